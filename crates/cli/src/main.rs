@@ -1,0 +1,3 @@
+//! The `soapstone` command.
+#![forbid(unsafe_code)]
+fn main() {}
