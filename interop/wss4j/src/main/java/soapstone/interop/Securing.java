@@ -1,0 +1,124 @@
+package soapstone.interop;
+
+import javax.crypto.KeyGenerator;
+
+import org.apache.wss4j.common.crypto.Crypto;
+import org.apache.wss4j.common.ext.WSSecurityException;
+import org.apache.wss4j.common.util.KeyUtils;
+import org.apache.wss4j.dom.WSConstants;
+import org.apache.wss4j.dom.message.WSSecEncrypt;
+import org.apache.wss4j.dom.message.WSSecHeader;
+import org.apache.wss4j.dom.message.WSSecSignature;
+import org.apache.wss4j.dom.message.WSSecTimestamp;
+import org.apache.wss4j.dom.message.WSSecUsernameToken;
+import org.w3c.dom.Document;
+
+/** Plain envelope to secured envelope, set up once and used for many messages. */
+final class Securing {
+    private static final int LIFETIME_SECONDS = 300;
+
+    private final Mechanism mechanism;
+    private final Suite suite;
+    private final Crypto crypto;
+    private final int signatureReference;
+    private final int encryptionReference;
+    private final String signed;
+    private final String encrypted;
+    private final String user;
+    private final String password;
+
+    Securing(Options options) {
+        mechanism = Mechanism.named(options.required("mechanism"));
+        Suite named = Suite.named(options.optional("suite", "Basic256Sha256"));
+        suite = options.optional("signature") == null ? named : named.withSignature(options.required("signature"));
+        crypto = Keys.crypto(options);
+        String reference = options.optional("key-reference", "direct");
+        signatureReference = reference(reference);
+        encryptionReference = reference(options.optional("encryption-key-reference", reference));
+        signed = options.optional("signed", "Body,Timestamp");
+        encrypted = options.optional("encrypted", "Body");
+        user = options.optional("user");
+        password = options.optional("password");
+    }
+
+    private static int reference(String name) {
+        return switch (name) {
+            case "direct" -> WSConstants.BST_DIRECT_REFERENCE;
+            case "ski" -> WSConstants.SKI_KEY_IDENTIFIER;
+            case "thumbprint" -> WSConstants.THUMBPRINT_IDENTIFIER;
+            case "issuer-serial" -> WSConstants.ISSUER_SERIAL;
+            default -> throw new IllegalArgumentException(
+                "key reference: expected direct, ski, thumbprint or issuer-serial, found " + name);
+        };
+    }
+
+    byte[] secure(byte[] message) throws Exception {
+        Document document = Envelopes.parse(message);
+        secure(document);
+        return Envelopes.serialize(document, message.length * 3 / 2 + 8192);
+    }
+
+    private void secure(Document document) throws WSSecurityException {
+        if (mechanism == Mechanism.NONE) {
+            return;
+        }
+        WSSecHeader header = new WSSecHeader(document);
+        header.insertSecurityHeader();
+        WSSecTimestamp timestamp = new WSSecTimestamp(header);
+        timestamp.setTimeToLive(LIFETIME_SECONDS);
+        timestamp.build();
+        if (mechanism.usernames()) {
+            name(header);
+        }
+        switch (mechanism) {
+            case SIGN -> sign(header, document);
+            case ENCRYPT -> encrypt(header, document);
+            case SIGN_ENCRYPT -> {
+                sign(header, document);
+                encrypt(header, document);
+            }
+            case ENCRYPT_SIGN -> {
+                encrypt(header, document);
+                sign(header, document);
+            }
+            default -> {
+            }
+        }
+    }
+
+    private void name(WSSecHeader header) {
+        WSSecUsernameToken token = new WSSecUsernameToken(header);
+        boolean digest = mechanism == Mechanism.USERNAME_DIGEST;
+        token.setPasswordType(digest ? WSConstants.PASSWORD_DIGEST : WSConstants.PASSWORD_TEXT);
+        token.setUserInfo(user, password);
+        token.addNonce();
+        token.addCreated();
+        token.build();
+    }
+
+    private void sign(WSSecHeader header, Document document) throws WSSecurityException {
+        WSSecSignature signature = new WSSecSignature(header);
+        signature.setUserInfo(Keys.OURS, Keys.STORE_PASSWORD);
+        signature.setKeyIdentifierType(signatureReference);
+        signature.setSignatureAlgorithm(suite.signature());
+        signature.setDigestAlgo(suite.digest());
+        signature.setSigCanonicalization(Suite.EXCLUSIVE);
+        signature.getParts().addAll(Envelopes.parts(signed, document, false));
+        signature.build(crypto);
+    }
+
+    private void encrypt(WSSecHeader header, Document document) throws WSSecurityException {
+        WSSecEncrypt encryption = new WSSecEncrypt(header);
+        encryption.setUserInfo(Keys.PEER);
+        encryption.setKeyIdentifierType(encryptionReference);
+        encryption.setSymmetricEncAlgorithm(suite.data());
+        encryption.setKeyEncAlgo(suite.keyTransport());
+        if (suite.oaepDigest() != null) {
+            encryption.setDigestAlgorithm(suite.oaepDigest());
+            encryption.setMGFAlgorithm(suite.oaepMask());
+        }
+        encryption.getParts().addAll(Envelopes.parts(encrypted, document, true));
+        KeyGenerator generator = KeyUtils.getKeyGenerator(suite.data());
+        encryption.build(crypto, generator.generateKey());
+    }
+}
