@@ -1,0 +1,607 @@
+//! The endpoint file: who we are, whom we trust, and what is done to messages.
+//!
+//! The same tables stand alone in an endpoint file and below a gateway's routes. The rule kept here: this is the file's
+//! content checked for shape, with every file and secret that it names loaded; what it means is for the plans' compiler.
+
+use std::path::{Path, PathBuf};
+
+use super::confidential::Confidential;
+use super::problem::{Located, Place, Problem, Problems};
+use super::reader::{Document, Environment, LoadedFile, Surroundings, Table};
+use super::security::SecurityConfig;
+
+/// Where our own key comes from.
+#[derive(Clone, Debug)]
+pub enum IdentitySource {
+    /// `key` and `certificate`: PEM (or DER) files.
+    KeyAndCertificate {
+        /// The private key.
+        key: LoadedFile,
+        /// The certificate, its chain behind it when the file has more.
+        certificate: LoadedFile,
+    },
+    /// `keystore`: PKCS#12 or JKS.
+    Keystore {
+        /// The store.
+        keystore: LoadedFile,
+        /// Which entry, when there are several.
+        alias: Option<Located<String>>,
+    },
+}
+
+/// `[identity]`.
+#[derive(Clone, Debug)]
+pub struct IdentityConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Key and certificate, or a keystore.
+    pub source: IdentitySource,
+    /// What opens the key or the keystore.
+    pub password: Option<Located<Confidential<String>>>,
+}
+
+/// `[peer]`.
+#[derive(Clone, Debug)]
+pub struct PeerConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Whom to encrypt to.
+    pub certificate: LoadedFile,
+}
+
+/// `[shared_key]`: a symmetric key that both sides hold.
+#[derive(Clone, Debug)]
+pub struct SharedKeyConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// The name it has in messages.
+    pub name: Option<Located<String>>,
+    /// The key's octets.
+    pub key: Confidential<Vec<u8>>,
+}
+
+/// `[trust]`.
+#[derive(Clone, Debug, Default)]
+pub struct TrustConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Certificates to which a path must lead.
+    pub anchors: Vec<LoadedFile>,
+    /// Certificates accepted as they are.
+    pub pinned: Vec<LoadedFile>,
+    /// Subjects that may sign; empty means any trusted one.
+    pub subjects: Vec<Located<String>>,
+    /// Revocation lists.
+    pub crls: Vec<LoadedFile>,
+    /// Smallest RSA modulus accepted.
+    pub min_rsa_bits: Option<Located<u64>>,
+    /// Whether certificates signed with SHA-1 are accepted.
+    pub allow_sha1_certificates: Option<Located<bool>>,
+}
+
+/// One of `[[users]]`.
+#[derive(Clone, Debug)]
+pub struct UserConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// The user's name.
+    pub name: Located<String>,
+    /// The password.
+    pub password: Located<Confidential<String>>,
+}
+
+/// `[limits]`: each as written; what is absent keeps its default.
+#[derive(Clone, Debug, Default)]
+pub struct LimitsConfig {
+    /// Deepest nesting of elements.
+    pub depth: Option<Located<u64>>,
+    /// Most attributes of one element.
+    pub attributes: Option<Located<u64>>,
+    /// Largest message, in bytes.
+    pub message: Option<Located<u64>>,
+    /// Most references in one signature.
+    pub references: Option<Located<u64>>,
+    /// Most elements of one message.
+    pub elements: Option<Located<u64>>,
+    /// Most ids of one message.
+    pub ids: Option<Located<u64>>,
+    /// Longest name, in bytes.
+    pub name: Option<Located<u64>>,
+    /// Most distinct namespaces.
+    pub namespaces: Option<Located<u64>>,
+}
+
+/// An endpoint, as configured.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The file it stands in.
+    pub file: PathBuf,
+    /// Where its tables begin.
+    pub place: Place,
+    /// Our own key.
+    pub identity: Option<IdentityConfig>,
+    /// The other side's certificate.
+    pub peer: Option<PeerConfig>,
+    /// A symmetric key that both sides hold.
+    pub shared_key: Option<SharedKeyConfig>,
+    /// Whom we trust.
+    pub trust: Option<TrustConfig>,
+    /// Who we are (outbound), or whom we know (inbound).
+    pub users: Vec<UserConfig>,
+    /// What is done to messages.
+    pub security: SecurityConfig,
+    /// Bounds.
+    pub limits: LimitsConfig,
+}
+
+impl EndpointConfig {
+    /// Loads an endpoint file.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn load(file: &Path, environment: &Environment<'_>) -> Result<Self, Problems> {
+        Self::from_document(Document::load(file, environment)?)
+    }
+
+    /// Reads an endpoint file's text. `file` is its name for messages, and relative paths start at its folder.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn from_text(
+        text: &str,
+        file: &Path,
+        environment: &Environment<'_>,
+    ) -> Result<Self, Problems> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        Self::from_document(Document::parse(text, surroundings))
+    }
+
+    /// A problem with this endpoint's file, for whoever finds more than its shape to be wrong.
+    pub fn problem(&self, place: Place, message: impl Into<String>) -> Problem {
+        Problem::new(&self.file, place, message)
+    }
+
+    /// Reads an endpoint's tables from the table that holds them, to its end.
+    ///
+    /// `None` when something that must be there is not; it is reported to the table's document.
+    pub fn read(mut table: Table<'_>) -> Option<Self> {
+        let file = table.document().file().to_path_buf();
+        let place = table.place();
+        let identity = table.table("identity").and_then(read_identity);
+        let peer = table.table("peer").and_then(read_peer);
+        let shared_key = table.table("shared_key").and_then(read_shared_key);
+        let trust = table.table("trust").map(read_trust);
+        let users = table
+            .tables("users")
+            .into_iter()
+            .filter_map(read_user)
+            .collect();
+        if !table.has("security") {
+            table.missing(
+                "security",
+                "say what is done to messages: security = { mechanism = \"sign-encrypt\", … }",
+            );
+        }
+        let security = table.table("security").and_then(SecurityConfig::read);
+        let limits = table.table("limits").map(read_limits).unwrap_or_default();
+        table.finish();
+        Some(Self {
+            file,
+            place,
+            identity,
+            peer,
+            shared_key,
+            trust,
+            users,
+            security: security?,
+            limits,
+        })
+    }
+
+    fn from_document(document: Document<'_>) -> Result<Self, Problems> {
+        let endpoint = Self::read(document.root());
+        document.finish(endpoint)
+    }
+}
+
+fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
+    let place = table.place();
+    if let (Some(place), true) = (
+        table.place_of("keystore"),
+        table.has("key") || table.has("certificate"),
+    ) {
+        let hint = "keep either key and certificate, or keystore";
+        table.report_with_hint(
+            place,
+            "both `keystore` and `key` or `certificate` are given",
+            hint,
+        );
+    }
+    let with_keystore = table.has("keystore");
+    if !with_keystore && !table.has("key") {
+        table.missing(
+            "key",
+            "name a PEM file with the private key, or a keystore = \"….p12\"",
+        );
+    }
+    if !with_keystore && !table.has("certificate") {
+        table.missing(
+            "certificate",
+            "name a PEM file with the certificate, or a keystore = \"….p12\"",
+        );
+    }
+    let key = table.file("key");
+    let certificate = table.file("certificate");
+    let keystore = table.file("keystore");
+    let alias = table.string("alias");
+    let password = table.secret("password", "password_env", "password_file");
+    table.finish();
+    let source = match (keystore, key, certificate) {
+        (Some(keystore), _, _) => IdentitySource::Keystore { keystore, alias },
+        (None, Some(key), Some(certificate)) => {
+            IdentitySource::KeyAndCertificate { key, certificate }
+        }
+        _ => return None,
+    };
+    Some(IdentityConfig {
+        place,
+        source,
+        password,
+    })
+}
+
+fn read_peer(mut table: Table<'_>) -> Option<PeerConfig> {
+    let place = table.place();
+    if !table.has("certificate") {
+        table.missing(
+            "certificate",
+            "name a PEM file with the certificate to encrypt to",
+        );
+    }
+    let certificate = table.file("certificate");
+    table.finish();
+    Some(PeerConfig {
+        place,
+        certificate: certificate?,
+    })
+}
+
+fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
+    let place = table.place();
+    let name = table.string("name");
+    let file = table.file("file");
+    let hexadecimal = table.secret("hex", "hex_env", "hex_file");
+    let given = usize::from(table.has("file"))
+        + ["hex", "hex_env", "hex_file"]
+            .iter()
+            .filter(|key| table.has(key))
+            .count()
+            .min(1);
+    match given {
+        0 => table.missing(
+            "file",
+            "name a file with the key's octets, or give them as hex, hex_env or hex_file",
+        ),
+        1 => {}
+        _ => table.report_with_hint(place, "both `file` and `hex` are given", "keep one of them"),
+    }
+    let from_hexadecimal =
+        hexadecimal.and_then(
+            |text| match decode_hexadecimal(text.value.expose().trim()) {
+                Some(octets) => Some(Confidential::new(octets)),
+                None => {
+                    table.report(
+                        text.place,
+                        "the key must be pairs of hexadecimal digits, found something else",
+                    );
+                    None
+                }
+            },
+        );
+    table.finish();
+    Some(SharedKeyConfig {
+        place,
+        name,
+        key: file.map(|file| file.bytes).or(from_hexadecimal)?,
+    })
+}
+
+fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    digits
+        .chunks_exact(2)
+        .map(|pair| u8::try_from(value(pair[0])? << 4 | value(pair[1])?).ok())
+        .collect()
+}
+
+fn read_trust(mut table: Table<'_>) -> TrustConfig {
+    let trust = TrustConfig {
+        place: table.place(),
+        anchors: table.files("anchors").unwrap_or_default(),
+        pinned: table.files("pinned").unwrap_or_default(),
+        subjects: table.strings("subjects").unwrap_or_default(),
+        crls: table.files("crls").unwrap_or_default(),
+        min_rsa_bits: table.integer("min_rsa_bits", 512, 16_384),
+        allow_sha1_certificates: table.boolean("allow_sha1_certificates"),
+    };
+    if !table.has("anchors") && !table.has("pinned") {
+        table.missing(
+            "anchors",
+            "say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]",
+        );
+    }
+    table.finish();
+    trust
+}
+
+fn read_user(mut table: Table<'_>) -> Option<UserConfig> {
+    let place = table.place();
+    let name = table.required_string("name", "for example name = \"alice\"");
+    let password = table.secret("password", "password_env", "password_file");
+    if !["password", "password_env", "password_file"]
+        .iter()
+        .any(|key| table.has(key))
+    {
+        table.missing("password", "give password_env, password_file or password");
+    }
+    table.finish();
+    Some(UserConfig {
+        place,
+        name: name?,
+        password: password?,
+    })
+}
+
+fn read_limits(mut table: Table<'_>) -> LimitsConfig {
+    let limits = LimitsConfig {
+        depth: table.integer("depth", 1, u64::from(u16::MAX)),
+        attributes: table.integer("attributes", 1, u64::from(u16::MAX)),
+        message: table.size("message"),
+        references: table.integer("references", 1, u64::from(u16::MAX)),
+        elements: table.integer("elements", 1, u64::from(u32::MAX)),
+        ids: table.integer("ids", 1, u64::from(u32::MAX)),
+        name: table.integer("name", 1, u64::from(u16::MAX)),
+        namespaces: table.integer("namespaces", 1, u64::from(u16::MAX)),
+    };
+    table.finish();
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::{
+        EncryptedScope, IdentitySource, KeyReferenceName, MechanismName, PartName,
+        ReplayStoreConfig,
+    };
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir()
+                .join(format!("soapstone-config-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+            for file in [
+                "client.key.pem",
+                "client.cert.pem",
+                "server.pem",
+                "ca.pem",
+                "ca.crl.pem",
+            ] {
+                std::fs::write(path.join(file), file).expect("the temporary folder is writable");
+            }
+            Self(path)
+        }
+
+        fn read(&self, text: &str) -> Result<EndpointConfig, Problems> {
+            EndpointConfig::from_text(text, &self.0.join("endpoint.toml"), &|name| {
+                (name == "ALICE_PASSWORD").then(|| "secret".to_owned())
+            })
+        }
+
+        fn problems(&self, text: &str) -> String {
+            let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
+            self.read(text)
+                .expect_err("the text is wrong")
+                .to_string()
+                .replace(&folder, "")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            std::fs::remove_dir_all(&self.0).ok();
+        }
+    }
+
+    #[test]
+    fn a_file_with_every_key_is_read_with_the_files_it_names() {
+        let folder = Folder::new("every-key");
+        let endpoint = folder
+            .read(
+                r##"
+[identity]
+key = "client.key.pem"
+certificate = "client.cert.pem"
+[peer]
+certificate = "server.pem"
+[trust]
+anchors = ["ca.pem"]
+pinned = ["server.pem"]
+subjects = ["CN=client"]
+crls = ["ca.crl.pem"]
+min_rsa_bits = 2048
+[[users]]
+name = "alice"
+password_env = "ALICE_PASSWORD"
+[security]
+mechanism = "sign-encrypt"
+suite = "Basic256Sha256"
+signed = ["Body", "Timestamp", "{http://www.w3.org/2005/08/addressing}To", "#Order-1"]
+encrypted = ["Body", "element:#Order-1", "header:{urn:x}Secret"]
+key_reference = "issuer-serial"
+timestamp = { ttl = "5m", skew = "60s" }
+replay = { store = "file", path = "marks" }
+allow_weak_until = { rsa-sha1 = "2027-01-01" }
+time = "2026-11-20T12:00:00Z"
+[limits]
+depth = 200
+attributes = 256
+message = "8MiB"
+references = 64
+"##,
+            )
+            .expect("the file is right");
+        let identity = endpoint.identity.expect("there is one");
+        let IdentitySource::KeyAndCertificate { key, certificate } = identity.source else {
+            panic!("not a keystore")
+        };
+        assert_eq!(key.bytes.expose(), b"client.key.pem");
+        assert_eq!(certificate.bytes.expose(), b"client.cert.pem");
+        assert_eq!(endpoint.users[0].password.value.expose(), "secret");
+        assert_eq!(endpoint.limits.message.expect("it is given").value, 8 << 20);
+        let security = endpoint.security;
+        assert_eq!(security.mechanism(), Some(MechanismName::SignEncrypt));
+        assert_eq!(
+            security.key_reference.expect("it is given").value,
+            KeyReferenceName::IssuerSerial
+        );
+        let signed: Vec<PartName> = security
+            .signed
+            .expect("given")
+            .into_iter()
+            .map(|part| part.value)
+            .collect();
+        let to = PartName::Header {
+            namespace: "http://www.w3.org/2005/08/addressing".into(),
+            local: "To".into(),
+        };
+        assert_eq!(
+            signed,
+            [
+                PartName::Body,
+                PartName::Timestamp,
+                to,
+                PartName::Id("Order-1".into())
+            ]
+        );
+        let scopes: Vec<_> = security
+            .encrypted
+            .expect("given")
+            .into_iter()
+            .map(|part| part.value.1)
+            .collect();
+        assert_eq!(
+            scopes,
+            [
+                None,
+                Some(EncryptedScope::Element),
+                Some(EncryptedScope::Header)
+            ]
+        );
+        assert_eq!(
+            security.timestamp.expect("given").value.skew,
+            Some(Duration::from_secs(60))
+        );
+        let ReplayStoreConfig::File { path } = security.replay.expect("given").store else {
+            panic!("not a file")
+        };
+        assert!(path.ends_with("marks") && path.is_absolute());
+        assert_eq!(
+            security.allow_weak_until[0].until.value.to_string(),
+            "2027-01-01T00:00:00Z"
+        );
+    }
+
+    #[test]
+    fn all_problems_are_reported_at_once_with_place_and_hint() {
+        let folder = Folder::new("problems");
+        let problems = folder.problems(
+            r#"[identity]
+key = "cleint.key.pem"
+[trust]
+anchor = ["ca.pem"]
+[[users]]
+name = "bob"
+password_env = "BOB_PASSWORD"
+[security]
+mechanism = "sign-encript"
+sute = "Basic256"
+signed = ["Body", "Boddy"]
+timestamp = { ttl = "5 minutes" }
+[limits]
+depth = 0
+"#,
+        );
+        let expected = r#"endpoint.toml:1:1: `certificate` is missing in [identity]
+    hint: name a PEM file with the certificate, or a keystore = "….p12"
+endpoint.toml:2:7: `key` names cleint.key.pem, which cannot be read: No such file or directory (os error 2)
+    hint: relative paths start at the folder of this file
+endpoint.toml:3:1: `anchors` is missing in [trust]
+    hint: say whom to trust: anchors = ["ca.pem"], or pinned = ["partner.pem"]
+endpoint.toml:4:1: unknown key `anchor` in [trust]
+    hint: did you mean `anchors`?
+endpoint.toml:7:16: the environment variable BOB_PASSWORD is not set
+    hint: set it, or use `password` or `password_file`
+endpoint.toml:9:13: `mechanism` must be one of none, username, sign, encrypt, sign-encrypt, encrypt-sign, secure-conversation, found "sign-encript"
+    hint: did you mean "sign-encrypt"?
+endpoint.toml:10:1: unknown key `sute` in [security]
+    hint: did you mean `suite`?
+endpoint.toml:11:19: `signed` must name parts of the envelope, found "Boddy"
+    hint: a part is Body, Timestamp, Signature, UsernameToken, Token, {namespace}header or #id
+endpoint.toml:12:21: `ttl` must be a duration such as "500ms", "60s", "5m" or "1h30m", found "5 minutes"
+endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
+    fn a_syntax_error_is_reported_with_its_place_and_without_its_consequences() {
+        let folder = Folder::new("syntax");
+        assert_eq!(
+            folder.problems("[security\nmechanism = \"none\"\n"),
+            "endpoint.toml:1:10: not valid TOML: unclosed table, expected `]`"
+        );
+    }
+
+    #[test]
+    fn an_empty_file_lacks_its_security_table() {
+        let folder = Folder::new("empty");
+        assert_eq!(
+            folder.problems(""),
+            "endpoint.toml:1:1: `security` is missing\n    \
+             hint: say what is done to messages: security = { mechanism = \"sign-encrypt\", … }"
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_shown_by_debug() {
+        let folder = Folder::new("debug");
+        let endpoint = folder
+            .read("[[users]]\nname = \"alice\"\npassword = \"hunter2\"\n[security]\nmechanism = \"username\"\n")
+            .expect("the file is right");
+        assert!(!format!("{endpoint:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_shared_key_may_be_hexadecimal() {
+        let folder = Folder::new("shared");
+        let text = "shared_key = { name = \"k\", hex = \"00ff10\" }\nsecurity = { mechanism = \"sign\" }\n";
+        let endpoint = folder.read(text).expect("the file is right");
+        assert_eq!(
+            endpoint.shared_key.expect("given").key.expose(),
+            &[0x00, 0xff, 0x10]
+        );
+    }
+}

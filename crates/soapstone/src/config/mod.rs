@@ -1,0 +1,29 @@
+//! Configuration files: TOML read with places, so that every problem is reported at once and says where.
+//!
+//! A file is parsed into a [`Document`]; its tables are read key by key through [`Table`], which notes what is
+//! wrong and goes on. [`Document::finish`] then hands out either the complete result or all the problems.
+//! [`EndpointConfig`] is the endpoint file (and the tables under a gateway's routes) in that form: checked for
+//! shape, every file it names loaded, not yet compiled into plans.
+//!
+//! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never silently ignored.
+
+mod confidential;
+mod endpoint;
+mod problem;
+mod reader;
+mod security;
+mod tree;
+mod values;
+
+pub use confidential::Confidential;
+pub use endpoint::{
+    EndpointConfig, IdentityConfig, IdentitySource, LimitsConfig, PeerConfig, SharedKeyConfig,
+    TrustConfig, UserConfig,
+};
+pub use problem::{Located, Place, Problem, Problems};
+pub use reader::{Document, Environment, LoadedFile, Surroundings, Table};
+pub use security::{
+    AlgorithmsConfig, EncryptedScope, KeyReferenceName, MechanismName, PartName, PasswordForm,
+    ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
+};
+pub use values::{parse_duration, parse_size};

@@ -1,0 +1,651 @@
+//! Reads TOML tables key by key, notes what is wrong with each, and goes on.
+//!
+//! A [`Table`] hands out values with their places. Whatever it cannot hand out it has already reported, so a reader
+//! simply carries on with `None`. When a table goes out of use, [`Table::finish`] reports the keys that nobody asked for,
+//! with the nearest key that would have been understood.
+//!
+//! The rule kept here: reading never stops at the first problem.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::confidential::Confidential;
+use super::problem::{Located, Place, Problem, Problems};
+use super::tree::{Tree, Value};
+use super::values::{parse_duration, parse_size};
+use jiff::Timestamp;
+
+/// Looks up an environment variable.
+pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
+
+/// What a configuration file refers to outside itself.
+pub struct Surroundings<'e> {
+    /// The file's name, for messages. Relative paths in the file are relative to the folder of this.
+    pub file: PathBuf,
+    /// Where `password_env` and its like are looked up.
+    pub environment: &'e Environment<'e>,
+}
+
+/// A file named in the configuration, read into memory.
+#[derive(Clone, Debug)]
+pub struct LoadedFile {
+    /// Its path, made from the configuration's folder and the name written there.
+    pub path: PathBuf,
+    /// Its contents.
+    pub bytes: Confidential<Vec<u8>>,
+    /// Where the configuration names it.
+    pub place: Place,
+}
+
+/// A parsed configuration file, and what was found wrong with it so far.
+pub struct Document<'e> {
+    surroundings: Surroundings<'e>,
+    root: Tree,
+    well_formed: bool,
+    problems: RefCell<Vec<Problem>>,
+}
+
+impl<'e> Document<'e> {
+    /// Reads and parses a file.
+    ///
+    /// # Errors
+    ///
+    /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by [`Self::finish`], beside
+    /// everything that could be understood nevertheless.
+    pub fn load(file: &Path, environment: &'e Environment<'e>) -> Result<Self, Problems> {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            let whole_file = Place::default();
+            let problem = Problem::new(
+                file,
+                whole_file,
+                format!("the configuration file cannot be read: {error}"),
+            );
+            match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    problem.with_hint("check the path given with --config")
+                }
+                _ => problem,
+            }
+        })?;
+        Ok(Self::parse(
+            &text,
+            Surroundings {
+                file: file.to_path_buf(),
+                environment,
+            },
+        ))
+    }
+
+    /// Parses a text. What is wrong with its syntax is kept for [`Self::finish`].
+    pub fn parse(text: &str, surroundings: Surroundings<'e>) -> Self {
+        let (root, errors) = Tree::parse(text);
+        let problems: Vec<Problem> = errors
+            .into_iter()
+            .map(|(place, message)| {
+                Problem::new(
+                    &surroundings.file,
+                    place,
+                    format!("not valid TOML: {message}"),
+                )
+            })
+            .collect();
+        Self {
+            surroundings,
+            root,
+            well_formed: problems.is_empty(),
+            problems: RefCell::new(problems),
+        }
+    }
+
+    /// The outermost table.
+    pub fn root(&self) -> Table<'_> {
+        Table {
+            document: self,
+            table: &self.root,
+            place: Place { line: 1, column: 1 },
+            name: String::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// The file's name.
+    pub fn file(&self) -> &Path {
+        &self.surroundings.file
+    }
+
+    /// Notes a problem at a place.
+    pub fn report(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Whether anything was found wrong so far.
+    pub fn has_problems(&self) -> bool {
+        !self.problems.borrow().is_empty()
+    }
+
+    /// Gives the result out, if nothing is wrong with the file.
+    ///
+    /// # Errors
+    ///
+    /// All the problems noted, in the order of the file.
+    pub fn finish<T>(self, result: Option<T>) -> Result<T, Problems> {
+        let mut problems = self.problems.into_inner();
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems.dedup();
+        match result {
+            Some(result) if problems.is_empty() => Ok(result),
+            _ => Err(Problems(problems)),
+        }
+    }
+}
+
+/// One table being read.
+pub struct Table<'d> {
+    document: &'d Document<'d>,
+    table: &'d Tree,
+    place: Place,
+    name: String,
+    asked: Vec<&'static str>,
+}
+
+impl<'d> Table<'d> {
+    /// Where the table begins.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The document it belongs to.
+    pub fn document(&self) -> &'d Document<'d> {
+        self.document
+    }
+
+    /// The name as written between brackets (`routes.inbound`), empty for the outermost table.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Notes a problem at a place.
+    pub fn report(&self, place: Place, message: impl Into<String>) {
+        self.document
+            .report(Problem::new(self.document.file(), place, message));
+    }
+
+    /// Notes a problem at a place, with advice.
+    pub fn report_with_hint(
+        &self,
+        place: Place,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.document
+            .report(Problem::new(self.document.file(), place, message).with_hint(hint));
+    }
+
+    /// Whether the key is there, whatever its value. Does not count as reading it.
+    pub fn has(&self, key: &str) -> bool {
+        self.table.entry(key).is_some()
+    }
+
+    /// Where the key's value is, if it is there.
+    pub fn place_of(&self, key: &str) -> Option<Place> {
+        self.table.entry(key).map(|entry| entry.place)
+    }
+
+    /// A string.
+    pub fn string(&mut self, key: &'static str) -> Option<Located<String>> {
+        let (value, place) = self.value(key)?;
+        match value {
+            Value::Text(text) => Some(Located {
+                value: text.clone(),
+                place,
+            }),
+            other => self.wrong(place, key, "a string", other),
+        }
+    }
+
+    /// A string that must be there.
+    pub fn required_string(&mut self, key: &'static str, hint: &str) -> Option<Located<String>> {
+        if !self.has(key) {
+            self.missing(key, hint);
+        }
+        self.string(key)
+    }
+
+    /// Notes that a key which must be there is not. Says nothing about a file with syntax errors, where it may well be there.
+    pub fn missing(&self, key: &str, hint: &str) {
+        if !self.document.well_formed {
+            return;
+        }
+        let message = match self.name.as_str() {
+            "" => format!("`{key}` is missing"),
+            name => format!("`{key}` is missing in [{name}]"),
+        };
+        self.report_with_hint(self.place, message, hint);
+    }
+
+    /// True or false.
+    pub fn boolean(&mut self, key: &'static str) -> Option<Located<bool>> {
+        let (value, place) = self.value(key)?;
+        match value {
+            Value::Boolean(value) => Some(Located {
+                value: *value,
+                place,
+            }),
+            other => self.wrong(place, key, "true or false", other),
+        }
+    }
+
+    /// True or false where a table may stand too: `None` when it is absent or a table, which [`Self::table`] then reads.
+    pub fn boolean_or_table(&mut self, key: &'static str) -> Option<bool> {
+        match &self.table.entry(key)?.value {
+            Value::Boolean(value) => {
+                self.asked.push(key);
+                Some(*value)
+            }
+            _ => None,
+        }
+    }
+
+    /// A whole number within bounds.
+    pub fn integer(&mut self, key: &'static str, least: u64, most: u64) -> Option<Located<u64>> {
+        let (value, place) = self.value(key)?;
+        let number = match value {
+            Value::Integer(digits, radix) => u64::from_str_radix(digits, *radix)
+                .ok()
+                .filter(|number| (least..=most).contains(number)),
+            _ => None,
+        };
+        match number {
+            Some(value) => Some(Located { value, place }),
+            None => self.wrong(
+                place,
+                key,
+                &format!("a whole number from {least} to {most}"),
+                value,
+            ),
+        }
+    }
+
+    /// A duration such as `"5m"`.
+    pub fn duration(&mut self, key: &'static str) -> Option<Located<Duration>> {
+        let (value, place) = self.value(key)?;
+        let duration = match value {
+            Value::Text(text) => parse_duration(text),
+            _ => None,
+        };
+        match duration {
+            Some(value) => Some(Located { value, place }),
+            None => self.wrong(
+                place,
+                key,
+                "a duration such as \"500ms\", \"60s\", \"5m\" or \"1h30m\"",
+                value,
+            ),
+        }
+    }
+
+    /// A size in bytes such as `"8MiB"`, or a number of bytes.
+    pub fn size(&mut self, key: &'static str) -> Option<Located<u64>> {
+        let (value, place) = self.value(key)?;
+        let size = match value {
+            Value::Text(text) => parse_size(text),
+            Value::Integer(digits, radix) => u64::from_str_radix(digits, *radix).ok(),
+            _ => None,
+        };
+        match size {
+            Some(value) => Some(Located { value, place }),
+            None => self.wrong(
+                place,
+                key,
+                "a size such as \"64KiB\", \"8MiB\" or \"1GB\"",
+                value,
+            ),
+        }
+    }
+
+    /// A moment: an RFC 3339 string or a TOML date-time with an offset; a date alone is its midnight in UTC.
+    pub fn moment(&mut self, key: &'static str) -> Option<Located<Timestamp>> {
+        let (value, place) = self.value(key)?;
+        self.moment_from(key, value, place)
+    }
+
+    /// One of the names listed; anything else is a problem that suggests the nearest of them.
+    pub fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&str, T)],
+    ) -> Option<Located<T>> {
+        let text = self.string(key)?;
+        match choices.iter().find(|(name, _)| *name == text.value) {
+            Some((_, value)) => Some(Located {
+                value: *value,
+                place: text.place,
+            }),
+            None => {
+                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+                let message = format!(
+                    "`{key}` must be one of {}, found \"{}\"",
+                    names.join(", "),
+                    text.value
+                );
+                match nearest(&text.value, names.iter().copied()) {
+                    Some(name) => self.report_with_hint(
+                        text.place,
+                        message,
+                        format!("did you mean \"{name}\"?"),
+                    ),
+                    None => self.report(text.place, message),
+                }
+                None
+            }
+        }
+    }
+
+    /// An array of strings; `None` when the key is absent.
+    pub fn strings(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
+        let (value, place) = self.value(key)?;
+        let Value::Array(items) = value else {
+            return self.wrong(place, key, "an array of strings", value);
+        };
+        let mut strings = Vec::with_capacity(items.len());
+        for (item, place) in items {
+            match item {
+                Value::Text(text) => strings.push(Located {
+                    value: text.clone(),
+                    place: *place,
+                }),
+                other => {
+                    self.wrong::<()>(*place, key, "an array of strings", other);
+                }
+            }
+        }
+        Some(strings)
+    }
+
+    /// A path, made absolute with the folder of the configuration file when it is relative.
+    pub fn path(&mut self, key: &'static str) -> Option<Located<PathBuf>> {
+        Some(self.string(key)?.map(|text| self.resolve(&text)))
+    }
+
+    /// A file that the key names, read.
+    pub fn file(&mut self, key: &'static str) -> Option<LoadedFile> {
+        let name = self.string(key)?;
+        self.load(key, &name)
+    }
+
+    /// The files that an array names, read. A single string is accepted for an array of one. `None` when the key is absent.
+    pub fn files(&mut self, key: &'static str) -> Option<Vec<LoadedFile>> {
+        let names = match self.table.entry(key).map(|entry| &entry.value) {
+            Some(Value::Text(_)) => vec![self.string(key)?],
+            _ => self.strings(key)?,
+        };
+        Some(
+            names
+                .iter()
+                .filter_map(|name| self.load(key, name))
+                .collect(),
+        )
+    }
+
+    /// A secret text given as `key`, as `key_env` (an environment variable) or as `key_file` (its first line); at most one of them.
+    pub fn secret(
+        &mut self,
+        key: &'static str,
+        environment_key: &'static str,
+        file_key: &'static str,
+    ) -> Option<Located<Confidential<String>>> {
+        let given: Vec<&str> = [key, environment_key, file_key]
+            .into_iter()
+            .filter(|key| self.has(key))
+            .collect();
+        if let [first, second, ..] = given.as_slice() {
+            let place = self.place_of(second).unwrap_or(self.place);
+            self.report_with_hint(
+                place,
+                format!("both `{first}` and `{second}` are given"),
+                "keep one of them",
+            );
+        }
+        let direct = self.string(key).map(|text| text.map(Confidential::new));
+        let from_environment = self.string(environment_key).and_then(|name| {
+            match (self.document.surroundings.environment)(&name.value) {
+                Some(value) => Some(Located {
+                    value: Confidential::new(value),
+                    place: name.place,
+                }),
+                None => {
+                    let message = format!("the environment variable {} is not set", name.value);
+                    self.report_with_hint(
+                        name.place,
+                        message,
+                        format!("set it, or use `{key}` or `{file_key}`"),
+                    );
+                    None
+                }
+            }
+        });
+        let from_file =
+            self.file(file_key)
+                .and_then(|file| match std::str::from_utf8(file.bytes.expose()) {
+                    Ok(text) => {
+                        let line = text.lines().next().unwrap_or_default();
+                        Some(Located {
+                            value: Confidential::new(line.to_owned()),
+                            place: file.place,
+                        })
+                    }
+                    Err(_) => {
+                        self.report(
+                            file.place,
+                            format!(
+                                "`{file_key}` must name a text file, and {} is not UTF-8",
+                                file.path.display()
+                            ),
+                        );
+                        None
+                    }
+                });
+        direct.or(from_environment).or(from_file)
+    }
+
+    /// A table below this one.
+    pub fn table(&mut self, key: &'static str) -> Option<Table<'d>> {
+        let (value, place) = self.value(key)?;
+        match value {
+            Value::Table(table) => Some(self.inner(table, place, key)),
+            other => self.wrong(place, key, "a table", other),
+        }
+    }
+
+    /// An array of tables (`[[key]]`), empty when the key is absent.
+    pub fn tables(&mut self, key: &'static str) -> Vec<Table<'d>> {
+        let Some((value, place)) = self.value(key) else {
+            return Vec::new();
+        };
+        let Value::Array(items) = value else {
+            self.wrong::<()>(
+                place,
+                key,
+                &format!("an array of tables, written [[{key}]]"),
+                value,
+            );
+            return Vec::new();
+        };
+        let mut tables = Vec::with_capacity(items.len());
+        for (item, place) in items {
+            match item {
+                Value::Table(table) => tables.push(self.inner(table, *place, key)),
+                other => {
+                    self.wrong::<()>(
+                        *place,
+                        key,
+                        &format!("an array of tables, written [[{key}]]"),
+                        other,
+                    );
+                }
+            }
+        }
+        tables
+    }
+
+    /// Every entry of a table whose keys are free (names of algorithms, for example), each with a moment as its value.
+    pub fn moments(&mut self, key: &'static str) -> Vec<(Located<String>, Located<Timestamp>)> {
+        let Some((value, place)) = self.value(key) else {
+            return Vec::new();
+        };
+        let Value::Table(table) = value else {
+            self.wrong::<()>(place, key, "a table of names and dates", value);
+            return Vec::new();
+        };
+        let mut moments = Vec::with_capacity(table.entries.len());
+        for entry in &table.entries {
+            if let Some(moment) = self.moment_from(&entry.key, &entry.value, entry.place) {
+                moments.push((
+                    Located {
+                        value: entry.key.clone(),
+                        place: entry.key_place,
+                    },
+                    moment,
+                ));
+            }
+        }
+        moments
+    }
+
+    /// Reports the keys that nobody asked for, and ends the reading of this table. Like [`Self::missing`], it says
+    /// nothing about a file with syntax errors.
+    pub fn finish(self) {
+        if !self.document.well_formed {
+            return;
+        }
+        for entry in &self.table.entries {
+            let (name, place) = (entry.key.as_str(), entry.key_place);
+            if self.asked.contains(&name) {
+                continue;
+            }
+            let message = match self.name.as_str() {
+                "" => format!("unknown key `{name}`"),
+                table => format!("unknown key `{name}` in [{table}]"),
+            };
+            match nearest(name, self.asked.iter().copied()) {
+                Some(known) => {
+                    self.report_with_hint(place, message, format!("did you mean `{known}`?"))
+                }
+                None => {
+                    let mut known = self.asked.clone();
+                    known.sort_unstable();
+                    known.dedup();
+                    self.report_with_hint(
+                        place,
+                        message,
+                        format!("known here: {}", known.join(", ")),
+                    );
+                }
+            }
+        }
+    }
+
+    fn inner(&self, table: &'d Tree, place: Place, key: &str) -> Table<'d> {
+        let name = match self.name.as_str() {
+            "" => key.to_owned(),
+            outer => format!("{outer}.{key}"),
+        };
+        Table {
+            document: self.document,
+            table,
+            place,
+            name,
+            asked: Vec::new(),
+        }
+    }
+
+    fn value(&mut self, key: &'static str) -> Option<(&'d Value, Place)> {
+        self.asked.push(key);
+        self.table
+            .entry(key)
+            .map(|entry| (&entry.value, entry.place))
+    }
+
+    fn wrong<T>(&self, place: Place, key: &str, expected: &str, found: &Value) -> Option<T> {
+        self.report(
+            place,
+            format!("`{key}` must be {expected}, found {}", found.describe()),
+        );
+        None
+    }
+
+    fn moment_from(&self, key: &str, value: &Value, place: Place) -> Option<Located<Timestamp>> {
+        let text = match value {
+            Value::Text(text) | Value::Moment(text) => text,
+            other => return self.wrong(place, key, EXPECTED_MOMENT, other),
+        };
+        let moment = text.parse::<Timestamp>().ok().or_else(|| {
+            let date = text
+                .parse::<jiff::civil::Date>()
+                .ok()
+                .filter(|_| !text.contains([':', 'T', 't', ' ']))?;
+            date.to_zoned(jiff::tz::TimeZone::UTC)
+                .ok()
+                .map(|midnight| midnight.timestamp())
+        });
+        match moment {
+            Some(value) => Some(Located { value, place }),
+            None => self.wrong(place, key, EXPECTED_MOMENT, value),
+        }
+    }
+
+    fn resolve(&self, name: &str) -> PathBuf {
+        match self.document.file().parent() {
+            Some(folder) => folder.join(name),
+            None => PathBuf::from(name),
+        }
+    }
+
+    fn load(&self, key: &str, name: &Located<String>) -> Option<LoadedFile> {
+        let path = self.resolve(&name.value);
+        match std::fs::read(&path) {
+            Ok(bytes) => Some(LoadedFile {
+                path,
+                bytes: Confidential::new(bytes),
+                place: name.place,
+            }),
+            Err(error) => {
+                let message = format!(
+                    "`{key}` names {}, which cannot be read: {error}",
+                    path.display()
+                );
+                if Path::new(&name.value).is_relative()
+                    && error.kind() == std::io::ErrorKind::NotFound
+                {
+                    self.report_with_hint(
+                        name.place,
+                        message,
+                        "relative paths start at the folder of this file",
+                    );
+                } else {
+                    self.report(name.place, message);
+                }
+                None
+            }
+        }
+    }
+}
+
+const EXPECTED_MOMENT: &str =
+    "a moment such as \"2026-11-20T12:00:00Z\" or a date such as \"2026-11-20\"";
+
+/// The candidate nearest to what was written, when it is near enough to have been meant.
+fn nearest<'n>(written: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let tolerance = (written.chars().count() / 3).max(1);
+    candidates
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&written.to_lowercase(), &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .filter(|(distance, _)| *distance <= tolerance)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
