@@ -1,0 +1,1 @@
+"""What the drivers of the live peers share: installing, keys, processes, reports."""

@@ -1,0 +1,68 @@
+"""Makes the keys and certificates of a test run, in a folder of its own.
+
+`soapstone keys` is tested on its own; the openssl command makes these, so that a fault of ours in making keys cannot
+hide a fault in using them.
+"""
+
+import secrets
+from pathlib import Path
+
+from .processes import must
+
+CURVES = {"p256": "prime256v1", "p384": "secp384r1", "p521": "secp521r1"}
+
+
+class Keys:
+    """Paths of keys and certificates: `key("client")`, `certificate("client")`, `secret(32)`."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.ca = self._authority("ca", "Soapstone Test CA")
+        self.other_ca = self._authority("other-ca", "Another CA")
+        for name in ("client", "server"):
+            self._issue(name, ["rsa:2048"])
+        for name, curve in CURVES.items():
+            self._issue(name, ["ec", "-pkeyopt", f"ec_paramgen_curve:{curve}"])
+
+    def key(self, name):
+        """The private key's PEM file (PKCS#8)."""
+        return self.folder / f"{name}.key.pem"
+
+    def certificate(self, name):
+        """The certificate's PEM file."""
+        return self.folder / f"{name}.cert.pem"
+
+    def secret(self, length):
+        """A file with that many random bytes; always the same one for the same length."""
+        path = self.folder / f"secret.{length}.bin"
+        if not path.exists():
+            path.write_bytes(secrets.token_bytes(length))
+        return path
+
+    def _authority(self, name, common_name):
+        path = self.folder / f"{name}.pem"
+        must(
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-sha256",
+            "-keyout", self.key(name), "-out", path, "-subj", f"/O=Soapstone/CN={common_name}",
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign",
+        )  # fmt: skip
+        return path
+
+    def _issue(self, name, algorithm):
+        request = self.folder / f"{name}.csr"
+        extensions = self.folder / "extensions"
+        extensions.write_text(
+            "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment,keyAgreement\n"
+            "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n",
+            encoding="ascii",
+        )
+        must(
+            "openssl", "req", "-newkey", *algorithm, "-nodes", "-keyout", self.key(name), "-out", request,
+            "-subj", f"/O=Soapstone/CN={name}",
+        )  # fmt: skip
+        must(
+            "openssl", "x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.key("ca"), "-sha256",
+            "-set_serial", f"0x{secrets.token_hex(12)}", "-days", "30", "-extfile", extensions,
+            "-out", self.certificate(name),
+        )  # fmt: skip
