@@ -7,9 +7,9 @@ from pathlib import Path
 class Endpoint:
     """One endpoint file, built up part by part."""
 
-    def __init__(self, folder, mechanism, suite, **security):
+    def __init__(self, folder, mechanism, **security):
         self.folder = Path(folder)
-        self.tables = {"security": {"mechanism": mechanism, "suite": suite, **security}}
+        self.tables = {"security": {"mechanism": mechanism, **security}}
         self.users = []
 
     def ours(self, keys, name):

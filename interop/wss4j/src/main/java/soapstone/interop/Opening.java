@@ -4,6 +4,7 @@ import java.util.List;
 
 import javax.security.auth.callback.Callback;
 
+import org.apache.wss4j.common.bsp.BSPRule;
 import org.apache.wss4j.common.crypto.AlgorithmSuite;
 import org.apache.wss4j.common.crypto.Crypto;
 import org.apache.wss4j.common.ext.WSPasswordCallback;
@@ -35,10 +36,13 @@ final class Opening {
         }
     }
 
+    private static final int P521_BITS = 521;
+
     private final Mechanism mechanism;
     private final Crypto crypto;
     private final AlgorithmSuite algorithms = new AlgorithmSuite();
     private final boolean rsa15;
+    private final boolean aes192;
     private final String signed;
     private final String encrypted;
     private final String user;
@@ -58,6 +62,8 @@ final class Opening {
         algorithms.addTransformAlgorithm(STRTransform.TRANSFORM_URI);
         algorithms.addEncryptionMethod(suite.data());
         algorithms.addKeyWrapAlgorithm(suite.keyTransport());
+        algorithms.setMaximumEllipticCurveKeyLength(P521_BITS);
+        aes192 = suite.data().endsWith("aes192-cbc");
         signed = options.optional("signed", "Body,Timestamp");
         encrypted = options.optional("encrypted", "Body");
         user = options.optional("user");
@@ -86,6 +92,10 @@ final class Opening {
         data.setAlgorithmSuite(algorithms);
         data.setAllowRSA15KeyTransportAlgorithm(rsa15);
         data.setRequireTimestampExpires(true);
+        if (aes192) {
+            // The Basic Security Profile knows no AES-192; WS-SecurityPolicy's Basic192 suites demand it.
+            data.setIgnoredBSPRules(List.of(BSPRule.R5620));
+        }
         if (mechanism.usernames()) {
             data.setRequiredPasswordType(mechanism == Mechanism.USERNAME_DIGEST
                 ? WSConstants.PASSWORD_DIGEST : WSConstants.PASSWORD_TEXT);

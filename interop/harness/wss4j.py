@@ -1,0 +1,219 @@
+"""Apache WSS4J in both directions: it opens what we secure, and we open what it secures.
+
+One JVM answers all jobs, so that the matrix costs one start of it.
+"""
+
+import contextlib
+import json
+import subprocess
+from pathlib import Path
+
+from . import envelopes
+from .endpoints import Endpoint
+from .installing import INTEROP
+from .processes import Failure, must, must_refuse
+
+JAR = INTEROP / "wss4j" / "target" / "wss4j-peer.jar"
+USER = ("alice", "correct horse battery staple")
+
+MECHANISMS = ["username", "username-digest", "sign", "encrypt", "sign-encrypt", "encrypt-sign"]
+SUITES = ["Basic128", "Basic256", "Basic256Sha256", "TripleDes", "TripleDesRsa15", "Basic128GCM"]
+OTHER_SUITES = [
+    "Basic192", "Basic128Rsa15", "Basic192Rsa15", "Basic256Rsa15", "Basic128Sha256", "Basic192Sha256", "TripleDesSha256",
+    "Basic128Sha256Rsa15", "Basic192Sha256Rsa15", "Basic256Sha256Rsa15", "TripleDesSha256Rsa15", "Basic256GCM",
+]  # fmt: skip
+REFERENCES = ["direct", "ski", "thumbprint", "issuer-serial"]
+ADDRESSING = "{http://www.w3.org/2005/08/addressing}To"
+DSIG_MORE = "http://www.w3.org/2001/04/xmldsig-more#"
+
+
+class Peer:
+    """The WSS4J program, waiting for jobs."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def job(self, *words):
+        """Runs one job; its result."""
+        self.process.stdin.write("\t".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure(f"the WSS4J program ended with status {self.process.wait(10)}")
+        return json.loads(line)
+
+    def must(self, *words):
+        """Runs a job that has to succeed."""
+        result = self.job(*words)
+        if result["exit"] != 0:
+            raise Failure(f"WSS4J, exit {result['exit']}: {result['reason']}\n{' '.join(map(str, words))}")
+
+    def must_refuse(self, *words):
+        """Runs a job whose input has to be refused."""
+        result = self.job(*words)
+        if result["exit"] != 2:
+            raise Failure(f"WSS4J was expected to refuse, found {result}\n{' '.join(map(str, words))}")
+
+
+@contextlib.contextmanager
+def peer(log):
+    """The WSS4J program, for as long as the block runs; what it says beside its answers goes to `log`."""
+    command = ["java", "-XX:+UseSerialGC", "-jar", JAR, "--jobs", "-"]
+    with open(log, "wb") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+    try:
+        yield Peer(process)
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Case:
+    """One combination, as our endpoint files and as WSS4J's options say it."""
+
+    def __init__(self, mechanism, suite, soap=envelopes.SOAP11, reference=None, signer="client", ours=None, theirs=None):
+        self.mechanism, self.suite, self.soap, self.reference, self.signer = mechanism, suite, soap, reference, signer
+        self.ours, self.theirs = ours or {}, theirs or {}
+
+    def endpoint(self, folder, keys, inbound):
+        """Our endpoint file: the client's when outbound, the server's when inbound."""
+        security = dict(self.ours)
+        if "algorithms" not in security:
+            security["suite"] = self.suite
+        if self.reference:
+            security["key_reference"] = self.reference
+        mechanism = self.mechanism
+        if mechanism.startswith("username"):
+            security["password"] = "digest" if mechanism == "username-digest" else "text"
+            mechanism = "username"
+        endpoint = Endpoint(folder, mechanism, **security)
+        if inbound:
+            endpoint.ours(keys, "server").trust(keys.ca)
+            if self.reference not in (None, "direct"):
+                endpoint.pin(keys.certificate(self.signer))
+        else:
+            endpoint.ours(keys, self.signer).encrypt_to(keys, "server")
+        if mechanism == "username":
+            endpoint.user(*USER)
+        return endpoint.write()
+
+    def options(self, keys, inbound):
+        """WSS4J's options, with the roles the same way."""
+        options = ["--mechanism", self.mechanism, "--suite", self.suite, "--user", USER[0], "--password", USER[1]]
+        for name, value in self.theirs.items():
+            options += [f"--{name}", value]
+        if inbound:
+            options += ["--key", keys.key("server"), "--cert", keys.certificate("server"), "--ca", keys.ca]
+            if self.reference not in (None, "direct"):
+                options += ["--peer", keys.certificate(self.signer)]
+        else:
+            options += ["--key", keys.key(self.signer), "--cert", keys.certificate(self.signer)]
+            options += ["--peer", keys.certificate("server"), "--key-reference", self.reference or "direct"]
+        return options
+
+
+def cases():
+    """Every case by its name."""
+    for mechanism in MECHANISMS:
+        for suite in SUITES:
+            yield f"{mechanism} {suite}", Case(mechanism, suite)
+    for suite in OTHER_SUITES:
+        yield f"sign-encrypt {suite}", Case("sign-encrypt", suite)
+    for reference in REFERENCES:
+        for suite in ("Basic256Sha256", "Basic128GCM"):
+            yield f"sign-encrypt {suite}, {reference}", Case("sign-encrypt", suite, reference=reference)
+    for mechanism in ("username-digest", "sign-encrypt", "encrypt-sign"):
+        yield f"{mechanism} Basic128GCM, SOAP 1.2", Case(mechanism, "Basic128GCM", soap=envelopes.SOAP12)
+    parts = {"signed": ["Body", "Timestamp", ADDRESSING]}
+    yield "sign Basic128GCM, header signed", Case("sign", "Basic128GCM", ours=parts, theirs=_joined(parts))
+    for mechanism in ("sign-encrypt", "encrypt"):
+        parts = {"encrypted": ["Body", ADDRESSING]}
+        yield f"{mechanism} Basic128GCM, header encrypted", Case(mechanism, "Basic128GCM", ours=parts, theirs=_joined(parts))
+    parts = {"encrypted": ["Body", "Signature"]}
+    yield "sign-encrypt Basic128GCM, signature encrypted", Case("sign-encrypt", "Basic128GCM", ours=parts, theirs=_joined(parts))
+    wcf = _algorithms("rsa-sha256", "aes256-cbc", "rsa-oaep-mgf1p")
+    yield "sign-encrypt Basic256Sha256, rsa-sha256", Case(
+        "sign-encrypt", "Basic256Sha256", ours=wcf, theirs={"signature": "rsa-sha256"}
+    )
+    for signer, method in (("p256", "ecdsa-sha256"), ("p384", "ecdsa-sha384"), ("p521", "ecdsa-sha512")):
+        yield f"sign {method}", Case(
+            "sign", "Basic256Sha256", signer=signer, ours=_algorithms(method, "aes256-cbc", "rsa-oaep-mgf1p"),
+            theirs={"signature": method},
+        )  # fmt: skip
+
+
+def _joined(parts):
+    return {name: ",".join(values) for name, values in parts.items()}
+
+
+def _algorithms(signature, data, transport):
+    return {
+        "algorithms": {
+            "signature": [signature],
+            "digest": ["sha256"],
+            "canonicalization": ["http://www.w3.org/2001/10/xml-exc-c14n#"],
+            "key_transport": [transport],
+            "data": [data],
+        }
+    }
+
+
+def run(report, soapstone, keys, folder):
+    """Every case, both ways; an altered message is refused each time."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with peer(folder / "wss4j.log") as wss4j:
+        for number, (name, case) in enumerate(cases()):
+            plain = folder / f"{number:03}.plain.xml"
+            plain.write_bytes(envelopes.books(5, case.soap))
+            report.check("wss4j", name, "soapstone -> wss4j", lambda: _to_wss4j(case, wss4j, soapstone, keys, folder, plain))
+            report.check("wss4j", name, "wss4j -> soapstone", lambda: _from_wss4j(case, wss4j, soapstone, keys, folder, plain))
+
+
+def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):
+    secured, opened = plain.with_suffix(".ours"), plain.with_suffix(".ours-opened")
+    must(soapstone, "secure", "--config", case.endpoint(folder, keys, inbound=False), plain, "-o", secured)
+    options = case.options(keys, inbound=True)
+    wss4j.must("open", *options, secured, opened)
+    envelopes.same_body(plain.read_bytes(), opened.read_bytes())
+    wss4j.must_refuse("open", *options, _altered(case, secured), opened)
+
+
+def _from_wss4j(case, wss4j, soapstone, keys, folder, plain):
+    secured, opened = plain.with_suffix(".theirs"), plain.with_suffix(".theirs-opened")
+    wss4j.must("secure", *case.options(keys, inbound=False), plain, secured)
+    endpoint = case.endpoint(folder, keys, inbound=True)
+    must(soapstone, "open", "--config", endpoint, secured, "-o", opened)
+    envelopes.same_body(plain.read_bytes(), opened.read_bytes())
+    must_refuse(soapstone, "open", "--config", endpoint, _altered(case, secured))
+
+
+def _altered(case, secured):
+    """The message with one octet changed where the mechanism protects it; always a refusal."""
+    path = secured.with_name(secured.name + "-altered")
+    message = secured.read_bytes()
+    if case.mechanism.startswith("username"):
+        marker, replacement = b"alice<", b"malice<"
+    elif case.mechanism == "sign":
+        marker, replacement = b"Title number 2 ", b"Title number 3 "
+    else:
+        return _with_broken_key(path, message)
+    if marker not in message:
+        raise Failure(f"nothing to alter: {marker!r} does not occur in {secured}")
+    path.write_bytes(message.replace(marker, replacement))
+    return path
+
+
+def _with_broken_key(path, message):
+    """Changes the EncryptedKey's octets: without authentication of the data, anything less may pass unseen."""
+    start = message.index(b"CipherValue>", message.index(b"EncryptedKey")) + len(b"CipherValue>")
+    middle = start + 40
+    while message[middle : middle + 1] in b"\r\n \t":
+        middle += 1
+    other = b"A" if message[middle : middle + 1] != b"A" else b"B"
+    path.write_bytes(message[:middle] + other + message[middle + 1 :])
+    return path
