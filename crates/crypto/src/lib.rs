@@ -1,1 +1,39 @@
+//! Keys, certificates and the algorithms of XML security, behind one interface.
+//!
+//! This is the only crate of the project that names a cryptographic primitive. What `aws-lc-rs` offers comes from there; what it
+//! lacks (RSA-SHA1 signatures, OAEP with different digests, DSA, Triple DES, uncommon curves and digests) comes from OpenSSL.
+//! Callers see neither: they see [algorithms](algorithms) keyed by their URI, [keys](key) that know what they may be used for,
+//! [certificates](certificate) and the [trust](trust) put in them.
+//!
+//! Three rules hold everywhere:
+//! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be reached by a message;
+//! * every failure to decrypt is the one value [`DecryptFailed`], whatever its cause;
+//! * secrets are wiped when dropped, and can neither be printed nor compared with `==`.
 #![forbid(unsafe_code)]
+
+pub mod algorithms;
+pub mod base64;
+pub mod cipher;
+mod der;
+pub mod digest;
+mod error;
+mod fetched;
+pub mod key;
+pub mod keystore;
+pub mod mac;
+pub mod random;
+pub mod secret;
+mod signature;
+pub mod transport;
+
+pub use algorithms::{
+    DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
+    SignatureAlgorithm, SignatureFamily, UnknownAlgorithm,
+};
+pub use cipher::{open_in_place, seal_in_place};
+pub use digest::{Digest, Hasher, digest};
+pub use error::{CryptoError, DecryptFailed};
+pub use key::{Curve, KeyKind, PrivateKey, PublicKey, SymmetricKey};
+pub use mac::MacTruncation;
+pub use secret::{Secret, SecretBytes};
+pub use transport::OaepParameters;

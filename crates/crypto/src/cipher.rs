@@ -1,0 +1,271 @@
+//! Encryption of data with a shared key (XML-Enc 1.1 section 5.2), in place.
+//!
+//! The ciphertext of XML Encryption is initialization vector, ciphertext and, in GCM, tag, one after the other. Both directions
+//! work inside the caller's buffer, so a message is copied by nobody. Whatever goes wrong while opening is [`DecryptFailed`].
+
+use std::ops::Range;
+
+use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::cipher::{
+    self as aws, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext,
+    UnboundCipherKey,
+};
+use aws_lc_rs::iv::FixedLength;
+use openssl::cipher_ctx::CipherCtx;
+use zeroize::Zeroizing;
+
+use crate::algorithms::DataEncryption;
+use crate::error::{CryptoError, DecryptFailed, OrLibrary};
+use crate::fetched;
+use crate::key::SymmetricKey;
+use crate::random;
+
+/// Octets handed to OpenSSL at once: enough that the call costs nothing beside Triple DES itself.
+const TRIPLE_DES_STEP: usize = 4096;
+
+/// Encrypts the end of `buffer` in place.
+///
+/// The plaintext is `buffer[start + algorithm.iv_length()..]`. The octets between `start` and it are overwritten with a fresh random
+/// initialization vector, the plaintext is enciphered where it stands, and padding or tag are appended. Afterwards
+/// `buffer[start..]` is what goes into `xenc:CipherValue`. To spare a reallocation, reserve
+/// [`ciphertext_length`](DataEncryption::ciphertext_length) beforehand.
+///
+/// CBC padding repeats its length in every octet, which satisfies receivers that check only the last (as XML Encryption demands)
+/// and those that check all of them.
+///
+/// # Errors
+///
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm; [`CryptoError::Library`] if `buffer` has no room for the
+/// initialization vector after `start`.
+///
+/// ```
+/// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, seal_in_place};
+///
+/// let (algorithm, key) = (DataEncryption::Aes128Gcm, SymmetricKey::generate(16)?);
+/// let mut buffer = b"head".to_vec();
+/// buffer.resize(4 + algorithm.iv_length(), 0);
+/// buffer.extend_from_slice(b"plain");
+/// seal_in_place(algorithm, &key, &mut buffer, 4)?;
+/// let sealed = &mut buffer[4..];
+/// let plain = open_in_place(algorithm, &key, sealed).unwrap();
+/// assert_eq!(&sealed[plain], b"plain");
+/// # Ok::<(), soapstone_crypto::CryptoError>(())
+/// ```
+pub fn seal_in_place(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    buffer: &mut Vec<u8>,
+    start: usize,
+) -> Result<(), CryptoError> {
+    key.require_length(algorithm.short_name(), algorithm.key_length())?;
+    let plain = start + algorithm.iv_length();
+    if buffer.len() < plain {
+        return Err(CryptoError::Library {
+            operation: "encrypting without room for the vector",
+        });
+    }
+    random::fill(&mut buffer[start..plain]);
+    if algorithm.is_authenticated() {
+        let nonce = nonce(&buffer[start..plain]).ok_or(FAILED)?;
+        let tag = gcm(algorithm, key)
+            .and_then(|key| {
+                key.seal_in_place_separate_tag(nonce, Aad::empty(), &mut buffer[plain..])
+                    .ok()
+            })
+            .ok_or(FAILED)?;
+        buffer.extend_from_slice(tag.as_ref());
+        return Ok(());
+    }
+    let block = algorithm.block_length();
+    let padding = block - (buffer.len() - plain) % block;
+    buffer.resize(buffer.len() + padding, padding as u8);
+    let (head, body) = buffer.split_at_mut(plain);
+    let vector = &head[start..];
+    encrypt_blocks(algorithm, key, vector, body)
+}
+
+const FAILED: CryptoError = CryptoError::Library {
+    operation: "encrypting data",
+};
+
+/// Encrypts a copy of `plaintext`: initialization vector, ciphertext and tag in a new vector.
+///
+/// # Errors
+///
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm.
+pub fn seal(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    plaintext: &[u8],
+) -> Result<Vec<u8>, CryptoError> {
+    let mut buffer = Vec::with_capacity(algorithm.ciphertext_length(plaintext.len()));
+    buffer.resize(algorithm.iv_length(), 0);
+    buffer.extend_from_slice(plaintext);
+    seal_in_place(algorithm, key, &mut buffer, 0)?;
+    Ok(buffer)
+}
+
+/// Decrypts `buffer`, which holds initialization vector, ciphertext and tag, in place, and says where the plaintext lies in it.
+///
+/// Of CBC padding only the last octet counts (XML-Enc 1.1 section 5.2): it must be from 1 to the block's length.
+///
+/// # Errors
+///
+/// [`DecryptFailed`] for a wrong key, length, padding or tag alike. `buffer` must then not be used any more; in GCM its
+/// contents have been wiped.
+pub fn open_in_place(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    buffer: &mut [u8],
+) -> Result<Range<usize>, DecryptFailed> {
+    if key.len() != algorithm.key_length() {
+        return Err(DecryptFailed);
+    }
+    let start = algorithm.iv_length();
+    if algorithm.is_authenticated() {
+        let (vector, rest) = buffer.split_at_mut_checked(start).ok_or(DecryptFailed)?;
+        let nonce = nonce(vector).ok_or(DecryptFailed)?;
+        let plain = gcm(algorithm, key)
+            .and_then(|key| key.open_in_place(nonce, Aad::empty(), rest).ok())
+            .ok_or(DecryptFailed)?;
+        return Ok(start..start + plain.len());
+    }
+    let block = algorithm.block_length();
+    if buffer.len() < start + block || (buffer.len() - start) % block != 0 {
+        return Err(DecryptFailed);
+    }
+    let (vector, body) = buffer.split_at_mut(start);
+    decrypt_blocks(algorithm, key, vector, body).map_err(|_| DecryptFailed)?;
+    // One comparison, after all of the work: 0 wraps around and is too long like any other wrong value.
+    let padding = usize::from(buffer[buffer.len() - 1]);
+    if padding.wrapping_sub(1) >= block {
+        return Err(DecryptFailed);
+    }
+    Ok(start..buffer.len() - padding)
+}
+
+/// Decrypts a copy of `ciphertext`.
+///
+/// # Errors
+///
+/// [`DecryptFailed`], whatever the reason.
+pub fn open(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    ciphertext: &[u8],
+) -> Result<Vec<u8>, DecryptFailed> {
+    let mut buffer = ciphertext.to_vec();
+    let plain = open_in_place(algorithm, key, &mut buffer)?;
+    buffer.truncate(plain.end);
+    buffer.drain(..plain.start);
+    Ok(buffer)
+}
+
+fn nonce(vector: &[u8]) -> Option<Nonce> {
+    Nonce::try_assume_unique_for_key(vector).ok()
+}
+
+fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Option<LessSafeKey> {
+    let known = match algorithm {
+        DataEncryption::Aes128Gcm => &aead::AES_128_GCM,
+        DataEncryption::Aes192Gcm => &aead::AES_192_GCM,
+        _ => &aead::AES_256_GCM,
+    };
+    UnboundKey::new(known, key.expose())
+        .ok()
+        .map(LessSafeKey::new)
+}
+
+fn aes(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+) -> Result<Option<UnboundCipherKey>, CryptoError> {
+    let known = match algorithm {
+        DataEncryption::TripleDesCbc => return Ok(None),
+        DataEncryption::Aes128Cbc | DataEncryption::Aes128Gcm => &aws::AES_128,
+        DataEncryption::Aes192Cbc | DataEncryption::Aes192Gcm => &aws::AES_192,
+        DataEncryption::Aes256Cbc | DataEncryption::Aes256Gcm => &aws::AES_256,
+    };
+    UnboundCipherKey::new(known, key.expose())
+        .map(Some)
+        .or_library("scheduling an AES key")
+}
+
+/// CBC over whole blocks, without padding.
+fn encrypt_blocks(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    vector: &[u8],
+    body: &mut [u8],
+) -> Result<(), CryptoError> {
+    let Some(aes_key) = aes(algorithm, key)? else {
+        return triple_des(Direction::Encrypt, key.expose(), vector, body);
+    };
+    let failed = "encrypting data";
+    let vector = FixedLength::try_from(vector).or_library(failed)?;
+    EncryptingKey::cbc(aes_key)
+        .and_then(|key| key.less_safe_encrypt(body, EncryptionContext::Iv128(vector)))
+        .map(drop)
+        .or_library(failed)
+}
+
+fn decrypt_blocks(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    vector: &[u8],
+    body: &mut [u8],
+) -> Result<(), CryptoError> {
+    let Some(aes_key) = aes(algorithm, key)? else {
+        return triple_des(Direction::Decrypt, key.expose(), vector, body);
+    };
+    let failed = "decrypting data";
+    let vector = FixedLength::try_from(vector).or_library(failed)?;
+    DecryptingKey::cbc(aes_key)
+        .and_then(|key| {
+            key.decrypt(body, DecryptionContext::Iv128(vector))
+                .map(drop)
+        })
+        .or_library(failed)
+}
+
+/// Which way a block cipher runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+/// Triple DES in CBC mode over whole blocks of 8 octets, in place.
+pub(crate) fn triple_des(
+    direction: Direction,
+    key: &[u8],
+    vector: &[u8],
+    body: &mut [u8],
+) -> Result<(), CryptoError> {
+    let failed = "running Triple DES";
+    let cipher = fetched::triple_des_cbc()?;
+    let mut context = CipherCtx::new().or_library(failed)?;
+    match direction {
+        Direction::Encrypt => context.encrypt_init(Some(cipher), Some(key), Some(vector)),
+        Direction::Decrypt => context.decrypt_init(Some(cipher), Some(key), Some(vector)),
+    }
+    .or_library(failed)?;
+    context.set_padding(false);
+    // OpenSSL wants a block of room after its output, which the end of `body` does not have.
+    let mut output = Zeroizing::new([0; TRIPLE_DES_STEP + 8]);
+    for step in body.chunks_mut(TRIPLE_DES_STEP) {
+        let length = context
+            .cipher_update(step, Some(&mut output[..]))
+            .or_library(failed)?;
+        step.copy_from_slice(
+            output
+                .get(..length)
+                .filter(|made| made.len() == step.len())
+                .ok_or(CryptoError::Library { operation: failed })?,
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

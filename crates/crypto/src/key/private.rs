@@ -1,0 +1,220 @@
+//! Private keys: read from files, generated, and used to sign, unwrap and agree.
+//!
+//! Reading goes through OpenSSL, which knows every container there is; using goes through `aws-lc-rs` where it can. All parsed forms
+//! are made once, when the key is read, so that a damaged key is noticed then and signing parses nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_lc_rs::rsa::{OaepPrivateDecryptingKey, Pkcs1PrivateDecryptingKey, PrivateDecryptingKey};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING,
+    ECDSA_P521_SHA512_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RsaKeyPair,
+};
+use openssl::dsa::Dsa;
+use openssl::pkey::{PKey, PKeyRef, Private};
+use openssl::rsa::Rsa;
+use zeroize::Zeroizing;
+
+use super::{Curve, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
+use crate::error::{CryptoError, OrLibrary};
+use crate::secret::SecretBytes;
+
+/// A private key with its public half. Cheap to clone; wiped with its last clone.
+#[derive(Clone)]
+pub struct PrivateKey(Arc<Inner>);
+
+struct Inner {
+    public: PublicKey,
+    openssl: PKey<Private>,
+    aws: AwsKeys,
+}
+
+/// The key as `aws-lc-rs` wants it, where it takes it at all.
+pub(crate) enum AwsKeys {
+    Rsa(RsaKeys),
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+    None,
+}
+
+/// The same RSA key for its three uses.
+pub(crate) struct RsaKeys {
+    pub(crate) signing: RsaKeyPair,
+    pub(crate) pkcs1: Pkcs1PrivateDecryptingKey,
+    pub(crate) oaep: OaepPrivateDecryptingKey,
+}
+
+const EXPECTED: &str = "a private key";
+
+impl PrivateKey {
+    /// Reads the first private key of a PEM file: PKCS#8 (encrypted or not), PKCS#1, SEC 1 or DSA; other blocks are skipped.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::PasswordNeeded`], [`CryptoError::WrongPassword`], [`CryptoError::Malformed`],
+    /// [`CryptoError::Unsupported`], [`CryptoError::RsaSize`].
+    pub fn from_pem(pem: &[u8], password: Option<&str>) -> Result<Self, CryptoError> {
+        let mut asked = false;
+        let read = PKey::private_key_from_pem_callback(pem, |buffer| {
+            asked = true;
+            match password {
+                Some(password) if password.len() <= buffer.len() => {
+                    buffer[..password.len()].copy_from_slice(password.as_bytes());
+                    Ok(password.len())
+                }
+                _ => Ok(0),
+            }
+        });
+        match read {
+            Ok(key) => Self::from_openssl(key),
+            Err(_) if asked && password.is_none() => Err(CryptoError::PasswordNeeded),
+            Err(_) if asked => Err(CryptoError::WrongPassword),
+            Err(_) => Err(CryptoError::Malformed {
+                expected: "a PEM block with a private key",
+                found: "none that can be read".to_owned(),
+            }),
+        }
+    }
+
+    /// Reads a DER private key that is not encrypted: PKCS#8, PKCS#1, SEC 1 or DSA.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Malformed`], [`CryptoError::Unsupported`], [`CryptoError::RsaSize`].
+    pub fn from_der(der: &[u8]) -> Result<Self, CryptoError> {
+        let key = PKey::private_key_from_der(der).map_err(|_| CryptoError::Malformed {
+            expected: EXPECTED,
+            found: "octets that are not its DER".to_owned(),
+        })?;
+        Self::from_openssl(key)
+    }
+
+    /// Makes a new key.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::RsaSize`] for RSA out of bounds.
+    pub fn generate(kind: KeyKind) -> Result<Self, CryptoError> {
+        let failed = "generating a key";
+        let key = match kind {
+            KeyKind::Rsa { bits } => {
+                let (minimum, maximum) = (RSA_MINIMUM_BITS, RSA_MAXIMUM_BITS);
+                if bits < minimum || bits > maximum {
+                    return Err(CryptoError::RsaSize {
+                        bits,
+                        minimum,
+                        maximum,
+                    });
+                }
+                Rsa::generate(bits).and_then(PKey::from_rsa)
+            }
+            KeyKind::Dsa { bits } => Dsa::generate(bits).and_then(PKey::from_dsa),
+            KeyKind::Ec(curve) => PKey::ec_gen(curve.name()),
+            KeyKind::Ed25519 => PKey::generate_ed25519(),
+            KeyKind::Ed448 => PKey::generate_ed448(),
+            KeyKind::X25519 => PKey::generate_x25519(),
+            KeyKind::X448 => PKey::generate_x448(),
+        }
+        .or_library(failed)?;
+        Self::from_openssl(key)
+    }
+
+    pub(crate) fn from_openssl(key: PKey<Private>) -> Result<Self, CryptoError> {
+        let unreadable = || CryptoError::Malformed {
+            expected: EXPECTED,
+            found: "one whose parts do not fit together".to_owned(),
+        };
+        let spki = key.public_key_to_der().map_err(|_| unreadable())?;
+        let public = PublicKey::from_spki_der(&spki)?;
+        let pkcs8 = Zeroizing::new(key.private_key_to_pkcs8().map_err(|_| unreadable())?);
+        let aws = match public.kind() {
+            KeyKind::Rsa { bits: 2048..=8192 } => rsa_keys(&pkcs8).ok_or_else(unreadable)?,
+            KeyKind::Rsa { .. } => {
+                let consistent = key.rsa().and_then(|rsa| rsa.check_key());
+                if !consistent.is_ok_and(|consistent| consistent) {
+                    return Err(unreadable());
+                }
+                AwsKeys::None
+            }
+            KeyKind::Ec(curve) => ecdsa_key(curve, &pkcs8).map_err(|()| unreadable())?,
+            KeyKind::Ed25519 => AwsKeys::Ed25519(
+                Ed25519KeyPair::from_pkcs8_maybe_unchecked(&pkcs8).map_err(|_| unreadable())?,
+            ),
+            _ => AwsKeys::None,
+        };
+        Ok(Self(Arc::new(Inner {
+            public,
+            openssl: key,
+            aws,
+        })))
+    }
+
+    /// The public half.
+    #[must_use]
+    pub fn public_key(&self) -> &PublicKey {
+        &self.0.public
+    }
+
+    /// What the key is, and how big.
+    #[must_use]
+    pub fn kind(&self) -> KeyKind {
+        self.0.public.kind()
+    }
+
+    /// The key as unencrypted PKCS#8.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Library`] if there is no memory for it.
+    pub fn to_pkcs8_der(&self) -> Result<SecretBytes, CryptoError> {
+        self.0
+            .openssl
+            .private_key_to_pkcs8()
+            .map(SecretBytes::new)
+            .or_library("writing a private key")
+    }
+
+    pub(crate) fn openssl(&self) -> &PKeyRef<Private> {
+        &self.0.openssl
+    }
+
+    pub(crate) fn aws(&self) -> &AwsKeys {
+        &self.0.aws
+    }
+
+    /// The key for decryption, if `aws-lc-rs` takes it (RSA from 2048 to 8192 bits).
+    pub(crate) fn rsa_decryption(&self) -> Option<&RsaKeys> {
+        match &self.0.aws {
+            AwsKeys::Rsa(keys) => Some(keys),
+            _ => None,
+        }
+    }
+}
+
+fn rsa_keys(pkcs8: &[u8]) -> Option<AwsKeys> {
+    let decrypting = || PrivateDecryptingKey::from_pkcs8(pkcs8).ok();
+    Some(AwsKeys::Rsa(RsaKeys {
+        signing: RsaKeyPair::from_pkcs8(pkcs8).ok()?,
+        pkcs1: Pkcs1PrivateDecryptingKey::new(decrypting()?).ok()?,
+        oaep: OaepPrivateDecryptingKey::new(decrypting()?).ok()?,
+    }))
+}
+
+fn ecdsa_key(curve: Curve, pkcs8: &[u8]) -> Result<AwsKeys, ()> {
+    let algorithm = match curve {
+        Curve::P256 => &ECDSA_P256_SHA256_FIXED_SIGNING,
+        Curve::P384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
+        Curve::P521 => &ECDSA_P521_SHA512_FIXED_SIGNING,
+        _ => return Ok(AwsKeys::None),
+    };
+    EcdsaKeyPair::from_pkcs8(algorithm, pkcs8)
+        .map(AwsKeys::Ecdsa)
+        .map_err(|_| ())
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PrivateKey({})", self.kind())
+    }
+}

@@ -1,0 +1,105 @@
+//! Shared keys: octets that both sides know.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::CryptoError;
+use crate::secret::SecretBytes;
+
+/// A key that sender and receiver share. Never empty; wiped with its last clone.
+#[derive(Clone)]
+pub struct SymmetricKey(Arc<SecretBytes>);
+
+impl SymmetricKey {
+    /// A key of these octets.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::EmptyKey`] if there are none: an HMAC under an empty key proves nothing.
+    pub fn new(octets: Vec<u8>) -> Result<Self, CryptoError> {
+        Self::from_secret(SecretBytes::new(octets))
+    }
+
+    /// A key of the octets in the box.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::EmptyKey`] if there are none.
+    pub fn from_secret(octets: SecretBytes) -> Result<Self, CryptoError> {
+        if octets.is_empty() {
+            return Err(CryptoError::EmptyKey);
+        }
+        Ok(Self(Arc::new(octets)))
+    }
+
+    /// A fresh random key of that many octets.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::EmptyKey`] for 0.
+    pub fn generate(length: usize) -> Result<Self, CryptoError> {
+        Self::from_secret(SecretBytes::random(length))
+    }
+
+    /// The octets. The name is there to be searched for.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
+        self.0.expose()
+    }
+
+    /// Number of octets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never: an empty key cannot be made.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn require_length(
+        &self,
+        algorithm: &'static str,
+        expected: usize,
+    ) -> Result<(), CryptoError> {
+        if self.len() == expected {
+            return Ok(());
+        }
+        Err(CryptoError::KeyLength {
+            algorithm,
+            expected,
+            found: self.len(),
+        })
+    }
+}
+
+impl fmt::Debug for SymmetricKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SymmetricKey({} octets)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_key_cannot_be_made() {
+        assert_eq!(
+            SymmetricKey::new(Vec::new()).map(drop),
+            Err(CryptoError::EmptyKey)
+        );
+        assert_eq!(
+            SymmetricKey::generate(0).map(drop),
+            Err(CryptoError::EmptyKey)
+        );
+    }
+
+    #[test]
+    fn a_key_prints_its_length_only() {
+        let key = SymmetricKey::new(b"secret".to_vec()).unwrap();
+        assert_eq!(format!("{key:?}"), "SymmetricKey(6 octets)");
+    }
+}

@@ -1,0 +1,3 @@
+//! Files that keys and certificates are kept in.
+
+pub mod pem;

@@ -1,0 +1,320 @@
+//! Signatures with key pairs (XML-DSig 1.1 section 6.4, RFC 9231 section 2.3).
+//!
+//! Values are as XML Signature carries them: for ECDSA and DSA the two numbers side by side, each as long as the group's order, not
+//! DER. What `aws-lc-rs` cannot do (RSA-SHA1 signatures, small RSA keys, DSA, Ed448, uncommon digests and curves) OpenSSL does.
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{self as aws, RsaEncoding, VerificationAlgorithm};
+use openssl::bn::BigNum;
+use openssl::dsa::DsaSig;
+use openssl::ecdsa::EcdsaSig;
+use openssl::md_ctx::MdCtx;
+use openssl::pkey_ctx::PkeyCtx;
+use openssl::rsa::Padding;
+use openssl::sign::RsaPssSaltlen;
+
+use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily};
+use crate::digest::digest;
+use crate::error::{CryptoError, OrLibrary};
+use crate::fetched;
+use crate::key::AwsKeys;
+use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
+
+/// Number of parsed forms a public key may need; see [`aws_verifier`].
+pub(crate) const VERIFIERS: usize = 8;
+
+/// The algorithm as `aws-lc-rs` verifies it with this kind of key, and the place of its parsed form in the key.
+fn aws_verifier(
+    algorithm: SignatureAlgorithm,
+    kind: KeyKind,
+) -> Option<(usize, &'static dyn VerificationAlgorithm)> {
+    Some(match (kind, algorithm) {
+        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha1) => {
+            (0, &aws::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY)
+        }
+        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha256) => {
+            (1, &aws::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
+        }
+        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaSha384) => {
+            (2, &aws::RSA_PKCS1_2048_8192_SHA384)
+        }
+        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha512) => {
+            (3, &aws::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
+        }
+        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha256) => {
+            (4, &aws::RSA_PSS_2048_8192_SHA256)
+        }
+        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha384) => {
+            (5, &aws::RSA_PSS_2048_8192_SHA384)
+        }
+        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha512) => {
+            (6, &aws::RSA_PSS_2048_8192_SHA512)
+        }
+        (KeyKind::Ec(Curve::P256), SignatureAlgorithm::EcdsaSha256) => {
+            (0, &aws::ECDSA_P256_SHA256_FIXED)
+        }
+        (KeyKind::Ec(Curve::P384), SignatureAlgorithm::EcdsaSha384) => {
+            (0, &aws::ECDSA_P384_SHA384_FIXED)
+        }
+        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha1) => {
+            (0, &aws::ECDSA_P521_SHA1_FIXED)
+        }
+        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha256) => {
+            (1, &aws::ECDSA_P521_SHA256_FIXED)
+        }
+        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha384) => {
+            (2, &aws::ECDSA_P521_SHA384_FIXED)
+        }
+        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha512) => {
+            (3, &aws::ECDSA_P521_SHA512_FIXED)
+        }
+        (KeyKind::Ed25519, SignatureAlgorithm::Ed25519) => (0, &aws::ED25519),
+        _ => return None,
+    })
+}
+
+/// Fails unless the algorithm works with this kind of key.
+fn require_fit(algorithm: SignatureAlgorithm, kind: KeyKind) -> Result<(), CryptoError> {
+    let fits = match algorithm.family() {
+        SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss => matches!(kind, KeyKind::Rsa { .. }),
+        SignatureFamily::Ecdsa => matches!(kind, KeyKind::Ec(_)),
+        SignatureFamily::Dsa => matches!(kind, KeyKind::Dsa { .. }),
+        SignatureFamily::EdDsa => matches!(
+            (algorithm, kind),
+            (SignatureAlgorithm::Ed25519, KeyKind::Ed25519)
+                | (SignatureAlgorithm::Ed448, KeyKind::Ed448)
+        ),
+        SignatureFamily::Hmac => {
+            return Err(CryptoError::WrongFamily {
+                operation: algorithm.short_name(),
+                expected: "a shared key, not a key pair",
+            });
+        }
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(CryptoError::WrongKey {
+        operation: algorithm.short_name(),
+        key: kind,
+    })
+}
+
+impl SignatureAlgorithm {
+    /// Whether this algorithm can be used with a key of this kind.
+    #[must_use]
+    pub fn fits(self, kind: KeyKind) -> bool {
+        require_fit(self, kind).is_ok()
+    }
+}
+
+impl PublicKey {
+    /// Checks the signature of `message`.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::BadSignature`] if it does not match; [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the
+    /// algorithm does not work with this key (an HMAC never does); [`CryptoError::Unsupported`] for a digest that the installed
+    /// OpenSSL lacks.
+    pub fn verify(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), CryptoError> {
+        let kind = self.kind();
+        require_fit(algorithm, kind)?;
+        if let Some((slot, known)) = aws_verifier(algorithm, kind)
+            && let Some(key) = self.verifier(slot, known)
+        {
+            return key
+                .verify_sig(message, signature)
+                .map_err(|_| CryptoError::BadSignature);
+        }
+        self.verify_with_openssl(algorithm, message, signature)
+    }
+
+    fn verify_with_openssl(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), CryptoError> {
+        let failed = "verifying a signature";
+        let key = self.openssl()?;
+        let Some(hash) = algorithm.digest() else {
+            let mut context = MdCtx::new().or_library(failed)?;
+            context.digest_verify_init(None, key).or_library(failed)?;
+            return accepted(context.digest_verify(message, signature));
+        };
+        let digest = digest(hash, message)?;
+        let mut context = PkeyCtx::new(key).or_library(failed)?;
+        context.verify_init().or_library(failed)?;
+        prepare(&mut context, algorithm, hash)?;
+        let signature = match algorithm.family() {
+            SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
+                &joined_to_der(signature, number_length(self)).ok_or(CryptoError::BadSignature)?
+            }
+            _ => signature,
+        };
+        accepted(context.verify(digest.as_ref(), signature))
+    }
+}
+
+/// OpenSSL reports a malformed signature as an error and a wrong one as `false`; here both are a bad signature.
+fn accepted(outcome: Result<bool, openssl::error::ErrorStack>) -> Result<(), CryptoError> {
+    match outcome {
+        Ok(true) => Ok(()),
+        _ => Err(CryptoError::BadSignature),
+    }
+}
+
+fn prepare<T>(
+    context: &mut PkeyCtx<T>,
+    algorithm: SignatureAlgorithm,
+    digest: DigestAlgorithm,
+) -> Result<(), CryptoError> {
+    let failed = "setting the parameters of a signature";
+    let md = fetched::md(digest)?;
+    match algorithm.family() {
+        SignatureFamily::RsaPkcs1 => context.set_rsa_padding(Padding::PKCS1).or_library(failed)?,
+        SignatureFamily::RsaPss => {
+            context
+                .set_rsa_padding(Padding::PKCS1_PSS)
+                .or_library(failed)?;
+            context
+                .set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)
+                .or_library(failed)?;
+            context.set_rsa_mgf1_md(md).or_library(failed)?;
+        }
+        _ => {}
+    }
+    context.set_signature_md(md).or_library(failed)
+}
+
+/// Octets of each of the two numbers in an ECDSA or DSA signature: as long as the group's order.
+fn number_length(key: &PublicKey) -> usize {
+    match key.kind() {
+        KeyKind::Ec(curve) => curve.coordinate_length(),
+        _ => key.dsa_components().map_or(0, |[_, q, _, _]| q.len()),
+    }
+}
+
+/// Two numbers side by side as the DER that OpenSSL wants (ECDSA and DSA share its form).
+fn joined_to_der(signature: &[u8], length: usize) -> Option<Vec<u8>> {
+    if length == 0 || signature.len() != 2 * length {
+        return None;
+    }
+    let number = |octets| BigNum::from_slice(octets).ok();
+    let (r, s) = signature.split_at(length);
+    EcdsaSig::from_private_components(number(r)?, number(s)?)
+        .ok()?
+        .to_der()
+        .ok()
+}
+
+impl PrivateKey {
+    /// Signs `message`.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the algorithm does not work with this key;
+    /// [`CryptoError::Unsupported`] for a digest that the installed OpenSSL lacks.
+    pub fn sign(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+    ) -> Result<Vec<u8>, CryptoError> {
+        require_fit(algorithm, self.kind())?;
+        let failed = "signing";
+        match (self.aws(), algorithm) {
+            (AwsKeys::Rsa(keys), _) if let Some(encoding) = aws_encoding(algorithm) => {
+                let mut signature = vec![0; keys.signing.public_modulus_len()];
+                keys.signing
+                    .sign(encoding, &SystemRandom::new(), message, &mut signature)
+                    .or_library(failed)?;
+                Ok(signature)
+            }
+            (AwsKeys::Ecdsa(pair), _) if usual_digest(self.kind()) == algorithm.digest() => pair
+                .sign(&SystemRandom::new(), message)
+                .map(|signature| signature.as_ref().to_vec())
+                .or_library(failed),
+            (AwsKeys::Ed25519(pair), _) => pair
+                .try_sign(message)
+                .map(|signature| signature.as_ref().to_vec())
+                .or_library(failed),
+            _ => self.sign_with_openssl(algorithm, message),
+        }
+    }
+
+    fn sign_with_openssl(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+    ) -> Result<Vec<u8>, CryptoError> {
+        let failed = "signing";
+        let mut signature = Vec::new();
+        let Some(hash) = algorithm.digest() else {
+            let mut context = MdCtx::new().or_library(failed)?;
+            context
+                .digest_sign_init(None, self.openssl())
+                .or_library(failed)?;
+            context
+                .digest_sign_to_vec(message, &mut signature)
+                .or_library(failed)?;
+            return Ok(signature);
+        };
+        let digest = digest(hash, message)?;
+        let mut context = PkeyCtx::new(self.openssl()).or_library(failed)?;
+        context.sign_init().or_library(failed)?;
+        prepare(&mut context, algorithm, hash)?;
+        context
+            .sign_to_vec(digest.as_ref(), &mut signature)
+            .or_library(failed)?;
+        let length = number_length(self.public_key()) as i32;
+        let joined = |r: &openssl::bn::BigNumRef, s: &openssl::bn::BigNumRef| {
+            Ok([
+                r.to_vec_padded(length).or_library(failed)?,
+                s.to_vec_padded(length).or_library(failed)?,
+            ]
+            .concat())
+        };
+        match algorithm.family() {
+            SignatureFamily::Ecdsa => {
+                let parts = EcdsaSig::from_der(&signature).or_library(failed)?;
+                joined(parts.r(), parts.s())
+            }
+            SignatureFamily::Dsa => {
+                let parts = DsaSig::from_der(&signature).or_library(failed)?;
+                joined(parts.r(), parts.s())
+            }
+            _ => Ok(signature),
+        }
+    }
+}
+
+/// RSA as `aws-lc-rs` signs it.
+fn aws_encoding(algorithm: SignatureAlgorithm) -> Option<&'static dyn RsaEncoding> {
+    Some(match algorithm {
+        SignatureAlgorithm::RsaSha256 => &aws::RSA_PKCS1_SHA256,
+        SignatureAlgorithm::RsaSha384 => &aws::RSA_PKCS1_SHA384,
+        SignatureAlgorithm::RsaSha512 => &aws::RSA_PKCS1_SHA512,
+        SignatureAlgorithm::RsaPssSha256 => &aws::RSA_PSS_SHA256,
+        SignatureAlgorithm::RsaPssSha384 => &aws::RSA_PSS_SHA384,
+        SignatureAlgorithm::RsaPssSha512 => &aws::RSA_PSS_SHA512,
+        _ => return None,
+    })
+}
+
+/// The digest that an ECDSA key pair of `aws-lc-rs` is bound to.
+fn usual_digest(kind: KeyKind) -> Option<DigestAlgorithm> {
+    match kind {
+        KeyKind::Ec(Curve::P256) => Some(DigestAlgorithm::Sha256),
+        KeyKind::Ec(Curve::P384) => Some(DigestAlgorithm::Sha384),
+        KeyKind::Ec(Curve::P521) => Some(DigestAlgorithm::Sha512),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
