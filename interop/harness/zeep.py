@@ -5,7 +5,8 @@ from pathlib import Path
 
 from .gateways import USER, Route, running
 from .installing import INTEROP
-from .processes import Failure, run
+from .processes import Failure
+from .processes import run as run_program
 
 PYTHON = INTEROP / "zeep" / ".venv" / "bin" / "python"
 CALLS = 10
@@ -37,7 +38,7 @@ ROUTES = [
 ]
 
 
-def run_all(report, soapstone, keys, folder):
+def run(report, soapstone, keys, folder):
     """Every client against every route that is meant for it."""
     folder = Path(folder)
     with running(soapstone, keys, folder, ROUTES) as gateways:
@@ -87,7 +88,7 @@ def _refusals(report, gateways, folder, signer):
 
 
 def _results(folder, script, *words):
-    done = run(PYTHON, INTEROP / "zeep" / script, *words, timeout=300)
+    done = run_program(PYTHON, INTEROP / "zeep" / script, *words, timeout=300)
     results = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
     if len(results) != CALLS:
         raise Failure(f"expected {CALLS} results, found {len(results)}; logs in {folder}\n{done.describe()}")
