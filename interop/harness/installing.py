@@ -3,7 +3,6 @@
 The rule kept here: once everything is installed, nothing touches the network.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,21 +18,7 @@ def say(text):
 
 def debian(*packages):
     """Installs Debian packages that are missing."""
-    missing = [name for name in packages if not _installed(name)]
-    if not missing:
-        return
-    if os.geteuid() != 0:
-        raise SystemExit(f"interop: missing Debian packages; as root: apt-get install {' '.join(missing)}")
-    say(f"installing Debian packages: {' '.join(missing)}")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *missing]):
-        subprocess.run(["apt-get", *command], check=True, env=environment, stdout=subprocess.DEVNULL)
-
-
-def _installed(package):
-    query = ["dpkg-query", "-W", "-f=${db:Status-Abbrev}", package]
-    found = subprocess.run(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    return found.stdout.startswith("ii")
+    subprocess.run([REPOSITORY / ".ci" / "packages", *packages], check=True)
 
 
 def build(target):

@@ -1,0 +1,84 @@
+# Soapstone: build, prove, show and measure. `make help` lists the targets.
+#
+# Everything that proves something uses the dev profile (overflow and debug assertions are on, and one compilation
+# serves clippy, tests, documentation and the live peers); everything that shows or measures uses release.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# How long each fuzz target runs in `make test`.
+FUZZ_SECONDS ?= 60
+
+target := $(or $(CARGO_TARGET_DIR),target)
+step = @printf '\n== %s\n' "$(1)"
+
+.PHONY: help
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+.PHONY: setup
+setup: ## install the Debian packages that building needs, those that are missing
+	@command -v cargo >/dev/null || { echo 'cargo is missing: install Rust first (https://rustup.rs)' >&2; exit 1; }
+	@.ci/packages gcc pkg-config libssl-dev
+
+.PHONY: build
+build: setup ## build the release program
+	$(call step,building the release program)
+	@cargo build --release --bin soapstone
+
+.PHONY: demo
+demo: build ## see real calls travel through two gateways under each mechanism
+	@$(target)/release/soapstone demo
+
+.PHONY: fmt
+fmt: ## format the code
+	@cargo fmt --all
+
+.PHONY: lint
+lint: setup ## check formatting, lints and documentation; warnings are errors
+	$(call step,formatting)
+	@cargo fmt --all --check
+	$(call step,lints)
+	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(call step,documentation)
+	@RUSTDOCFLAGS='-D warnings' cargo doc --quiet --workspace --no-deps
+
+.PHONY: unit
+unit: setup ## unit tests, vectors and documentation examples
+	$(call step,unit tests, vectors and documentation examples)
+	@cargo test --quiet --workspace
+
+.PHONY: interop
+interop: setup ## xmlsec1, WSS4J and zeep, in both directions
+	$(call step,live peers: xmlsec1, WSS4J, zeep)
+	@SOAPSTONE_PROFILE=dev interop/run
+
+.PHONY: end-to-end
+end-to-end: setup ## the demo, as a test
+	$(call step,end to end: the demo)
+	@cargo run --quiet --bin soapstone -- demo
+
+.PHONY: dependencies
+dependencies: ## licences, sources and duplicates of what we depend on
+	$(call step,dependencies)
+	@cargo deny --version >/dev/null 2>&1 || { echo 'installing cargo-deny'; cargo install --quiet --locked cargo-deny; }
+	@cargo deny --log-level error check bans licenses sources
+
+.PHONY: fuzz
+fuzz: setup ## each fuzz target for FUZZ_SECONDS
+	$(call step,fuzzing)
+	@.ci/fuzz $(FUZZ_SECONDS)
+
+.PHONY: test
+test: lint unit interop end-to-end dependencies fuzz ## everything; what continuous integration runs
+	$(call step,all green)
+
+.PHONY: bench
+bench: build ## measure ourselves beside WSS4J, libxmlsec1 and nginx
+	$(call step,engine beside WSS4J and libxmlsec1)
+	@interop/bench
+	$(call step,gateway beside nginx)
+	@interop/throughput
