@@ -103,23 +103,36 @@ fn trim(mut text: &[u8]) -> &[u8] {
     text
 }
 
-fn decode_trimmed(text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
+/// How far to look for the first line break: beyond the longest line anybody wraps at.
+const LOOKAHEAD: usize = 1024;
+
+fn decode_trimmed(mut text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
     output.reserve(text.len() / 4 * 3 + 3);
-    let line = text
-        .iter()
-        .position(|&octet| is_space(octet))
-        .unwrap_or(text.len());
-    if line == text.len() {
-        return decode(text, output);
+    // Most text has no white space inside; the decoder itself finds out soon enough when there is some after all.
+    if line_length(text).is_none() && decode(text, output).is_ok() {
+        return Ok(());
     }
-    let separator = text[line..]
-        .iter()
-        .take_while(|&&octet| is_space(octet))
-        .count();
     let mut blocks = Blocks::new(output);
-    let rest = blocks.take_equal_lines(text, line, &text[line..line + separator])?;
-    blocks.take_any(rest)?;
+    while !text.is_empty() {
+        let rest = match line_length(text) {
+            Some(line) => {
+                let separator = text[line..]
+                    .iter()
+                    .take_while(|&&octet| is_space(octet))
+                    .count();
+                blocks.take_equal_lines(text, line, &text[line..line + separator])?
+            }
+            None => blocks.take_run(text)?,
+        };
+        text = rest;
+    }
     blocks.finish()
+}
+
+/// Characters before the first white space, if it is near.
+fn line_length(text: &[u8]) -> Option<usize> {
+    let near = &text[..text.len().min(LOOKAHEAD)];
+    near.iter().position(|&octet| is_space(octet))
 }
 
 /// Gathers characters and decodes them block by block.
@@ -140,22 +153,17 @@ impl<'o> Blocks<'o> {
         }
     }
 
-    /// Takes whole lines of `line` characters for as long as each is followed by exactly `separator`; returns what is left.
+    /// Takes lines of `line` characters, each followed by exactly `separator`, at least one; returns what is left.
     fn take_equal_lines<'t>(
         &mut self,
         mut text: &'t [u8],
         line: usize,
         separator: &[u8],
     ) -> Result<&'t [u8], Base64Error> {
-        if line == 0 || line > BLOCK / 4 {
-            return Ok(text);
-        }
         let step = line + separator.len();
-        while text.len() >= step {
-            let (row, rest) = text.split_at(step);
-            if row[line..] != *separator {
-                break;
-            }
+        while let Some((row, rest)) = text.split_at_checked(step)
+            && row[line..] == *separator
+        {
             if self.length + line > BLOCK {
                 self.flush()?;
             }
@@ -166,18 +174,15 @@ impl<'o> Blocks<'o> {
         Ok(text)
     }
 
-    /// Takes characters one by one, leaving out white space.
-    fn take_any(&mut self, text: &[u8]) -> Result<(), Base64Error> {
-        for chunk in text.chunks(BLOCK / 2) {
-            if self.length + chunk.len() > BLOCK {
-                self.flush()?;
-            }
-            for &octet in chunk {
-                self.gathered[self.length] = octet;
-                self.length += usize::from(!is_space(octet));
-            }
+    /// Takes characters that are known to be free of white space: a stretch without any in sight, or the end of the text.
+    fn take_run<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Base64Error> {
+        let (run, rest) = text.split_at(text.len().min(LOOKAHEAD));
+        if self.length + run.len() > BLOCK {
+            self.flush()?;
         }
-        Ok(())
+        self.gathered[self.length..self.length + run.len()].copy_from_slice(run);
+        self.length += run.len();
+        Ok(rest)
     }
 
     /// Decodes the whole groups gathered so far and keeps the rest.

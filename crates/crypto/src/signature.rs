@@ -24,7 +24,7 @@ use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
 pub(crate) const VERIFIERS: usize = 8;
 
 /// The algorithm as `aws-lc-rs` verifies it with this kind of key, and the place of its parsed form in the key.
-fn aws_verifier(
+pub(crate) fn aws_verifier(
     algorithm: SignatureAlgorithm,
     kind: KeyKind,
 ) -> Option<(usize, &'static dyn VerificationAlgorithm)> {
@@ -235,7 +235,7 @@ impl PrivateKey {
                     .or_library(failed)?;
                 Ok(signature)
             }
-            (AwsKeys::Ecdsa(pair), _) if usual_digest(self.kind()) == algorithm.digest() => pair
+            (AwsKeys::Ecdsa(pair, usual), _) if *usual == algorithm => pair
                 .sign(&SystemRandom::new(), message)
                 .map(|signature| signature.as_ref().to_vec())
                 .or_library(failed),
@@ -306,13 +306,13 @@ fn aws_encoding(algorithm: SignatureAlgorithm) -> Option<&'static dyn RsaEncodin
     })
 }
 
-/// The digest that an ECDSA key pair of `aws-lc-rs` is bound to.
-fn usual_digest(kind: KeyKind) -> Option<DigestAlgorithm> {
-    match kind {
-        KeyKind::Ec(Curve::P256) => Some(DigestAlgorithm::Sha256),
-        KeyKind::Ec(Curve::P384) => Some(DigestAlgorithm::Sha384),
-        KeyKind::Ec(Curve::P521) => Some(DigestAlgorithm::Sha512),
-        _ => None,
+/// The algorithm that an ECDSA key pair of `aws-lc-rs` is bound to: the digest as long as the curve.
+pub(crate) const fn usual_algorithm(curve: Curve) -> Option<SignatureAlgorithm> {
+    match curve {
+        Curve::P256 => Some(SignatureAlgorithm::EcdsaSha256),
+        Curve::P384 => Some(SignatureAlgorithm::EcdsaSha384),
+        Curve::P521 => Some(SignatureAlgorithm::EcdsaSha512),
+        Curve::Brainpool256 | Curve::Brainpool384 | Curve::Brainpool512 => None,
     }
 }
 

@@ -103,26 +103,29 @@ impl PublicKey {
             });
         }
         let failed = "encrypting a key";
-        if let Some(known) = aws_oaep(parameters.digest, mgf)
-            && algorithm != KeyTransport::Rsa15
-            && let Some(key) = self.oaep_key()
-        {
-            let mut output = vec![0; size];
-            let length = key
-                .encrypt(known, secret, &mut output, parameters.label())
-                .or_library(failed)?
-                .len();
-            output.truncate(length);
-            return Ok(output);
-        }
-        let key = self.openssl()?;
-        let mut context = PkeyCtx::new(key).or_library(failed)?;
-        context.encrypt_init().or_library(failed)?;
-        prepare(&mut context, algorithm, parameters)?;
-        let mut output = Vec::with_capacity(size);
-        context
-            .encrypt_to_vec(secret, &mut output)
-            .or_library(failed)?;
+        let mut output = vec![0; size];
+        let length = match algorithm {
+            KeyTransport::Rsa15 if let Some(key) = self.pkcs1_key() => {
+                key.encrypt(secret, &mut output).or_library(failed)?.len()
+            }
+            KeyTransport::RsaOaep | KeyTransport::RsaOaepMgf1p
+                if let Some(known) = aws_oaep(parameters.digest, mgf)
+                    && let Some(key) = self.oaep_key() =>
+            {
+                key.encrypt(known, secret, &mut output, parameters.label())
+                    .or_library(failed)?
+                    .len()
+            }
+            _ => {
+                let mut context = PkeyCtx::new(self.openssl()?).or_library(failed)?;
+                context.encrypt_init().or_library(failed)?;
+                prepare(&mut context, algorithm, parameters)?;
+                context
+                    .encrypt(secret, Some(&mut output))
+                    .or_library(failed)?
+            }
+        };
+        output.truncate(length);
         Ok(output)
     }
 }

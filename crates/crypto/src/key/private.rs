@@ -17,8 +17,10 @@ use openssl::rsa::Rsa;
 use zeroize::Zeroizing;
 
 use super::{Curve, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
+use crate::algorithms::SignatureAlgorithm;
 use crate::error::{CryptoError, OrLibrary};
 use crate::secret::SecretBytes;
+use crate::signature::usual_algorithm;
 
 /// A private key with its public half. Cheap to clone; wiped with its last clone.
 #[derive(Clone)]
@@ -33,7 +35,7 @@ struct Inner {
 /// The key as `aws-lc-rs` wants it, where it takes it at all.
 pub(crate) enum AwsKeys {
     Rsa(RsaKeys),
-    Ecdsa(EcdsaKeyPair),
+    Ecdsa(EcdsaKeyPair, SignatureAlgorithm),
     Ed25519(Ed25519KeyPair),
     None,
 }
@@ -202,15 +204,16 @@ fn rsa_keys(pkcs8: &[u8]) -> Option<AwsKeys> {
 }
 
 fn ecdsa_key(curve: Curve, pkcs8: &[u8]) -> Result<AwsKeys, ()> {
+    let Some(usual) = usual_algorithm(curve) else {
+        return Ok(AwsKeys::None);
+    };
     let algorithm = match curve {
         Curve::P256 => &ECDSA_P256_SHA256_FIXED_SIGNING,
         Curve::P384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
-        Curve::P521 => &ECDSA_P521_SHA512_FIXED_SIGNING,
-        _ => return Ok(AwsKeys::None),
+        _ => &ECDSA_P521_SHA512_FIXED_SIGNING,
     };
-    EcdsaKeyPair::from_pkcs8(algorithm, pkcs8)
-        .map(AwsKeys::Ecdsa)
-        .map_err(|_| ())
+    let pair = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8).map_err(|_| ())?;
+    Ok(AwsKeys::Ecdsa(pair, usual))
 }
 
 impl fmt::Debug for PrivateKey {

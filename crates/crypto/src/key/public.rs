@@ -6,14 +6,18 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use aws_lc_rs::rsa::{OaepPublicEncryptingKey, PublicEncryptingKey};
+use aws_lc_rs::rsa::{OaepPublicEncryptingKey, Pkcs1PublicEncryptingKey, PublicEncryptingKey};
 use aws_lc_rs::signature::{ParsedPublicKey, VerificationAlgorithm};
+use openssl::bn::BigNum;
+use openssl::dsa::Dsa;
+use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, PKeyRef, Public};
+use openssl::rsa::Rsa;
 
 use super::{Curve, KeyKind, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
-use crate::signature::VERIFIERS;
+use crate::signature::{VERIFIERS, aws_verifier, usual_algorithm};
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
@@ -34,6 +38,7 @@ struct Inner {
     kind: KeyKind,
     openssl: OnceLock<Option<PKey<Public>>>,
     oaep: OnceLock<Option<OaepPublicEncryptingKey>>,
+    pkcs1: OnceLock<Option<Pkcs1PublicEncryptingKey>>,
     /// One parsed form per signature algorithm of `aws-lc-rs`, made at first use.
     verifiers: [OnceLock<Option<ParsedPublicKey>>; VERIFIERS],
 }
@@ -78,11 +83,10 @@ impl PublicKey {
             kind,
             openssl: OnceLock::new(),
             oaep: OnceLock::new(),
+            pkcs1: OnceLock::new(),
             verifiers: [const { OnceLock::new() }; VERIFIERS],
         }));
-        if matches!(kind, KeyKind::Ec(_)) {
-            key.openssl()?;
-        }
+        key.require_point_on_curve()?;
         Ok(key)
     }
 
@@ -219,16 +223,65 @@ impl PublicKey {
         Some([p, q, g, Reader::new(self.key_bits()).positive().ok()?])
     }
 
+    /// Fails if this is an elliptic curve key whose point is not on its curve.
+    fn require_point_on_curve(&self) -> Result<(), CryptoError> {
+        let KeyKind::Ec(curve) = self.0.kind else {
+            return Ok(());
+        };
+        match usual_algorithm(curve).and_then(|usual| aws_verifier(usual, self.0.kind)) {
+            Some((slot, algorithm)) => self
+                .verifier(slot, algorithm)
+                .map(drop)
+                .ok_or_else(|| self.invalid()),
+            None => self.openssl().map(drop),
+        }
+    }
+
+    fn invalid(&self) -> CryptoError {
+        CryptoError::Malformed {
+            expected: "a valid public key",
+            found: format!("one that is not ({})", self.0.kind),
+        }
+    }
+
     /// The key as OpenSSL has it. Making it checks that a point lies on its curve.
     pub(crate) fn openssl(&self) -> Result<&PKeyRef<Public>, CryptoError> {
         self.0
             .openssl
-            .get_or_init(|| PKey::public_key_from_der(&self.0.spki).ok())
+            .get_or_init(|| self.make_openssl().ok())
             .as_deref()
-            .ok_or_else(|| CryptoError::Malformed {
-                expected: "a valid public key",
-                found: format!("one that is not ({})", self.0.kind),
+            .ok_or_else(|| self.invalid())
+    }
+
+    /// Built from its numbers where there are some: OpenSSL 3 takes 0.1 ms and more to read DER.
+    fn make_openssl(&self) -> Result<PKey<Public>, ErrorStack> {
+        let number = BigNum::from_slice;
+        if let Some((modulus, exponent)) = self.rsa_components() {
+            return PKey::from_rsa(Rsa::from_public_components(
+                number(modulus)?,
+                number(exponent)?,
+            )?);
+        }
+        if let Some([p, q, g, y]) = self.dsa_components() {
+            return PKey::from_dsa(Dsa::from_public_components(
+                number(p)?,
+                number(q)?,
+                number(g)?,
+                number(y)?,
+            )?);
+        }
+        PKey::public_key_from_der(&self.0.spki)
+    }
+
+    /// The key for PKCS#1 v1.5, if `aws-lc-rs` takes it (RSA from 2048 to 8192 bits).
+    pub(crate) fn pkcs1_key(&self) -> Option<&Pkcs1PublicEncryptingKey> {
+        self.0
+            .pkcs1
+            .get_or_init(|| {
+                let key = PublicEncryptingKey::from_der(&self.0.spki).ok()?;
+                Pkcs1PublicEncryptingKey::new(key).ok()
             })
+            .as_ref()
     }
 
     /// The key for OAEP, if `aws-lc-rs` takes it (RSA from 2048 to 8192 bits).

@@ -1,0 +1,244 @@
+//! What each primitive costs through this crate's interface.
+//!
+//! `cargo bench -p soapstone-crypto` prints a table; a word after `--` keeps only the rows that contain it. Each row is the
+//! median of many short rounds, so that a busy machine disturbs it little.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use soapstone_crypto::{
+    Curve, DataEncryption, DigestAlgorithm, Hasher, KeyKind, KeyTransport, OaepParameters,
+    PrivateKey, SignatureAlgorithm, SymmetricKey, base64, digest, open_in_place, seal_in_place,
+};
+
+const MEGABYTE: usize = 1 << 20;
+
+struct Table {
+    filter: Option<String>,
+}
+
+impl Table {
+    /// Times `work`, which handles `octets` octets at each call (0: no rate is shown).
+    fn row(&self, name: &str, octets: usize, mut work: impl FnMut()) {
+        if self
+            .filter
+            .as_ref()
+            .is_some_and(|filter| !name.contains(filter.as_str()))
+        {
+            return;
+        }
+        let once = {
+            work();
+            let start = Instant::now();
+            work();
+            start.elapsed().max(Duration::from_nanos(20))
+        };
+        let calls = (Duration::from_millis(5).as_nanos() / once.as_nanos()).max(1) as u32;
+        let mut rounds: Vec<f64> = (0..41)
+            .map(|_| {
+                let start = Instant::now();
+                for _ in 0..calls {
+                    work();
+                }
+                start.elapsed().as_secs_f64() / f64::from(calls)
+            })
+            .collect();
+        rounds.sort_by(f64::total_cmp);
+        let (best, median) = (rounds[0], rounds[rounds.len() / 2]);
+        let rate = match octets {
+            0 => String::new(),
+            _ => format!("{:8.2} GB/s", octets as f64 / median / 1e9),
+        };
+        println!(
+            "{name:<44} {:>12.3} µs {:>12.3} µs {rate}",
+            median * 1e6,
+            best * 1e6
+        );
+    }
+}
+
+fn main() {
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'));
+    let table = Table { filter };
+    println!("{:<44} {:>15} {:>15}", "", "median", "best");
+    digests(&table);
+    ciphers(&table);
+    encodings(&table);
+    key_pairs(&table);
+}
+
+fn digests(table: &Table) {
+    let data = vec![0x5a; MEGABYTE];
+    for algorithm in [
+        DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha512,
+    ] {
+        table.row(
+            &format!("{algorithm} streaming, 1 MiB in 16 KiB"),
+            MEGABYTE,
+            || {
+                let mut hasher = Hasher::new(algorithm).unwrap();
+                data.chunks(16 * 1024)
+                    .for_each(|chunk| hasher.update(chunk));
+                black_box(hasher.finish());
+            },
+        );
+        table.row(&format!("{algorithm} of 200 B, streaming"), 200, || {
+            let mut hasher = Hasher::new(algorithm).unwrap();
+            hasher.update(&data[..200]);
+            black_box(hasher.finish());
+        });
+        table.row(&format!("{algorithm} of 200 B"), 200, || {
+            black_box(digest(algorithm, &data[..200]).unwrap());
+        });
+    }
+    let key = SymmetricKey::generate(32).unwrap();
+    for algorithm in [SignatureAlgorithm::HmacSha1, SignatureAlgorithm::HmacSha256] {
+        table.row(&format!("{algorithm} of 700 B"), 700, || {
+            black_box(key.sign(algorithm, &data[..700], None).unwrap());
+        });
+    }
+    table.row("random 12 B", 0, || {
+        black_box(soapstone_crypto::random::bytes::<12>());
+    });
+}
+
+fn ciphers(table: &Table) {
+    for &algorithm in DataEncryption::ALL {
+        let key = SymmetricKey::generate(algorithm.key_length()).unwrap();
+        let sizes: &[usize] = match algorithm {
+            DataEncryption::TripleDesCbc => &[1000],
+            _ => &[1000, MEGABYTE],
+        };
+        for &size in sizes {
+            let mut buffer = Vec::with_capacity(algorithm.ciphertext_length(size));
+            table.row(&format!("{algorithm} seal {size} B"), size, || {
+                buffer.clear();
+                buffer.resize(algorithm.iv_length() + size, 0x5a);
+                seal_in_place(algorithm, &key, &mut buffer, 0).unwrap();
+            });
+            let sealed = soapstone_crypto::cipher::seal(algorithm, &key, &vec![0; size]).unwrap();
+            let mut work = sealed.clone();
+            table.row(&format!("{algorithm} open {size} B"), size, || {
+                work.copy_from_slice(&sealed);
+                black_box(open_in_place(algorithm, &key, &mut work).unwrap());
+            });
+        }
+    }
+}
+
+fn encodings(table: &Table) {
+    let data: Vec<u8> = (0..MEGABYTE)
+        .map(|index| (index * 7 + index / 251) as u8)
+        .collect();
+    let mut text = Vec::new();
+    table.row("base64 encode 1 MiB", MEGABYTE, || {
+        text.clear();
+        base64::encode_into(&data, &mut text);
+    });
+    text.clear();
+    base64::encode_into(&data, &mut text);
+    let wrapped =
+        |line: usize, separator: &[u8]| text.chunks(line).collect::<Vec<_>>().join(separator);
+    let mut output = Vec::new();
+    for (name, text) in [
+        ("unwrapped", text.clone()),
+        ("lines of 76, LF", wrapped(76, b"\n")),
+        ("lines of 76, CR LF", wrapped(76, b"\r\n")),
+        ("lines of 64, LF", wrapped(64, b"\n")),
+        ("lines of 76, indented", wrapped(76, b"\n        ")),
+        (
+            "uneven lines",
+            text.chunks(700)
+                .map(|part| part.chunks(77).collect::<Vec<_>>().join(&b"\n"[..]))
+                .collect::<Vec<_>>()
+                .join(&b"\r\n"[..]),
+        ),
+    ] {
+        table.row(&format!("base64 decode 1 MiB, {name}"), MEGABYTE, || {
+            output.clear();
+            base64::decode_xml(&text, &mut output).unwrap();
+        });
+    }
+}
+
+fn key_pairs(table: &Table) {
+    let message = vec![0x5a; 700];
+    for (kind, algorithms) in [
+        (
+            KeyKind::Rsa { bits: 2048 },
+            &[
+                SignatureAlgorithm::RsaSha1,
+                SignatureAlgorithm::RsaSha256,
+                SignatureAlgorithm::RsaPssSha256,
+            ][..],
+        ),
+        (
+            KeyKind::Rsa { bits: 4096 },
+            &[SignatureAlgorithm::RsaSha256],
+        ),
+        (KeyKind::Ec(Curve::P256), &[SignatureAlgorithm::EcdsaSha256]),
+        (KeyKind::Ec(Curve::P384), &[SignatureAlgorithm::EcdsaSha384]),
+        (KeyKind::Ed25519, &[SignatureAlgorithm::Ed25519]),
+    ] {
+        let key = PrivateKey::generate(kind).unwrap();
+        for &algorithm in algorithms {
+            table.row(&format!("{algorithm} sign, {kind}"), 0, || {
+                black_box(key.sign(algorithm, &message).unwrap());
+            });
+            let signature = key.sign(algorithm, &message).unwrap();
+            table.row(&format!("{algorithm} verify, {kind}"), 0, || {
+                key.public_key()
+                    .verify(algorithm, &message, &signature)
+                    .unwrap();
+            });
+        }
+        let spki = key.public_key().spki_der();
+        table.row(&format!("read the public key, {kind}"), 0, || {
+            black_box(soapstone_crypto::PublicKey::from_spki_der(spki).unwrap());
+        });
+        if !matches!(kind, KeyKind::Rsa { bits: 2048 }) {
+            continue;
+        }
+        let (sha1, sha256) = (DigestAlgorithm::Sha1, DigestAlgorithm::Sha256);
+        for (name, transport, parameters) in [
+            ("rsa-1_5", KeyTransport::Rsa15, OaepParameters::default()),
+            (
+                "rsa-oaep sha1",
+                KeyTransport::RsaOaepMgf1p,
+                OaepParameters::default(),
+            ),
+            (
+                "rsa-oaep sha256, mgf1 sha1",
+                KeyTransport::RsaOaep,
+                OaepParameters::new(sha256, sha1),
+            ),
+            (
+                "rsa-oaep sha256",
+                KeyTransport::RsaOaep,
+                OaepParameters::new(sha256, sha256),
+            ),
+        ] {
+            table.row(&format!("{name} wrap, {kind}"), 0, || {
+                black_box(
+                    key.public_key()
+                        .wrap(transport, &parameters, &[7; 32])
+                        .unwrap(),
+                );
+            });
+            let wrapped = key
+                .public_key()
+                .wrap(transport, &parameters, &[7; 32])
+                .unwrap();
+            table.row(&format!("{name} unwrap, {kind}"), 0, || {
+                black_box(
+                    key.unwrap(transport, &parameters, &wrapped, Some(32))
+                        .unwrap(),
+                );
+            });
+        }
+    }
+}
