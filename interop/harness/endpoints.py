@@ -7,8 +7,7 @@ from pathlib import Path
 class Endpoint:
     """One endpoint file, built up part by part."""
 
-    def __init__(self, folder, mechanism, **security):
-        self.folder = Path(folder)
+    def __init__(self, mechanism, **security):
         self.tables = {"security": {"mechanism": mechanism, **security}}
         self.users = []
 
@@ -37,23 +36,18 @@ class Endpoint:
         self.users.append({"name": name, "password": password})
         return self
 
-    def inline(self, key):
-        """As tables below `key`, for a gateway's route."""
-        parts = [f"{key}.{name} = {_value(table)}" for name, table in self.tables.items()]
+    def inline(self):
+        """The tables as lines of an open TOML table, such as a route's `[routes.inbound]`."""
+        lines = [f"{name} = {_value(table)}" for name, table in self.tables.items()]
         if self.users:
-            parts.append(f"{key}.users = [{', '.join(_value(user) for user in self.users)}]")
-        return "\n".join(parts) + "\n"
+            lines.append(f"users = {_value(self.users)}")
+        return "\n".join(lines) + "\n"
 
-    def write(self):
-        """Writes the file; its path."""
-        lines = []
-        for name, table in self.tables.items():
-            lines += [f"[{name}]", *(f"{key} = {_value(value)}" for key, value in table.items()), ""]
-        for user in self.users:
-            lines += ["[[users]]", *(f"{key} = {_value(value)}" for key, value in user.items()), ""]
-        number = sum(1 for _ in self.folder.glob("endpoint.*.toml"))
-        path = self.folder / f"endpoint.{number:03}.toml"
-        path.write_text("\n".join(lines), encoding="utf-8")
+    def write(self, folder):
+        """Writes a new file into `folder`; its path."""
+        number = sum(1 for _ in Path(folder).glob("endpoint.*.toml"))
+        path = Path(folder) / f"endpoint.{number:03}.toml"
+        path.write_text(self.inline(), encoding="utf-8")
         return path
 
 

@@ -18,6 +18,7 @@ class Gateways:
     services: str
     inbound: str
     outbound: str
+    processes: dict
 
 
 @dataclass
@@ -36,17 +37,18 @@ def running(soapstone, keys, folder, routes):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ports = [free_port() for _ in range(3)]
-    addresses = Gateways(*(f"http://127.0.0.1:{port}" for port in ports))
+    addresses = Gateways(*(f"http://127.0.0.1:{port}" for port in ports), processes={})
     inbound = _file(folder / "inbound.toml", ports[1], "inbound", routes, addresses.services, keys)
     both = [route for route in routes if route.outbound]
     outbound = _file(folder / "outbound.toml", ports[2], "outbound", both, addresses.inbound, keys)
     with contextlib.ExitStack() as stack:
-        start = lambda name, port, *words: stack.enter_context(
-            server(name, [soapstone, *words], [port], folder / f"{name}.log")
-        )
-        start("services", ports[0], "services", "--listen", f"127.0.0.1:{ports[0]}")
-        start("inbound", ports[1], "gateway", "--config", inbound)
-        start("outbound", ports[2], "gateway", "--config", outbound)
+        for name, port, words in (
+            ("services", ports[0], ["services", "--listen", f"127.0.0.1:{ports[0]}"]),
+            ("inbound", ports[1], ["gateway", "--config", inbound]),
+            ("outbound", ports[2], ["gateway", "--config", outbound]),
+        ):
+            process = stack.enter_context(server(name, [soapstone, *words], [port], folder / f"{name}.log"))
+            addresses.processes[name] = process
         yield addresses
 
 
@@ -65,7 +67,7 @@ def _file(path, port, direction, routes, backend, keys):
 
 def _endpoint(route, direction, keys):
     ours, theirs = ("server", "client") if direction == "inbound" else ("client", "server")
-    endpoint = Endpoint(None, route.mechanism, **route.security)
+    endpoint = Endpoint(route.mechanism, **route.security)
     if route.mechanism == "username":
         endpoint.user(*USER)
     if route.mechanism != "none":

@@ -90,7 +90,7 @@ class Case:
         if mechanism.startswith("username"):
             security["password"] = "digest" if mechanism == "username-digest" else "text"
             mechanism = "username"
-        endpoint = Endpoint(folder, mechanism, **security)
+        endpoint = Endpoint(mechanism, **security)
         if inbound:
             endpoint.ours(keys, "server").trust(keys.ca)
             if self.reference not in (None, "direct"):
@@ -99,7 +99,7 @@ class Case:
             endpoint.ours(keys, self.signer).encrypt_to(keys, "server")
         if mechanism == "username":
             endpoint.user(*USER)
-        return endpoint.write()
+        return endpoint.write(folder)
 
     def options(self, keys, inbound):
         """WSS4J's options, with the roles the same way."""

@@ -192,8 +192,8 @@ def _messages(programs):
             secured = programs.path("secured.xml")
 
             def test(mechanism=mechanism, suite=suite, soap=soap, plain=plain, secured=secured):
-                endpoint = Endpoint(programs.folder, mechanism, suite=suite).ours(keys, "client").encrypt_to(keys, "server")
-                must(programs.soapstone, "secure", "--config", endpoint.write(), plain, "-o", secured)
+                endpoint = Endpoint(mechanism, suite=suite).ours(keys, "client").encrypt_to(keys, "server")
+                must(programs.soapstone, "secure", "--config", endpoint.write(programs.folder), plain, "-o", secured)
                 must(
                     "xmlsec1", "verify", "--id-attr:Id", f"{soap}:Body", "--id-attr:Id", f"{envelopes.WSU}:Timestamp",
                     "--pubkey-cert-pem", keys.certificate("client"), secured,
