@@ -230,6 +230,33 @@ pub(crate) fn dotted(oid: &[u8]) -> String {
     text
 }
 
+/// The octets of an object identifier written in dotted decimals.
+pub(crate) fn oid_from_dotted(text: &str) -> Option<Vec<u8>> {
+    let mut arcs = text.split('.').map(|arc| {
+        let plain =
+            !arc.is_empty() && arc.len() <= 15 && arc.bytes().all(|octet| octet.is_ascii_digit());
+        plain.then(|| arc.parse::<u64>().ok()).flatten()
+    });
+    let (first, second) = (arcs.next()??, arcs.next()??);
+    if first > 2 || (first < 2 && second > 39) {
+        return None;
+    }
+    let mut octets = Vec::new();
+    push_arc(first * 40 + second, &mut octets);
+    for arc in arcs {
+        push_arc(arc?, &mut octets);
+    }
+    Some(octets)
+}
+
+fn push_arc(arc: u64, octets: &mut Vec<u8>) {
+    let groups = (64 - (arc | 1).leading_zeros()).div_ceil(7);
+    for group in (0..groups).rev() {
+        let more = if group > 0 { 0x80 } else { 0 };
+        octets.push((arc >> (7 * group)) as u8 & 0x7f | more);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,6 +305,26 @@ mod tests {
         );
         assert_eq!(dotted(&[0x55, 0x04, 0x03]), "2.5.4.3");
         assert_eq!(dotted(&[0x88, 0x37, 0x03]), "2.999.3");
+        for text in [
+            "1.2.840.113549.1.1.1",
+            "2.5.4.3",
+            "2.999.3",
+            "0.9.2342.19200300.100.1.25",
+        ] {
+            assert_eq!(dotted(&oid_from_dotted(text).unwrap()), text);
+        }
+        for text in [
+            "",
+            "1",
+            "3.1",
+            "1.40",
+            "1.2.",
+            "1..2",
+            "1.2.x",
+            "1.2.99999999999999999999",
+        ] {
+            assert_eq!(oid_from_dotted(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,187 @@
+use super::*;
+
+/// A name with everything that is written differently by somebody, from a certificate made with OpenSSL.
+const NAME: &str = "\
+    30820153310b3009060355040613024445311b301906035504080c12426164656e2d57c3bc727474656d62\
+    6572673114301206035504070c0b74776f202073706163657331243022060355040a0c1b41636d652c2049\
+    6e632e203c783e203b20613d62205c202b202331310e300c060355040b0c052368617368310e300c060355\
+    040b0c055ac3bc72693113301106035504030c0a4d61782b4d6f7269747a310c300a06035504051303412d\
+    31311e301c06092a864886f70d010901160f6d6178406578616d706c652e636f6d31123010060a09922689\
+    93f22c6401010c02753131173015060a0992268993f22c64011916076578616d706c65310e300c06035504\
+    090c055765672031310d300b06035504110c04383030303110300e06035504610c0756415444452d31310c\
+    300a060355042a0c034d6178310f300d06035504040c064d7573746572310b3009060355040c0c024472";
+
+fn name() -> DistinguishedName {
+    DistinguishedName::from_der(&from_hexadecimal(NAME).unwrap()).unwrap()
+}
+
+#[test]
+fn a_name_is_written_as_java_writes_it() {
+    assert_eq!(
+        name().to_text(NameStyle::Rfc2253),
+        "2.5.4.12=#0c024472,2.5.4.4=#0c064d7573746572,2.5.4.42=#0c034d6178,2.5.4.97=#0c0756415444452d31,\
+         2.5.4.17=#0c0438303030,STREET=Weg 1,DC=example,UID=u1,\
+         1.2.840.113549.1.9.1=#160f6d6178406578616d706c652e636f6d,2.5.4.5=#1303412d31,CN=Max\\+Moritz,OU=Züri,\
+         OU=\\#hash,O=Acme\\, Inc. \\<x\\> \\; a\\=b \\\\ \\+ \\#1,L=two  spaces,ST=Baden-Württemberg,C=DE"
+    );
+}
+
+#[test]
+fn a_name_is_written_as_openssl_writes_it() {
+    assert_eq!(
+        name().to_text(NameStyle::OpenSsl),
+        "title=Dr,SN=Muster,GN=Max,organizationIdentifier=VATDE-1,postalCode=8000,street=Weg 1,DC=example,UID=u1,\
+         emailAddress=max@example.com,serialNumber=A-1,CN=Max\\+Moritz,OU=Z\\C3\\BCri,OU=\\#hash,\
+         O=Acme\\, Inc. \\<x\\> \\; a=b \\\\ \\+ #1,L=two  spaces,ST=Baden-W\\C3\\BCrttemberg,C=DE"
+    );
+}
+
+#[test]
+fn a_name_is_written_as_windows_writes_it() {
+    assert_eq!(
+        name().to_text(NameStyle::Microsoft),
+        "T=Dr, SN=Muster, G=Max, OID.2.5.4.97=VATDE-1, PostalCode=8000, STREET=Weg 1, DC=example, \
+         OID.0.9.2342.19200300.100.1.1=u1, E=max@example.com, SERIALNUMBER=A-1, CN=\"Max+Moritz\", OU=Züri, \
+         OU=\"#hash\", O=\"Acme, Inc. <x> ; a=b \\ + #1\", L=two  spaces, S=Baden-Württemberg, C=DE"
+    );
+}
+
+#[test]
+fn every_style_is_read_back_as_the_same_name() {
+    for style in [NameStyle::Rfc2253, NameStyle::OpenSsl, NameStyle::Microsoft] {
+        let read = DistinguishedName::parse(&name().to_text(style)).unwrap();
+        assert!(read.matches(&name()), "{style:?}: {read}");
+        assert!(name().matches(&read), "{style:?}");
+    }
+    assert!(
+        DistinguishedName::parse(&name().to_string())
+            .unwrap()
+            .matches(&name())
+    );
+}
+
+#[test]
+fn names_that_differ_only_in_spelling_match() {
+    let name = DistinguishedName::parse("CN=Max Muster,O=Acme\\, Inc.,ST=Bern,C=CH").unwrap();
+    for text in [
+        "CN=Max Muster, O=\"Acme, Inc.\", S=Bern, C=CH",
+        "cn=max  muster; o=Acme\\2C Inc. ; st=BERN ; c=ch",
+        "C=CH, ST=Bern, O=\"Acme, Inc.\", CN=Max Muster",
+        "2.5.4.3=Max Muster,OID.2.5.4.10=#0c0a41636d652c20496e632e,ST=Bern,C=CH",
+        "  CN = \\ Max Muster\\  , O = Acme\\, Inc., ST=Bern, C=CH",
+    ] {
+        assert!(
+            DistinguishedName::parse(text).unwrap().matches(&name),
+            "{text}"
+        );
+    }
+    for text in [
+        "CN=Max Muster,O=Acme\\, Inc.,ST=Bern",
+        "O=Acme\\, Inc.,CN=Max Muster,ST=Bern,C=CH",
+        "CN=MaxMuster,O=Acme\\, Inc.,ST=Bern,C=CH",
+        "CN=Max Muster+O=Acme\\, Inc.,ST=Bern,C=CH",
+        "CN=Max Muster,O=Acme\\, Inc.,L=Bern,C=CH",
+        "",
+    ] {
+        assert!(
+            !DistinguishedName::parse(text).unwrap().matches(&name),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn attributes_joined_in_one_set_may_stand_in_any_order_there() {
+    let one = DistinguishedName::parse("CN=a+UID=b,O=c").unwrap();
+    assert!(
+        DistinguishedName::parse("UID=b + CN=a, O=c")
+            .unwrap()
+            .matches(&one)
+    );
+    assert!(
+        !DistinguishedName::parse("UID=b,CN=a,O=c")
+            .unwrap()
+            .matches(&one)
+    );
+    assert_eq!(one.to_text(NameStyle::Rfc2253), "CN=a+UID=b,O=c");
+}
+
+#[test]
+fn a_pattern_matches_a_name_that_has_all_its_attributes() {
+    let pattern = |text| DistinguishedName::parse(text).unwrap();
+    for text in [
+        "CN=max+moritz",
+        "CN=Max\\+Moritz",
+        "OU=Züri,C=DE",
+        "E=max@example.com",
+    ] {
+        let expected = !text.starts_with("CN=max+");
+        if let Ok(pattern) = DistinguishedName::parse(text) {
+            assert_eq!(name().has_all_of(&pattern), expected, "{text}");
+        } else {
+            assert!(!expected);
+        }
+    }
+    assert!(!name().has_all_of(&pattern("OU=Züri,C=CH")));
+    assert!(!name().has_all_of(&pattern("")));
+}
+
+#[test]
+fn what_is_no_name_is_refused() {
+    for text in [
+        "CN",
+        "=x",
+        "CN=a,",
+        "CN=a,,O=b",
+        "CN=\"a",
+        "CN=\"a\"b",
+        "CN=a\\",
+        "CN=#zz",
+        "CN=#0c05",
+        "CN=#",
+        "1.2.x=a",
+        "nobody=a",
+        "CN=\\ff",
+    ] {
+        assert!(
+            matches!(
+                DistinguishedName::parse(text),
+                Err(CryptoError::Malformed {
+                    expected: EXPECTED,
+                    ..
+                })
+            ),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn names_survive_their_der() {
+    let again = DistinguishedName::from_der(&name().to_der()).unwrap();
+    assert!(again.matches(&name()));
+    let parsed = DistinguishedName::parse(&name().to_string()).unwrap();
+    assert!(
+        DistinguishedName::from_der(&parsed.to_der())
+            .unwrap()
+            .matches(&name())
+    );
+}
+
+#[test]
+fn old_string_types_are_read() {
+    let with = |tag: u8, octets: &[u8]| {
+        let value = der::element(tag, &[octets]);
+        let oid = der::element(der::OID, &[&[0x55, 4, 3]]);
+        let attribute = der::element(der::SEQUENCE, &[&oid, &value]);
+        let set = der::element(der::SET, &[&attribute]);
+        DistinguishedName::from_der(&der::element(der::SEQUENCE, &[&set]))
+            .unwrap()
+            .to_string()
+    };
+    assert_eq!(with(0x14, b"Z\xfcri"), "CN=Züri");
+    assert_eq!(with(0x1e, b"\0Z\0\xfc\0r\0i"), "CN=Züri");
+    assert_eq!(with(0x1c, b"\0\0\0Z\0\0\0\xfc"), "CN=Zü");
+    assert_eq!(with(0x1e, b"\0Z\0"), "CN=#1e03005a00");
+    assert_eq!(with(0x02, b"\x05"), "CN=#020105");
+}
