@@ -1,13 +1,33 @@
 //! The sample services of Soapstone: Echo, EchoStringArray, Sum, EmployeeDetails and Books.
 //!
 //! Plain SOAP 1.1 and 1.2 over HTTP, contract first (WSDL 1.1 and XML Schema in the folder `contract`), without any security:
-//! they are what a gateway stands before, what the demo calls and what the lab measures.
+//! they are what a gateway stands before, what the demo calls and what the lab measures. [`Services::start`] runs them
+//! in the background, [`serve`] until a future is done; [`requests`] and [`responses`] make their messages without a
+//! server.
+//!
+//! The one rule of this crate: an answer depends on the request alone. The same request gets the same bytes from
+//! memory and from every database, today and in ten years, because studies compare them.
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod catalogue;
+pub mod contract;
+mod database;
 mod employees;
+mod fault;
+mod message;
+mod refusal;
+pub mod requests;
+pub mod responses;
+mod server;
+mod service;
+mod soap;
 mod words;
 
 pub use catalogue::{AUTHORS, BOOKS, Book, Catalogue, PUBLISHERS};
+pub use database::{Counts, DatabaseError, DatabaseLocation};
 pub use employees::{EMPLOYEES, Employee, employees};
+pub use server::{Config, Running, Services, StartError, serve};
+pub use service::Service;
+pub use soap::SoapVersion;

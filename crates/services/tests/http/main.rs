@@ -1,0 +1,7 @@
+//! The sample services over real HTTP, with real databases.
+
+mod calls;
+mod databases;
+mod faults;
+mod serving;
+mod support;
