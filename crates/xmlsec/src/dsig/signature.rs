@@ -1,0 +1,238 @@
+//! `ds:Signature` as a value: its structure read once, strictly, before any key is touched (XML-DSig 4.1 to 4.4).
+//!
+//! The one rule: what is verified is what was parsed here. The `SignedInfo` that is canonicalized for the signature value is the
+//! same node whose references are checked, there is exactly one of it, and no comment can hide in a digest.
+
+use soapstone_crypto::{DigestAlgorithm, MacTruncation, SignatureAlgorithm, base64};
+use soapstone_xml::{Document, Element, NodeId};
+
+use super::error::SignatureError;
+use super::transform::{CanonicalizationMethod, Rules, Transform};
+use crate::namespaces::DSIG;
+use crate::structure::{
+    Children, StructureError, owned_attribute, required_attribute, simple_content,
+};
+
+/// A parsed `ds:Signature`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Signature {
+    /// The `ds:Signature` element.
+    pub node: NodeId,
+    /// Its `Id`.
+    pub id: Option<String>,
+    /// The one `ds:SignedInfo`.
+    pub signed_info: NodeId,
+    /// How `SignedInfo` is canonicalized.
+    pub canonicalization: CanonicalizationMethod,
+    /// How the signature value is computed.
+    pub method: SignatureAlgorithm,
+    /// `ds:HMACOutputLength`, already checked against the floor of [`Rules`].
+    pub truncation: Option<MacTruncation>,
+    /// What is signed, in document order; at least one.
+    pub references: Vec<Reference>,
+    /// The octets of `ds:SignatureValue`.
+    pub value: Vec<u8>,
+    /// The `ds:SignatureValue` element (what WS-SecurityPolicy's signature confirmation and encrypted signatures refer to).
+    pub value_node: NodeId,
+    /// The `ds:KeyInfo`, if any. It says where to look for the key; it is never itself a reason to trust one.
+    pub key_info: Option<NodeId>,
+    /// The `ds:Object` elements.
+    pub objects: Vec<NodeId>,
+}
+
+/// A parsed `ds:Reference`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Reference {
+    /// The `ds:Reference` element.
+    pub node: NodeId,
+    /// The `ds:Signature` it belongs to, which `enveloped-signature` leaves out.
+    pub signature: NodeId,
+    /// Its `Id`.
+    pub id: Option<String>,
+    /// Its `URI`.
+    pub uri: Option<String>,
+    /// Its `Type`: a hint, never checked by XML-Signature itself.
+    pub kind: Option<String>,
+    /// Its transforms, all admitted by the [`Rules`] it was parsed with.
+    pub transforms: Vec<Transform>,
+    /// The digest method.
+    pub digest_method: DigestAlgorithm,
+    /// The digest in the signature.
+    pub digest_value: Vec<u8>,
+}
+
+impl Signature {
+    /// Reads the `ds:Signature` at `at`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the structure, the algorithms, the transforms and the bounds is found here, before a key is
+    /// looked for: [`SignatureError::Structure`], [`UnknownAlgorithm`](SignatureError::UnknownAlgorithm),
+    /// [`TransformRefused`](SignatureError::TransformRefused), [`TooMany`](SignatureError::TooMany),
+    /// [`HmacLength`](SignatureError::HmacLength), [`Malformed`](SignatureError::Malformed).
+    pub fn parse(document: &Document, at: NodeId, rules: &Rules) -> Result<Self, SignatureError> {
+        let element = document.element(at);
+        if !element.is(DSIG, "Signature") {
+            return Err(StructureError::new(element, "`ds:Signature`", None).into());
+        }
+        let mut children = Children::of(element);
+        let signed_info = children.required(DSIG, "SignedInfo", "`ds:SignedInfo`")?;
+        let value = children.required(
+            DSIG,
+            "SignatureValue",
+            "`ds:SignatureValue` after the one `ds:SignedInfo`",
+        )?;
+        let key_info = children
+            .optional(DSIG, "KeyInfo")
+            .map(|key_info| key_info.id());
+        let mut objects = Vec::new();
+        while let Some(object) = children.optional(DSIG, "Object") {
+            objects.push(object.id());
+        }
+        children.end("`ds:KeyInfo` and `ds:Object` elements only, after `ds:SignatureValue`")?;
+
+        let mut info = Children::of(signed_info);
+        let canonicalization = CanonicalizationMethod::parse(info.required(
+            DSIG,
+            "CanonicalizationMethod",
+            "`ds:CanonicalizationMethod`",
+        )?)?;
+        let (method, truncation) = signature_method(
+            info.required(DSIG, "SignatureMethod", "`ds:SignatureMethod`")?,
+            rules,
+        )?;
+        let mut references = Vec::new();
+        while let Some(reference) = info.optional(DSIG, "Reference") {
+            if references.len() == rules.references {
+                return Err(SignatureError::TooMany {
+                    what: "ds:Reference",
+                    limit: rules.references,
+                });
+            }
+            references.push(Reference::parse(reference, at, rules)?);
+        }
+        info.end("`ds:Reference` elements only, after `ds:SignatureMethod`")?;
+        if references.is_empty() {
+            return Err(
+                StructureError::new(signed_info, "at least one `ds:Reference`", None).into(),
+            );
+        }
+
+        Ok(Self {
+            node: at,
+            id: owned_attribute(element, "Id"),
+            signed_info: signed_info.id(),
+            canonicalization,
+            method,
+            truncation,
+            references,
+            value: octets(value, "SignatureValue")?,
+            value_node: value.id(),
+            key_info,
+            objects,
+        })
+    }
+}
+
+impl Reference {
+    /// Reads a `ds:Reference` of `signature`, from `SignedInfo` or from a `ds:Manifest`.
+    ///
+    /// # Errors
+    /// As [`Signature::parse`].
+    pub fn parse(
+        reference: Element<'_>,
+        signature: NodeId,
+        rules: &Rules,
+    ) -> Result<Self, SignatureError> {
+        let mut children = Children::of(reference);
+        let transforms = match children.optional(DSIG, "Transforms") {
+            Some(transforms) => Transform::parse_all(transforms, rules.transforms)?,
+            None => Vec::new(),
+        };
+        for transform in &transforms {
+            rules.admit(transform)?;
+        }
+        let method = children.required(DSIG, "DigestMethod", "`ds:DigestMethod`")?;
+        let value = children.required(DSIG, "DigestValue", "`ds:DigestValue`")?;
+        children.end("nothing after `ds:DigestValue`")?;
+
+        let uri = required_attribute(method, "Algorithm", "an `Algorithm` attribute")?;
+        let digest_method =
+            DigestAlgorithm::from_uri(&uri).ok_or_else(|| SignatureError::UnknownAlgorithm {
+                element: "DigestMethod",
+                uri: uri.clone().into_owned(),
+            })?;
+        Children::of(method).end("no content")?;
+        let digest_value = octets(value, "DigestValue")?;
+        if digest_value.len() != digest_method.output_length() {
+            return Err(SignatureError::Malformed {
+                element: "DigestValue",
+                reason: "not as long as the digest method's output",
+            });
+        }
+        Ok(Self {
+            node: reference.id(),
+            signature,
+            id: owned_attribute(reference, "Id"),
+            uri: owned_attribute(reference, "URI"),
+            kind: owned_attribute(reference, "Type"),
+            transforms,
+            digest_method,
+            digest_value,
+        })
+    }
+}
+
+/// `ds:SignatureMethod` with its `ds:HMACOutputLength` (XML-DSig 4.4.2 and 6.3.1).
+fn signature_method(
+    element: Element<'_>,
+    rules: &Rules,
+) -> Result<(SignatureAlgorithm, Option<MacTruncation>), SignatureError> {
+    let uri = required_attribute(element, "Algorithm", "an `Algorithm` attribute")?;
+    let method =
+        SignatureAlgorithm::from_uri(&uri).ok_or_else(|| SignatureError::UnknownAlgorithm {
+            element: "SignatureMethod",
+            uri: uri.clone().into_owned(),
+        })?;
+    let mut children = Children::of(element);
+    let Some(length) = children.optional(DSIG, "HMACOutputLength") else {
+        children.end("at most one `ds:HMACOutputLength`")?;
+        return Ok((method, None));
+    };
+    children.end("at most one `ds:HMACOutputLength`")?;
+    if !method.is_mac() {
+        return Err(StructureError::new(
+            element,
+            "no `ds:HMACOutputLength`, the method being no HMAC",
+            None,
+        )
+        .into());
+    }
+    let bits =
+        simple_content(length)?
+            .trim()
+            .parse::<u32>()
+            .map_err(|_| SignatureError::Malformed {
+                element: "HMACOutputLength",
+                reason: "not a number",
+            })?;
+    let truncation = match rules.hmac_minimum_bits {
+        Some(minimum) if bits < minimum => {
+            return Err(SignatureError::HmacLength { bits, minimum });
+        }
+        Some(_) => MacTruncation::forgeable(method, bits)?,
+        None => MacTruncation::new(method, bits)?,
+    };
+    Ok((method, Some(truncation)))
+}
+
+fn octets(element: Element<'_>, name: &'static str) -> Result<Vec<u8>, SignatureError> {
+    let text = simple_content(element)?;
+    let mut octets = Vec::new();
+    base64::decode_xml(text.as_bytes(), &mut octets).map_err(|_| SignatureError::Malformed {
+        element: name,
+        reason: "not base64",
+    })?;
+    Ok(octets)
+}

@@ -1,0 +1,41 @@
+//! Writers for what a sender generates: canonical when born.
+//!
+//! Everything written here is its own exclusive canonical form: fixed prefixes (`ds`, `xenc`, `xenc11`, `ec`), each declared on the
+//! outermost element of this text that uses it, attributes in canonical order, no self-closing tags, escaped as C14N escapes.
+//! It is digested as it is written and never parsed back.
+//!
+//! The one rule: a writer takes values, not markup, except where the parameter is called `raw`: such text must be canonical
+//! already.
+
+mod encryption;
+mod signature;
+
+pub use encryption::{
+    EncryptedDataStart, EncryptedKeyParts, begin_encrypted_data, encrypted_key, encryption_method,
+    end_encrypted_data, reference_list,
+};
+pub use signature::{Apex, ReferenceParts, SignedInfoWriter, TransformParts, signature};
+
+use soapstone_crypto::base64;
+use soapstone_xml::escape;
+
+/// ` name="value"`, escaped.
+pub(crate) fn attribute(name: &str, value: &str, out: &mut Vec<u8>) {
+    out.push(b' ');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"=\"");
+    escape::attribute(value, out);
+    out.push(b'"');
+}
+
+/// ` name="value"` if there is a value.
+pub(crate) fn optional_attribute(name: &str, value: Option<&str>, out: &mut Vec<u8>) {
+    if let Some(value) = value {
+        attribute(name, value, out);
+    }
+}
+
+/// `octets` in base64, on one line.
+pub(crate) fn base64_text(octets: &[u8], out: &mut Vec<u8>) {
+    base64::encode_into(octets, out);
+}
