@@ -1,1 +1,40 @@
+//! XML for SOAP messages: scanned once into a compact tape, decrypted parts grafted onto it, canonical forms streamed from it.
+//!
+//! [`Document::parse`] reads a message; [`Element`] is a view into it; [`Document::graft`] links a decrypted plaintext in;
+//! [`canonicalize`] writes canonical octets to a [`Sink`]. The rule of this crate: a document type declaration is refused at its
+//! first byte, everything is bounded by [`Limits`], and no octet is copied that can be handed over where it lies.
+
 #![forbid(unsafe_code)]
+
+mod attributes;
+mod buffers;
+mod c14n;
+mod chars;
+mod content;
+mod decode;
+mod document;
+mod element;
+mod error;
+pub mod escape;
+mod graft;
+mod ids;
+mod limits;
+mod names;
+mod scan;
+mod sink;
+mod tape;
+
+pub use attributes::Attribute;
+pub use buffers::Buffers;
+pub use c14n::{
+    Apex, ApexAttribute, C14nError, C14nOptions, C14nScratch, Canonicalization, canonicalize,
+};
+pub use content::{Content, Contents};
+pub use document::{Document, ParseOptions};
+pub use element::Element;
+pub use error::{DuplicateId, Limit, ParseError, Position, Problem};
+pub use graft::{Graft, Grafted};
+pub use ids::IdAttributes;
+pub use limits::Limits;
+pub use sink::{FnSink, Sink};
+pub use tape::NodeId;

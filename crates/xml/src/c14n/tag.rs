@@ -1,0 +1,331 @@
+//! Start tags as C14N writes them.
+//!
+//! Namespace declarations by prefix, attributes by namespace and local name, values escaped. The rule: a tag that needs any of this
+//! is rebuilt from the source and then compared with it; an equal one does not break the run.
+
+use super::ApexAttribute;
+use super::walk::Walk;
+use crate::attributes::{self, StartTag};
+use crate::document::Document;
+use crate::names::{NONE, prefix, uri};
+use crate::scan::reference;
+use crate::tape::flags;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// An attribute of the tag being rebuilt: places in the offset space.
+#[derive(Clone, Debug)]
+pub(super) struct WrittenAttribute {
+    name: Range<u32>,
+    local_at: u32,
+    value: Range<u32>,
+    uri: u16,
+}
+
+impl WrittenAttribute {
+    fn local<'d>(&self, document: &'d Document) -> &'d str {
+        document.slice(self.local_at..self.name.end)
+    }
+
+    fn order(&self, other: &WrittenAttribute, document: &Document) -> Ordering {
+        let names = &document.parts.names;
+        let by_uri = match self.uri == other.uri {
+            true => Ordering::Equal,
+            false => names.uri(self.uri).cmp(names.uri(other.uri)),
+        };
+        by_uri.then_with(|| self.local(document).cmp(other.local(document)))
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Rebuilds the start tag of `index` in the scratch's `tag`, without its `>`.
+    pub(super) fn rebuild(&mut self, index: u32, apex: bool) {
+        let document = self.document;
+        let entry = document.entry(index);
+        let name = document.parts.names.name(entry.name);
+        self.read_attributes(index);
+        if apex && !self.exclusive {
+            self.inherit_attributes(index);
+        }
+        self.collect_declarations(index, apex);
+
+        let names = &document.parts.names;
+        let scratch = &mut *self.scratch;
+        scratch
+            .declared
+            .sort_unstable_by_key(|&(prefix, _)| names.prefix(prefix));
+        let order = |one: &WrittenAttribute, other: &WrittenAttribute| one.order(other, document);
+        if !scratch
+            .attributes
+            .is_sorted_by(|one, other| order(one, other) == Ordering::Less)
+        {
+            scratch.attributes.sort_unstable_by(order);
+        }
+
+        let tag = &mut scratch.tag;
+        tag.clear();
+        tag.push(b'<');
+        tag.extend_from_slice(names.qname_text(name.qname).as_bytes());
+        let mut added = self.options.apex_attribute.filter(|_| apex);
+        let known = |added: &ApexAttribute<'_>| {
+            scratch.declared.iter().any(|&(prefix, _)| names.prefix(prefix) == added.prefix)
+        };
+        let mut undeclared = added.filter(|added| !known(added));
+        for &(prefix, uri) in &scratch.declared {
+            if let Some(attribute) = undeclared.take_if(|added| added.prefix < names.prefix(prefix))
+            {
+                declare(attribute, tag);
+            }
+            tag.extend_from_slice(b" xmlns");
+            if prefix != prefix::DEFAULT {
+                tag.push(b':');
+                tag.extend_from_slice(names.prefix(prefix).as_bytes());
+            }
+            tag.extend_from_slice(b"=\"");
+            crate::escape::attribute(names.uri(uri), tag);
+            tag.push(b'"');
+        }
+        undeclared
+            .take()
+            .inspect(|attribute| declare(*attribute, tag));
+        for attribute in &scratch.attributes {
+            let written = (names.uri(attribute.uri), attribute.local(document));
+            if let Some(attribute) = added.take_if(|added| (added.namespace, added.local) < written)
+            {
+                write_added(attribute, tag);
+            }
+            tag.push(b' ');
+            tag.extend_from_slice(document.slice(attribute.name.clone()).as_bytes());
+            tag.extend_from_slice(b"=\"");
+            attribute_value(document.slice(attribute.value.clone()), tag);
+            tag.push(b'"');
+        }
+        added
+            .take()
+            .inspect(|attribute| write_added(*attribute, tag));
+    }
+
+    /// Reads the attributes of the tag, in the namespaces in scope in it.
+    fn read_attributes(&mut self, index: u32) {
+        self.scratch.attributes.clear();
+        let entry = self.document.entry(index);
+        if entry.flags >> flags::LENGTH_SHIFT == self.bare_length(index) {
+            return;
+        }
+        let tag = self.document.slice(entry.start..entry.end);
+        let names = &self.document.parts.names;
+        for written in StartTag::new(tag) {
+            if written.declares().is_some() {
+                continue;
+            }
+            let (prefix, _) = attributes::split(written.name);
+            let uri = match prefix {
+                "" => uri::EMPTY,
+                "xml" => uri::XML,
+                _ => {
+                    let prefix = names.find_prefix(prefix).unwrap_or(prefix::DEFAULT);
+                    self.scratch.scope[prefix as usize]
+                }
+            };
+            let name = place(tag, written.name, entry.start);
+            let local_at = if prefix.is_empty() {
+                0
+            } else {
+                prefix.len() as u32 + 1
+            };
+            self.scratch.attributes.push(WrittenAttribute {
+                local_at: name.start + local_at,
+                name,
+                value: place(tag, written.value, entry.start),
+                uri,
+            });
+        }
+    }
+
+    /// The length field of a tag that is a name and nothing else.
+    fn bare_length(&self, index: u32) -> u16 {
+        let length = self
+            .document
+            .parts
+            .names
+            .name(self.document.entry(index).name)
+            .length
+            + 2;
+        if u32::from(length) <= flags::LENGTH_MAX {
+            length
+        } else {
+            NONE
+        }
+    }
+
+    /// Adds the attributes of the XML namespace that an apex inherits in inclusive canonicalization (C14N 1.0 and 1.1, 2.4).
+    fn inherit_attributes(&mut self, index: u32) {
+        let document = self.document;
+        let mut ancestor = document.element_at(index).parent();
+        while let Some(element) = ancestor {
+            ancestor = element.parent();
+            let at = element.id().index() as u32;
+            let entry = document.entry(at);
+            if entry.flags & flags::QUALIFIED == 0 {
+                continue;
+            }
+            let tag = document.slice(entry.start..entry.end);
+            for written in StartTag::new(tag) {
+                let Some(local) = written.name.strip_prefix("xml:") else {
+                    continue;
+                };
+                if self.eleven && !matches!(local, "lang" | "space") {
+                    continue;
+                }
+                let known = |attribute: &WrittenAttribute| {
+                    attribute.uri == uri::XML && attribute.local(document) == local
+                };
+                if self.scratch.attributes.iter().any(known) {
+                    continue;
+                }
+                let name = place(tag, written.name, entry.start);
+                self.scratch.attributes.push(WrittenAttribute {
+                    local_at: name.start + 4,
+                    name,
+                    value: place(tag, written.value, entry.start),
+                    uri: uri::XML,
+                });
+            }
+        }
+    }
+
+    /// Finds the namespaces that this tag must declare in the output, and remembers them as rendered.
+    fn collect_declarations(&mut self, index: u32, apex: bool) {
+        self.scratch.declared.clear();
+        if self.exclusive {
+            let name = self
+                .document
+                .parts
+                .names
+                .name(self.document.entry(index).name);
+            self.render(name.prefix, name.uri);
+            for at in 0..self.scratch.attributes.len() {
+                let attribute = &self.scratch.attributes[at];
+                if attribute.uri == uri::EMPTY || attribute.uri == uri::XML {
+                    continue;
+                }
+                let uri = attribute.uri;
+                let prefix = self
+                    .document
+                    .slice(attribute.name.start..attribute.local_at - 1);
+                if let Some(prefix) = self.document.parts.names.find_prefix(prefix) {
+                    self.render(prefix, uri);
+                }
+            }
+            if !self.scratch.inclusive.is_empty() {
+                self.collect_inclusive(index, apex);
+            }
+            if let Some(added) = self.options.apex_attribute.filter(|_| apex) {
+                // A prefix or a namespace that the document does not know has no meaning further down.
+                let names = &self.document.parts.names;
+                if let (Some(prefix), Some(uri)) = (names.find_prefix(added.prefix), names.find_uri(added.namespace)) {
+                    self.render(prefix, uri);
+                }
+            }
+        } else if apex {
+            for prefix in 0..self.scratch.scope.len() {
+                self.render(prefix as u16, self.scratch.scope[prefix]);
+            }
+        } else {
+            for declaration in self.document.declarations(index) {
+                self.render(declaration.prefix, declaration.uri);
+            }
+        }
+    }
+
+    /// The prefixes of the `PrefixList`: all of them at the apex, then those that an element declares.
+    fn collect_inclusive(&mut self, index: u32, apex: bool) {
+        if apex {
+            for at in 0..self.scratch.inclusive.len() {
+                let prefix = self.scratch.inclusive[at];
+                self.render(prefix, self.scratch.scope[prefix as usize]);
+            }
+            return;
+        }
+        for declaration in self.document.declarations(index) {
+            if self.scratch.inclusive.contains(&declaration.prefix) {
+                self.render(declaration.prefix, declaration.uri);
+            }
+        }
+    }
+
+    /// Declares a namespace unless the output has it so already.
+    fn render(&mut self, prefix: u16, uri: u16) {
+        let rendered = &mut self.scratch.rendered[prefix as usize];
+        if *rendered == uri || uri == NONE || prefix == prefix::XML {
+            return;
+        }
+        self.scratch.rendered_undo.push((prefix, *rendered));
+        *rendered = uri;
+        self.scratch.declared.push((prefix, uri));
+    }
+}
+
+/// Declares the prefix of an added attribute.
+fn declare(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
+    tag.extend_from_slice(b" xmlns:");
+    tag.extend_from_slice(attribute.prefix.as_bytes());
+    tag.extend_from_slice(b"=\"");
+    crate::escape::attribute(attribute.namespace, tag);
+    tag.push(b'"');
+}
+
+fn write_added(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
+    tag.push(b' ');
+    tag.extend_from_slice(attribute.prefix.as_bytes());
+    tag.push(b':');
+    tag.extend_from_slice(attribute.local.as_bytes());
+    tag.extend_from_slice(b"=\"");
+    crate::escape::attribute(attribute.value, tag);
+    tag.push(b'"');
+}
+
+/// Where `part`, a slice of `tag`, lies in the offset space.
+fn place(tag: &str, part: &str, start: u32) -> Range<u32> {
+    let offset = (part.as_ptr() as usize - tag.as_ptr() as usize) as u32 + start;
+    offset..offset + part.len() as u32
+}
+
+/// Appends an attribute value as C14N writes it.
+pub(super) fn attribute_value(written: &str, output: &mut Vec<u8>) {
+    let bytes = written.as_bytes();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(length) = bytes[at..]
+        .iter()
+        .position(|&byte| byte < b' ' || byte == b'&' || byte == b'"')
+    {
+        at += length;
+        output.extend_from_slice(&bytes[copied..at]);
+        match bytes[at] {
+            b'&' => {
+                if let Ok(reference) = reference::read(written, at) {
+                    let mut utf8 = [0; 4];
+                    crate::escape::attribute(reference.character.encode_utf8(&mut utf8), output);
+                    at = reference.end;
+                } else {
+                    at += 1;
+                }
+            }
+            b'"' => {
+                output.extend_from_slice(b"&quot;");
+                at += 1;
+            }
+            byte => {
+                output.push(b' ');
+                at += if byte == b'\r' && bytes.get(at + 1) == Some(&b'\n') {
+                    2
+                } else {
+                    1
+                };
+            }
+        }
+        copied = at;
+    }
+    output.extend_from_slice(&bytes[copied..]);
+}

@@ -1,0 +1,424 @@
+//! The walk over the tape.
+//!
+//! Only elements that are not canonical as a whole are entered; what lies between their children is passed on as source or rewritten.
+//! The rule: when the walk is over, `rendered` is as it was before, so that the next one starts clean without clearing it.
+
+use super::output::Output;
+use super::{Apex, C14nOptions, C14nScratch};
+use crate::document::Document;
+use crate::names::{NONE, prefix, uri};
+use crate::scan::reference;
+use crate::tape::{NO_PARENT, flags};
+use memchr::{memchr, memchr3, memmem};
+use std::ops::Range;
+
+/// A stretch of source that the walk is inside of.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    inside: Inside,
+    /// What of the stretch is still to be passed on.
+    at: u32,
+    end: u32,
+    /// The next element that may lie in it, and where its part of the tape ends.
+    next: u32,
+    last: u32,
+    /// Text in it must be rewritten.
+    rewrite: bool,
+    rendered: u32,
+    scoped: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inside {
+    Element(u32),
+    /// A plaintext inside an element.
+    Graft,
+    /// The document, or a plaintext that replaced its root: there is no text here.
+    Top,
+}
+
+pub(super) struct Walk<'w, 'd> {
+    pub(super) document: &'d Document,
+    pub(super) scratch: &'w mut C14nScratch,
+    pub(super) exclusive: bool,
+    pub(super) eleven: bool,
+    comments: bool,
+    pub(super) options: &'w C14nOptions<'w>,
+    output: &'w mut Output<'d>,
+    /// The root element was met: what follows at top level comes behind it.
+    root_met: bool,
+}
+
+impl<'w, 'd> Walk<'w, 'd> {
+    pub(super) fn new(
+        document: &'d Document,
+        options: &'w C14nOptions<'w>,
+        scratch: &'w mut C14nScratch,
+        output: &'w mut Output<'d>,
+    ) -> Walk<'w, 'd> {
+        use super::Canonicalization::{Inclusive11, Inclusive11WithComments};
+        Walk {
+            document,
+            scratch,
+            exclusive: options.method.is_exclusive(),
+            eleven: matches!(options.method, Inclusive11 | Inclusive11WithComments),
+            comments: options.method.with_comments(),
+            options,
+            output,
+            root_met: false,
+        }
+    }
+
+    pub(super) fn run(&mut self, apex: Apex) {
+        let names = &self.document.parts.names;
+        let prefixes = names.prefix_count();
+        if self.scratch.rendered.len() < prefixes {
+            self.scratch.rendered.resize(prefixes, NONE);
+        }
+        self.scratch.rendered[prefix::DEFAULT as usize] = uri::EMPTY;
+        self.scratch.inclusive.clear();
+        if self.exclusive {
+            for listed in self.options.inclusive_prefixes {
+                let listed = if *listed == "#default" { "" } else { listed };
+                self.scratch.inclusive.extend(names.find_prefix(listed));
+            }
+        }
+        let parent = match apex {
+            Apex::Document => NO_PARENT,
+            Apex::Element(node) => self.document.entry(node.index() as u32).parent,
+        };
+        self.document
+            .parts
+            .bind_context(parent, &mut self.scratch.scope);
+        match apex {
+            Apex::Document => self.push_top(),
+            Apex::Element(node) if self.is_omitted(node.index() as u32) => {}
+            Apex::Element(node) => self.enter(node.index() as u32, true),
+        }
+        while let Some(frame) = self.scratch.frames.last() {
+            let (at, next, rewrite) = (frame.at, frame.next, frame.rewrite);
+            if next < frame.last && self.document.entry(next).start < frame.end {
+                let entry = self.document.entry(next);
+                let behind = self
+                    .document
+                    .behind_within(next, entry.end, frame.last as usize);
+                let inside = frame.inside;
+                if let Some(frame) = self.scratch.frames.last_mut() {
+                    frame.at = entry.end;
+                    frame.next = behind;
+                }
+                self.between(at..entry.start, rewrite, inside);
+                self.child(next, inside);
+            } else {
+                let (end, inside) = (frame.end, frame.inside);
+                self.between(at..end, rewrite, inside);
+                self.leave();
+            }
+        }
+    }
+
+    fn push_top(&mut self) {
+        let bytes = self.document.bytes();
+        self.scratch.frames.push(Frame {
+            inside: Inside::Top,
+            at: crate::content::declaration_end(bytes) as u32,
+            end: bytes.len() as u32,
+            next: 0,
+            last: self.document.span_end(0),
+            rewrite: true,
+            rendered: 0,
+            scoped: 0,
+        });
+    }
+
+    /// Meets a child element or what replaced it.
+    fn child(&mut self, index: u32, inside: Inside) {
+        if self.is_omitted(index) {
+            return;
+        }
+        if self.document.entry(index).flags & flags::REPLACED != 0 {
+            if let Some(graft) = self.document.graft_over(index) {
+                let frame = Frame {
+                    inside: if inside == Inside::Top {
+                        Inside::Top
+                    } else {
+                        Inside::Graft
+                    },
+                    at: graft.start,
+                    end: graft.end,
+                    next: graft.first,
+                    last: graft.last,
+                    rewrite: self.must_rewrite(graft.content),
+                    rendered: self.scratch.rendered_undo.len() as u32,
+                    scoped: self.scratch.scope_undo.len() as u32,
+                };
+                self.scratch.frames.push(frame);
+            }
+            return;
+        }
+        self.enter(index, inside == Inside::Top);
+        self.root_met = true;
+    }
+
+    fn is_omitted(&self, index: u32) -> bool {
+        self.options
+            .omit
+            .iter()
+            .any(|node| node.index() as u32 == index)
+    }
+
+    /// Whether something left out lies in this range of the source.
+    fn holds_omitted(&self, range: Range<u32>) -> bool {
+        self.options.omit.iter().any(|node| {
+            node.index() < self.document.element_count()
+                && range.contains(&self.document.entry(node.index() as u32).start)
+        })
+    }
+
+    fn must_rewrite(&self, flags: u16) -> bool {
+        flags & flags::CONTENT_REWRITE != 0
+            || (flags & flags::COMMENT != 0 && !self.comments)
+            || !self.options.canonical_runs
+    }
+
+    /// Writes an element as a whole, or its start tag, to go on inside it.
+    fn enter(&mut self, index: u32, apex: bool) {
+        let document = self.document;
+        let entry = document.entry(index);
+        let name = document.parts.names.name(entry.name);
+        let as_written = entry.flags & flags::TAG == 0
+            && self.options.canonical_runs
+            && (!apex || self.options.apex_attribute.is_none())
+            && match self.exclusive {
+                true => {
+                    self.scratch.rendered[name.prefix as usize] == name.uri
+                        && (!apex || self.scratch.inclusive.is_empty())
+                }
+                false => !apex,
+            };
+        let canonical_inside = entry.flags & (flags::CONTENT | flags::MIXED) == 0
+            && self.options.canonical_runs
+            && (self.options.omit.is_empty() || !self.holds_omitted(entry.start..entry.end));
+        if as_written && canonical_inside {
+            self.output.source(entry.start..entry.end);
+            return;
+        }
+
+        let rendered = self.scratch.rendered_undo.len() as u32;
+        let scoped = self.scratch.scope_undo.len() as u32;
+        let content = document.content_range(index);
+        if as_written {
+            self.output.source(entry.start..content.start);
+        } else {
+            self.write_start_tag(index, apex, content.start);
+        }
+        let mut frame = Frame {
+            inside: Inside::Element(index),
+            at: content.start,
+            end: content.end,
+            next: index + 1,
+            last: document.span_end(index),
+            rewrite: self.must_rewrite(entry.flags),
+            rendered,
+            scoped,
+        };
+        if canonical_inside {
+            // Nothing to look at inside: all its elements have its prefix, which is rendered now.
+            self.output.source(content);
+            frame.at = frame.end;
+            frame.next = frame.last;
+        }
+        self.scratch.frames.push(frame);
+    }
+
+    fn write_start_tag(&mut self, index: u32, apex: bool, content: u32) {
+        for declaration in self.document.declarations(index) {
+            if declaration.prefix != prefix::XML {
+                let scope = &mut self.scratch.scope[declaration.prefix as usize];
+                self.scratch.scope_undo.push((declaration.prefix, *scope));
+                *scope = declaration.uri;
+            }
+        }
+        self.rebuild(index, apex);
+        self.scratch.tag.push(b'>');
+        let entry = self.document.entry(index);
+        let written = self.document.slice(entry.start..content);
+        if written.as_bytes() == self.scratch.tag {
+            self.output.source(entry.start..content);
+        } else {
+            self.output.write(&self.scratch.tag);
+        }
+    }
+
+    /// Ends the innermost stretch.
+    fn leave(&mut self) {
+        let Some(frame) = self.scratch.frames.pop() else {
+            return;
+        };
+        while self.scratch.rendered_undo.len() > frame.rendered as usize {
+            if let Some((prefix, uri)) = self.scratch.rendered_undo.pop() {
+                self.scratch.rendered[prefix as usize] = uri;
+            }
+        }
+        while self.scratch.scope_undo.len() > frame.scoped as usize {
+            if let Some((prefix, uri)) = self.scratch.scope_undo.pop() {
+                self.scratch.scope[prefix as usize] = uri;
+            }
+        }
+        let Inside::Element(index) = frame.inside else {
+            return;
+        };
+        let entry = self.document.entry(index);
+        let name = self.document.parts.names.name(entry.name);
+        // Without white space in it the end tag is canonical.
+        if entry.end - frame.end == u32::from(name.length) + 3 {
+            self.output.source(frame.end..entry.end);
+        } else {
+            self.output.write(b"</");
+            self.output
+                .write(self.document.parts.names.qname_text(name.qname).as_bytes());
+            self.output.write(b">");
+        }
+    }
+
+    /// What stands between two tags.
+    #[inline]
+    fn between(&mut self, range: Range<u32>, rewrite: bool, inside: Inside) {
+        if range.is_empty() {
+            return;
+        }
+        if !rewrite && inside != Inside::Top {
+            self.output.source(range);
+            return;
+        }
+        self.rewrite(range, inside == Inside::Top);
+    }
+
+    fn rewrite(&mut self, range: Range<u32>, top: bool) {
+        let document = self.document;
+        let written = document.slice(range.clone());
+        let bytes = written.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let place = range.start + at as u32;
+            if rest.starts_with(b"<!--") {
+                let length = memmem::find(rest, b"-->").map_or(rest.len(), |length| length + 3);
+                if self.comments {
+                    self.top_level(top, |walk| walk.lines(place, &rest[..length]));
+                }
+                at += length;
+            } else if rest.starts_with(b"<![CDATA[") {
+                let length = memmem::find(rest, b"]]>").unwrap_or(rest.len());
+                self.cdata(place + 9, &rest[9..length]);
+                at += (length + 3).min(rest.len());
+            } else if rest.starts_with(b"<?") {
+                let length = memmem::find(rest, b"?>").map_or(rest.len(), |length| length + 2);
+                self.top_level(top, |walk| {
+                    walk.processing_instruction(place, &written[at..at + length])
+                });
+                at += length;
+            } else {
+                let length = memchr(b'<', rest).unwrap_or(rest.len()).max(1);
+                if !top {
+                    self.text(place, &written[at..at + length]);
+                }
+                at += length;
+            }
+        }
+    }
+
+    /// Comments and processing instructions at top level are separated by LF from the root (C14N 1.0 section 2.3).
+    fn top_level(&mut self, top: bool, write: impl FnOnce(&mut Self)) {
+        if top && self.root_met {
+            self.output.write(b"\n");
+        }
+        write(self);
+        if top && !self.root_met {
+            self.output.write(b"\n");
+        }
+    }
+
+    /// Text with normalized line ends and nothing else to change.
+    fn lines(&mut self, place: u32, bytes: &[u8]) {
+        let mut at = 0;
+        while let Some(length) = memchr(b'\r', &bytes[at..]) {
+            self.output
+                .source(place + at as u32..place + (at + length) as u32);
+            at += length + 1;
+            if bytes.get(at) != Some(&b'\n') {
+                self.output.write(b"\n");
+            }
+        }
+        self.output
+            .source(place + at as u32..place + bytes.len() as u32);
+    }
+
+    fn processing_instruction(&mut self, place: u32, written: &str) {
+        let inside = written.strip_suffix("?>").unwrap_or(written);
+        let space = inside
+            .bytes()
+            .position(crate::chars::is_space)
+            .unwrap_or(inside.len());
+        let data = inside[space..].trim_start_matches([' ', '\t', '\n', '\r']);
+        self.output.source(place..place + space as u32);
+        if !data.is_empty() {
+            self.output.write(b" ");
+            self.lines(place + (inside.len() - data.len()) as u32, data.as_bytes());
+        }
+        self.output.write(b"?>");
+    }
+
+    fn cdata(&mut self, place: u32, bytes: &[u8]) {
+        let mut copied = 0;
+        for (at, &byte) in bytes.iter().enumerate() {
+            let replaced: &[u8] = match byte {
+                b'&' => b"&amp;",
+                b'<' => b"&lt;",
+                b'>' => b"&gt;",
+                b'\r' if bytes.get(at + 1) == Some(&b'\n') => b"",
+                b'\r' => b"\n",
+                _ => continue,
+            };
+            self.output.source(place + copied as u32..place + at as u32);
+            self.output.write(replaced);
+            copied = at + 1;
+        }
+        self.output
+            .source(place + copied as u32..place + bytes.len() as u32);
+    }
+
+    fn text(&mut self, place: u32, written: &str) {
+        let bytes = written.as_bytes();
+        let (mut copied, mut at) = (0, 0);
+        while let Some(length) = memchr3(b'&', b'>', b'\r', &bytes[at..]) {
+            at += length;
+            let mut behind = at + 1;
+            let mut utf8 = [0; 4];
+            let replaced: &[u8] = match bytes[at] {
+                b'>' => b"&gt;",
+                b'&' => match reference::read(written, at) {
+                    Ok(reference) => {
+                        behind = reference.end;
+                        match reference.character {
+                            '&' => b"&amp;",
+                            '<' => b"&lt;",
+                            '>' => b"&gt;",
+                            '\r' => b"&#xD;",
+                            character => character.encode_utf8(&mut utf8).as_bytes(),
+                        }
+                    }
+                    Err(_) => b"&amp;",
+                },
+                _ if bytes.get(behind) == Some(&b'\n') => b"",
+                _ => b"\n",
+            };
+            self.output.source(place + copied as u32..place + at as u32);
+            self.output.write(replaced);
+            at = behind;
+            copied = behind;
+        }
+        self.output
+            .source(place + copied as u32..place + bytes.len() as u32);
+    }
+}

@@ -1,0 +1,475 @@
+//! A document: its source text and the tape over it.
+//!
+//! The message is segment 0 of an offset space; plaintexts grafted into it later are further segments. The rule: segments and tape only
+//! ever grow, so that offsets and [`NodeId`]s stay what they are.
+
+use crate::buffers::Buffers;
+use crate::decode;
+use crate::element::Element;
+use crate::error::{DuplicateId, Limit, ParseError, Position};
+use crate::ids::{IdAttributes, IdIndex};
+use crate::limits::{Limits, OFFSET_SPACE};
+use crate::names::{NONE, Names, prefix, uri};
+use crate::scan::{self, Failure, Whole, Workspace};
+use crate::sink::Sink;
+use crate::tape::{Declaration, Entry, GraftSpan, NO_PARENT, NodeId, flags};
+use std::ops::Range;
+
+/// How a document is read.
+#[derive(Clone, Debug, Default)]
+pub struct ParseOptions {
+    /// Its bounds.
+    pub limits: Limits,
+    /// Which of its attributes are ids.
+    pub ids: IdAttributes,
+}
+
+/// A piece of source text at its place in the offset space.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) base: u32,
+    pub(crate) text: String,
+}
+
+/// What a document is made of, to be used again when it is gone.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) tape: Vec<Entry>,
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) grafts: Vec<GraftSpan>,
+    pub(crate) ids: IdIndex,
+    pub(crate) names: Names,
+    pub(crate) work: Workspace,
+}
+
+/// One XML document: well-formed, within its [`Limits`], ids indexed.
+///
+/// It owns its bytes. Elements are views into it: [`Element`] borrows, [`NodeId`] names.
+///
+/// ```
+/// use soapstone_xml::{Buffers, Document, ParseOptions};
+///
+/// let mut buffers = Buffers::new();
+/// let source = b"<a xmlns='urn:x'><b>text</b></a>".to_vec();
+/// let document = Document::parse(source, &ParseOptions::default(), &mut buffers)?;
+/// let b = document.root().child("urn:x", "b").expect("b");
+/// assert_eq!(b.text(), "text");
+/// document.recycle(&mut buffers);
+/// # Ok::<(), soapstone_xml::ParseError>(())
+/// ```
+#[derive(Debug)]
+pub struct Document {
+    pub(crate) parts: Parts,
+}
+
+impl Document {
+    /// Scans a document in UTF-8, UTF-16, ISO-8859-1 or US-ASCII.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is not well-formed or not namespace-well-formed, every document type declaration, and what passes a limit.
+    pub fn parse(
+        source: Vec<u8>,
+        options: &ParseOptions,
+        buffers: &mut Buffers,
+    ) -> Result<Document, ParseError> {
+        let allowed = options.limits.message.min(OFFSET_SPACE);
+        if source.len() > allowed {
+            buffers.give(source);
+            return Err(too_large(options));
+        }
+        let text = match decode::decode(source) {
+            Ok(text) => text,
+            Err((source, failure)) => {
+                let error = error(&source, *failure);
+                buffers.give(source);
+                return Err(error);
+            }
+        };
+        if text.len() > allowed {
+            return Err(too_large(options));
+        }
+        let mut parts = buffers.take_parts();
+        let scanned = scan::scan(&text, 0, Whole::Document, NO_PARENT, &mut parts, options);
+        let failed = scanned
+            .err()
+            .map(|failure| error(text.as_bytes(), *failure));
+        parts.segments.push(Segment { base: 0, text });
+        match failed {
+            None => Ok(Document { parts }),
+            Some(error) => {
+                buffers.give_parts(parts);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives its memory back for the next document.
+    pub fn recycle(self, buffers: &mut Buffers) {
+        buffers.give_parts(self.parts);
+    }
+
+    /// The root element; what was grafted over it, if it was replaced.
+    pub fn root(&self) -> Element<'_> {
+        let root = self.resolve(0).unwrap_or(0);
+        Element::new(self, root)
+    }
+
+    /// The view of an element.
+    ///
+    /// # Panics
+    ///
+    /// If `node` is of another document that has more elements.
+    pub fn element(&self, node: NodeId) -> Element<'_> {
+        assert!(
+            node.index() < self.parts.tape.len(),
+            "a node of another document"
+        );
+        Element::new(self, node.index() as u32)
+    }
+
+    /// The element that carries an id.
+    ///
+    /// # Errors
+    ///
+    /// An id that two elements carry. An element that was replaced by a graft still carries its id.
+    pub fn by_id(&self, id: &str) -> Result<Option<NodeId>, DuplicateId> {
+        self.parts.ids.find(id)
+    }
+
+    /// The first id found on a second element, if there is one. Strict callers refuse such documents.
+    pub fn duplicate_id(&self) -> Option<DuplicateId> {
+        self.parts.ids.duplicate()
+    }
+
+    /// The message as scanned, in UTF-8. Elements of the message itself have their [`range`](Element::range) here.
+    pub fn bytes(&self) -> &[u8] {
+        self.parts
+            .segments
+            .first()
+            .map_or(&[], |segment| segment.text.as_bytes())
+    }
+
+    /// Bytes of the message and all plaintexts.
+    pub fn total_bytes(&self) -> usize {
+        self.parts
+            .segments
+            .iter()
+            .map(|segment| segment.text.len())
+            .sum()
+    }
+
+    /// Number of elements, replaced ones included.
+    pub fn element_count(&self) -> usize {
+        self.parts.tape.len()
+    }
+
+    /// The source of an element, from the `<` of its start tag to the `>` of its end tag; `None` if a graft lies in it.
+    pub fn source(&self, node: NodeId) -> Option<&[u8]> {
+        let entry = self.entry(node.index() as u32);
+        (entry.flags & flags::HOLDS_GRAFT == 0)
+            .then(|| self.slice(entry.start..entry.end).as_bytes())
+    }
+
+    /// The source of what is inside an element; `None` if a graft lies in it.
+    pub fn content_source(&self, node: NodeId) -> Option<&[u8]> {
+        let entry = self.entry(node.index() as u32);
+        (entry.flags & flags::HOLDS_GRAFT == 0).then(|| {
+            self.slice(self.content_range(node.index() as u32))
+                .as_bytes()
+        })
+    }
+
+    /// Writes an element as it now stands, grafts included. Not canonicalized: what it writes is only valid in the namespace
+    /// context it has.
+    pub fn write(&self, node: NodeId, sink: &mut impl Sink) {
+        let index = node.index() as u32;
+        let entry = self.entry(index);
+        self.write_range(entry.start..entry.end, index + 1..self.behind(index), sink);
+    }
+
+    /// Writes what is inside an element as it now stands, grafts included.
+    pub fn write_content(&self, node: NodeId, sink: &mut impl Sink) {
+        let index = node.index() as u32;
+        self.write_range(
+            self.content_range(index),
+            index + 1..self.behind(index),
+            sink,
+        );
+    }
+
+    fn write_range(&self, range: Range<u32>, elements: Range<u32>, sink: &mut impl Sink) {
+        let mut written = range.start;
+        if !elements.is_empty() {
+            let mut inside: Vec<&GraftSpan> = self
+                .parts
+                .grafts
+                .iter()
+                .filter(|graft| elements.contains(&graft.at))
+                .collect();
+            inside.sort_unstable_by_key(|graft| graft.at);
+            for graft in inside {
+                let replaced = self.entry(graft.at);
+                // A graft into something that was replaced as a whole later is gone.
+                if replaced.start < written {
+                    continue;
+                }
+                sink.write(self.slice(written..replaced.start).as_bytes());
+                self.write_range(graft.start..graft.end, graft.first..graft.last, sink);
+                written = replaced.end;
+            }
+        }
+        sink.write(self.slice(written..range.end).as_bytes());
+    }
+}
+
+/// The tree behind the tape.
+impl Document {
+    #[inline]
+    pub(crate) fn entry(&self, index: u32) -> &Entry {
+        &self.parts.tape[index as usize]
+    }
+
+    /// The text of a range of the offset space, which lies in one segment.
+    #[inline]
+    pub(crate) fn slice(&self, range: Range<u32>) -> &str {
+        let segments = &self.parts.segments;
+        let segment = match segments.get(1) {
+            Some(second) if range.start >= second.base => {
+                let behind = segments.partition_point(|segment| segment.base <= range.start);
+                &segments[behind - 1]
+            }
+            _ => &segments[0],
+        };
+        &segment.text[(range.start - segment.base) as usize..(range.end - segment.base) as usize]
+    }
+
+    /// The segment in which an offset lies.
+    pub(crate) fn segment(&self, offset: u32) -> &Segment {
+        let behind = self
+            .parts
+            .segments
+            .partition_point(|segment| segment.base <= offset);
+        &self.parts.segments[behind - 1]
+    }
+
+    /// Offset after the start tag.
+    pub(crate) fn start_tag_end(&self, index: u32) -> u32 {
+        let entry = self.entry(index);
+        match entry.flags >> flags::LENGTH_SHIFT {
+            0 => {
+                let tag = self.slice(entry.start..entry.end);
+                let behind = crate::attributes::StartTag::new(tag).behind();
+                entry.end - behind.len() as u32
+            }
+            length => entry.start + u32::from(length),
+        }
+    }
+
+    /// What lies between start tag and end tag.
+    pub(crate) fn content_range(&self, index: u32) -> Range<u32> {
+        let entry = self.entry(index);
+        if entry.flags & flags::EMPTY != 0 {
+            return entry.end..entry.end;
+        }
+        let start = self.start_tag_end(index);
+        let mut end = entry.end - u32::from(self.parts.names.name(entry.name).length) - 3;
+        if entry.flags & flags::TAG_REWRITE != 0 {
+            // White space in the end tag, maybe. No `<` lies in an end tag behind its first.
+            let inside = self.slice(start..entry.end);
+            end = start + memchr::memrchr(b'<', inside.as_bytes()).unwrap_or(0) as u32;
+        }
+        start..end
+    }
+
+    /// The end of the part of the tape to which `index` belongs: the message's or a graft's.
+    pub(crate) fn span_end(&self, index: u32) -> u32 {
+        let next = self
+            .parts
+            .grafts
+            .partition_point(|graft| graft.first <= index);
+        let next = self.parts.grafts.get(next);
+        next.map_or(self.parts.tape.len() as u32, |graft| graft.first)
+    }
+
+    /// The place on the tape behind the last descendant of an element, in the same segment.
+    #[inline]
+    pub(crate) fn behind(&self, index: u32) -> u32 {
+        let end = self.entry(index).end;
+        let last = match self.parts.grafts.is_empty() {
+            true => self.parts.tape.len(),
+            false => self.span_end(index) as usize,
+        };
+        self.behind_within(index, end, last)
+    }
+
+    /// [`Document::behind`] with the end of the span already known. Gallops, so that small subtrees cost little.
+    #[inline]
+    pub(crate) fn behind_within(&self, index: u32, end: u32, last: usize) -> u32 {
+        let tape = &self.parts.tape;
+        let mut low = index as usize + 1;
+        let mut step = 1;
+        loop {
+            let probe = low + step - 1;
+            if probe >= last || tape[probe].start >= end {
+                let high = probe.min(last);
+                return (low + tape[low..high].partition_point(|entry| entry.start < end)) as u32;
+            }
+            low = probe + 1;
+            step *= 2;
+        }
+    }
+
+    /// The graft over a replaced element.
+    pub(crate) fn graft_over(&self, index: u32) -> Option<&GraftSpan> {
+        // Grafts are few, and asked for by their replaced element only here.
+        self.parts.grafts.iter().find(|graft| graft.at == index)
+    }
+
+    /// The graft to which an element belongs.
+    fn graft_of(&self, index: u32) -> Option<&GraftSpan> {
+        let behind = self
+            .parts
+            .grafts
+            .partition_point(|graft| graft.first <= index);
+        self.parts.grafts[..behind]
+            .iter()
+            .rev()
+            .find(|graft| graft.last > index)
+    }
+
+    /// An element, or what stands in its place: the first element of its graft, or what follows.
+    pub(crate) fn resolve(&self, index: u32) -> Option<u32> {
+        let mut index = index;
+        loop {
+            if self.entry(index).flags & flags::REPLACED == 0 {
+                return Some(index);
+            }
+            match self.graft_over(index) {
+                Some(graft) if graft.first < graft.last => index = graft.first,
+                _ => match self.unresolved_sibling(index) {
+                    Some(sibling) => index = sibling,
+                    None => return None,
+                },
+            }
+        }
+    }
+
+    pub(crate) fn first_child(&self, index: u32) -> Option<u32> {
+        self.written_child(index)
+            .and_then(|child| self.resolve(child))
+    }
+
+    /// The first child as the tape has it, maybe a replaced one.
+    pub(crate) fn written_child(&self, index: u32) -> Option<u32> {
+        let child = index + 1;
+        let entry = self.parts.tape.get(child as usize)?;
+        (entry.parent == index && child < self.span_end(index)).then_some(child)
+    }
+
+    /// The next sibling as the tape has it, in the same segment, maybe a replaced one.
+    pub(crate) fn written_sibling(&self, index: u32) -> Option<u32> {
+        let behind = self.behind(index);
+        let next = self.parts.tape.get(behind as usize)?;
+        (behind < self.span_end(index) && next.parent == self.entry(index).parent).then_some(behind)
+    }
+
+    pub(crate) fn next_sibling(&self, index: u32) -> Option<u32> {
+        self.unresolved_sibling(index)
+            .and_then(|sibling| self.resolve(sibling))
+    }
+
+    /// The next sibling, maybe a replaced one.
+    fn unresolved_sibling(&self, index: u32) -> Option<u32> {
+        let mut index = index;
+        loop {
+            let behind = self.behind(index);
+            if behind < self.span_end(index) {
+                let next = self.entry(behind);
+                return (next.parent == self.entry(index).parent).then_some(behind);
+            }
+            // The last one at the top of a graft is followed by what follows the replaced element.
+            let graft = self.graft_of(index)?;
+            if self.entry(graft.at).parent != self.entry(index).parent {
+                return None;
+            }
+            index = graft.at;
+        }
+    }
+
+    /// The namespace declarations of one element.
+    pub(crate) fn declarations(&self, index: u32) -> &[Declaration] {
+        if self.entry(index).flags & flags::NAMESPACES == 0 {
+            return &[];
+        }
+        self.parts.declarations(index)
+    }
+}
+
+impl Parts {
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+        self.tape.clear();
+        self.declarations.clear();
+        self.grafts.clear();
+        self.ids.clear();
+        self.names.settle();
+    }
+
+    fn declarations(&self, index: u32) -> &[Declaration] {
+        let first = self
+            .declarations
+            .partition_point(|declaration| declaration.element < index);
+        let declared = &self.declarations[first..];
+        let length = declared
+            .iter()
+            .position(|declaration| declaration.element != index);
+        &declared[..length.unwrap_or(declared.len())]
+    }
+
+    /// Fills in the namespaces in scope inside `parent`, by prefix; returns the depth of `parent`.
+    pub(crate) fn bind_context(&self, parent: u32, bindings: &mut Vec<u16>) -> usize {
+        bindings.clear();
+        bindings.resize(self.names.prefix_count(), NONE);
+        let mut depth = 0;
+        let mut ancestor = parent;
+        while ancestor != NO_PARENT {
+            depth += 1;
+            let entry = &self.tape[ancestor as usize];
+            if entry.flags & flags::NAMESPACES != 0 {
+                for declaration in self.declarations(ancestor) {
+                    let binding = &mut bindings[declaration.prefix as usize];
+                    if *binding == NONE {
+                        *binding = declaration.uri;
+                    }
+                }
+            }
+            ancestor = entry.parent;
+        }
+        if bindings[prefix::DEFAULT as usize] == NONE {
+            bindings[prefix::DEFAULT as usize] = uri::EMPTY;
+        }
+        bindings[prefix::XML as usize] = uri::XML;
+        depth
+    }
+}
+
+#[cold]
+fn too_large(options: &ParseOptions) -> ParseError {
+    ParseError {
+        position: Position {
+            offset: 0,
+            line: 1,
+            column: 1,
+        },
+        problem: scan::too_many(Limit::Message, &options.limits),
+    }
+}
+
+pub(crate) fn error(source: &[u8], failure: Failure) -> ParseError {
+    ParseError {
+        position: Position::of(source, failure.offset),
+        problem: failure.problem,
+    }
+}

@@ -1,0 +1,282 @@
+//! Elements: cheap views into a document.
+//!
+//! Children, siblings and descendants follow grafts: an element that was replaced is not met, what it held is. The rule: a view
+//! only reads, and what it returns borrows from the document.
+
+use crate::attributes::{self, Attribute, StartTag};
+use crate::content::Contents;
+use crate::document::Document;
+use crate::error::Position;
+use crate::names::{self, prefix, uri};
+use crate::tape::{NO_PARENT, NodeId, flags};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// An element of a [`Document`].
+#[derive(Clone, Copy)]
+pub struct Element<'d> {
+    document: &'d Document,
+    index: u32,
+}
+
+impl std::fmt::Debug for Element<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<{}> {:?}", self.qualified_name(), self.id())
+    }
+}
+
+impl PartialEq for Element<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.document, other.document) && self.index == other.index
+    }
+}
+
+impl Eq for Element<'_> {}
+
+impl Document {
+    pub(crate) fn element_at(&self, index: u32) -> Element<'_> {
+        Element::new(self, index)
+    }
+}
+
+impl<'d> Element<'d> {
+    pub(crate) fn new(document: &'d Document, index: u32) -> Element<'d> {
+        Element { document, index }
+    }
+
+    /// The name of this place in its document.
+    pub fn id(&self) -> NodeId {
+        NodeId::new(self.index)
+    }
+
+    /// The document.
+    pub fn document(&self) -> &'d Document {
+        self.document
+    }
+
+    fn name(&self) -> names::Name {
+        self.document
+            .parts
+            .names
+            .name(self.document.entry(self.index).name)
+    }
+
+    /// The namespace name; empty for none.
+    pub fn namespace(&self) -> &'d str {
+        self.document.parts.names.uri(self.name().uri)
+    }
+
+    /// The local name.
+    pub fn local(&self) -> &'d str {
+        self.document.parts.names.local(self.name().qname)
+    }
+
+    /// The prefix; empty for none.
+    pub fn prefix(&self) -> &'d str {
+        self.document.parts.names.prefix(self.name().prefix)
+    }
+
+    /// Where its start tag lies in the offset space, from `<` to behind `>`; all of it for an empty-element tag.
+    pub fn start_tag_range(&self) -> Range<u32> {
+        let start = self.document.entry(self.index).start;
+        start..self.document.start_tag_end(self.index)
+    }
+
+    /// The qualified name as written.
+    pub fn qualified_name(&self) -> &'d str {
+        self.document.parts.names.qname_text(self.name().qname)
+    }
+
+    /// Whether this is its expanded name.
+    pub fn is(&self, namespace: &str, local: &str) -> bool {
+        self.local() == local && self.namespace() == namespace
+    }
+
+    /// The parent; `None` for the root.
+    pub fn parent(&self) -> Option<Element<'d>> {
+        match self.document.entry(self.index).parent {
+            NO_PARENT => None,
+            parent => Some(Element::new(self.document, parent)),
+        }
+    }
+
+    /// The parent, its parent, and so on to the root.
+    pub fn ancestors(&self) -> impl Iterator<Item = Element<'d>> + use<'d> {
+        std::iter::successors(self.parent(), Element::parent)
+    }
+
+    /// The first child element.
+    pub fn first_child(&self) -> Option<Element<'d>> {
+        self.document
+            .first_child(self.index)
+            .map(|child| Element::new(self.document, child))
+    }
+
+    /// The next sibling element.
+    pub fn next_sibling(&self) -> Option<Element<'d>> {
+        self.document
+            .next_sibling(self.index)
+            .map(|next| Element::new(self.document, next))
+    }
+
+    /// The child elements.
+    pub fn children(&self) -> impl Iterator<Item = Element<'d>> + use<'d> {
+        std::iter::successors(self.first_child(), Element::next_sibling)
+    }
+
+    /// The first child element with this expanded name.
+    pub fn child(&self, namespace: &str, local: &str) -> Option<Element<'d>> {
+        self.children().find(|child| child.is(namespace, local))
+    }
+
+    /// This element and all elements inside it, in document order.
+    pub fn descendants(&self) -> impl Iterator<Item = Element<'d>> + use<'d> {
+        let apex = *self;
+        std::iter::successors(Some(apex), move |element| {
+            if let Some(child) = element.first_child() {
+                return Some(child);
+            }
+            let mut element = *element;
+            while element != apex {
+                if let Some(next) = element.next_sibling() {
+                    return Some(next);
+                }
+                element = element.parent()?;
+            }
+            None
+        })
+    }
+
+    /// Whether `other` is this element or lies inside it, grafts followed.
+    pub fn contains(&self, other: Element<'_>) -> bool {
+        if !std::ptr::eq(self.document, other.document) {
+            return false;
+        }
+        let mut index = other.index;
+        loop {
+            if index == self.index {
+                return true;
+            }
+            match self.document.entry(index).parent {
+                NO_PARENT => return false,
+                parent => index = parent,
+            }
+        }
+    }
+
+    /// Whether a graft stands in its place.
+    pub fn is_replaced(&self) -> bool {
+        self.document.entry(self.index).flags & flags::REPLACED != 0
+    }
+
+    fn start_tag(&self) -> StartTag<'d> {
+        let entry = self.document.entry(self.index);
+        StartTag::new(self.document.slice(entry.start..entry.end))
+    }
+
+    /// The value of an attribute: references resolved, white space normalized (XML 3.3.3).
+    pub fn attribute(&self, namespace: &str, local: &str) -> Option<Cow<'d, str>> {
+        let written = self.start_tag().find(|written| {
+            let (prefix, name) = attributes::split(written.name);
+            name == local
+                && written.declares().is_none()
+                && self.attribute_namespace(prefix) == namespace
+        });
+        written.map(|written| attributes::normalize(written.value))
+    }
+
+    /// The attributes in the order in which they are written, without namespace declarations.
+    pub fn attributes(&self) -> impl Iterator<Item = Attribute<'d>> + use<'d> {
+        let element = *self;
+        self.start_tag()
+            .filter(|written| written.declares().is_none())
+            .map(move |written| Attribute {
+                name: written.name,
+                namespace: element.attribute_namespace(attributes::split(written.name).0),
+                written: written.value,
+            })
+    }
+
+    fn attribute_namespace(&self, prefix: &str) -> &'d str {
+        match prefix {
+            "" => "",
+            _ => self.namespace_of(prefix).unwrap_or_default(),
+        }
+    }
+
+    /// The namespaces that its start tag declares: prefix and namespace name.
+    pub fn declarations(&self) -> impl Iterator<Item = (&'d str, &'d str)> + use<'d> {
+        let names = &self.document.parts.names;
+        let declared = self.document.declarations(self.index).iter();
+        declared.map(|declaration| (names.prefix(declaration.prefix), names.uri(declaration.uri)))
+    }
+
+    /// The namespace to which a prefix (empty: the default) is bound here; `None` if it is bound to none.
+    pub fn namespace_of(&self, prefix: &str) -> Option<&'d str> {
+        let names = &self.document.parts.names;
+        let prefix = names.find_prefix(prefix)?;
+        if prefix == prefix::XML {
+            return Some(names.uri(uri::XML));
+        }
+        let mut index = self.index;
+        while index != NO_PARENT {
+            let declared = self.document.declarations(index).iter();
+            if let Some(found) = declared
+                .clone()
+                .find(|declaration| declaration.prefix == prefix)
+            {
+                return (found.uri != uri::EMPTY).then(|| names.uri(found.uri));
+            }
+            index = self.document.entry(index).parent;
+        }
+        None
+    }
+
+    /// All namespaces in scope: prefix (empty: the default) and namespace name, in order of prefixes, without `xml`.
+    pub fn namespaces_in_scope(&self) -> Vec<(&'d str, &'d str)> {
+        let mut bindings = Vec::new();
+        self.document.parts.bind_context(self.index, &mut bindings);
+        let names = &self.document.parts.names;
+        let mut scope: Vec<(&str, &str)> = (0..)
+            .zip(bindings)
+            .filter(|&(prefix, uri)| {
+                uri != names::NONE && uri != uri::EMPTY && prefix != prefix::XML
+            })
+            .map(|(prefix, uri)| (names.prefix(prefix), names.uri(uri)))
+            .collect();
+        scope.sort_unstable();
+        scope
+    }
+
+    /// Everything directly inside: elements, text, comments and processing instructions, grafts followed.
+    pub fn contents(&self) -> Contents<'d> {
+        Contents::of_element(self.document, self.index)
+    }
+
+    /// The character data directly inside: CDATA sections and references resolved, line ends normalized (XML 2.11), comments and
+    /// elements skipped.
+    pub fn text(&self) -> Cow<'d, str> {
+        crate::content::text(*self)
+    }
+
+    /// The character data inside, or `None` if there is an element, a comment or a processing instruction: simple content, as
+    /// security tokens have it.
+    pub fn text_strict(&self) -> Option<Cow<'d, str>> {
+        crate::content::text_strict(*self)
+    }
+
+    /// Its place: from the `<` of its start tag to behind the `>` of its end tag. Offsets of the message are those of
+    /// [`Document::bytes`]; plaintexts have theirs behind them.
+    pub fn range(&self) -> Range<u32> {
+        let entry = self.document.entry(self.index);
+        entry.start..entry.end
+    }
+
+    /// Line and column of its start tag, in the message or in the plaintext in which it came.
+    pub fn line_column(&self) -> (u32, u32) {
+        let start = self.document.entry(self.index).start;
+        let segment = self.document.segment(start);
+        let position = Position::of(segment.text.as_bytes(), (start - segment.base) as usize);
+        (position.line, position.column)
+    }
+}

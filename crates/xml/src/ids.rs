@@ -1,0 +1,345 @@
+//! Which attributes are ids, and the index from id to element.
+//!
+//! Without a DTD or a schema at hand, what is an id is known from the specifications of the elements that carry them. The
+//! rule: an id that occurs twice is never silently resolved to one of its elements.
+
+use crate::error::DuplicateId;
+use crate::tape::NodeId;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+const WSU: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+const XML: &str = crate::names::XML_NAMESPACE;
+
+/// Namespaces whose elements carry an id attribute without prefix, and its name.
+const STANDARD: [(&str, &str); 18] = [
+    // XML-Signature 1.0 and 1.1, XML-Encryption 1.0 and 1.1.
+    ("http://www.w3.org/2000/09/xmldsig#", "Id"),
+    ("http://www.w3.org/2009/xmldsig11#", "Id"),
+    ("http://www.w3.org/2001/04/xmlenc#", "Id"),
+    ("http://www.w3.org/2009/xmlenc11#", "Id"),
+    // WS-Security declares no `Id` without prefix, but BSP 1.1 receivers meet it on tokens of old senders.
+    (
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd",
+        "Id",
+    ),
+    // SAML 1.0 and 1.1, assertions and protocol.
+    ("urn:oasis:names:tc:SAML:1.0:assertion", "AssertionID"),
+    ("urn:oasis:names:tc:SAML:1.0:protocol", "RequestID"),
+    ("urn:oasis:names:tc:SAML:1.0:protocol", "ResponseID"),
+    // SAML 2.0: assertions, protocol, metadata.
+    ("urn:oasis:names:tc:SAML:2.0:assertion", "ID"),
+    ("urn:oasis:names:tc:SAML:2.0:protocol", "ID"),
+    ("urn:oasis:names:tc:SAML:2.0:metadata", "ID"),
+    // XAdES 1.1.1 to 1.4.1.
+    ("http://uri.etsi.org/01903/v1.1.1#", "Id"),
+    ("http://uri.etsi.org/01903/v1.2.2#", "Id"),
+    ("http://uri.etsi.org/01903/v1.3.2#", "Id"),
+    ("http://uri.etsi.org/01903/v1.4.1#", "Id"),
+    // XKMS 2.0.
+    ("http://www.w3.org/2002/03/xkms#", "Id"),
+    // XML-Signature properties and the later namespaces of the same working group.
+    ("http://www.w3.org/2009/xmldsig-properties", "Id"),
+    ("http://www.w3.org/2010/xmldsig2#", "Id"),
+];
+
+/// Tells which attributes are ids.
+#[derive(Clone, Debug)]
+pub struct IdAttributes {
+    rules: Vec<Rule>,
+    /// Bit n: a rule's attribute has a local name of n bytes (63: of 63 or more).
+    lengths: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    /// Namespace and local name of the attribute; no namespace: any, for rules given by local name alone.
+    namespace: Option<String>,
+    local: String,
+    /// Namespace of the elements whose attribute it is; `None`: any element.
+    element: Option<String>,
+}
+
+impl Default for IdAttributes {
+    fn default() -> Self {
+        IdAttributes::standard()
+    }
+}
+
+impl IdAttributes {
+    /// No attribute at all is an id.
+    pub fn none() -> IdAttributes {
+        IdAttributes {
+            rules: Vec::new(),
+            lengths: 0,
+        }
+    }
+
+    /// What the specifications say: `wsu:Id` and `xml:id` on every element; `Id`, `ID`, `AssertionID`, `RequestID` and
+    /// `ResponseID` on the elements of XML-Signature, XML-Encryption, SAML and XAdES.
+    pub fn standard() -> IdAttributes {
+        let mut ids = IdAttributes::none();
+        for namespace in [WSU, XML] {
+            let local = if namespace == WSU { "Id" } else { "id" };
+            ids.add(Some(namespace), local, None);
+        }
+        for (element, local) in STANDARD {
+            ids.add(Some(""), local, Some(element));
+        }
+        ids
+    }
+
+    /// Adds one: `{namespace}local`, or `local` for an attribute of this name in any or no namespace, on any element.
+    #[must_use]
+    pub fn with(mut self, attribute: &str) -> IdAttributes {
+        match attribute
+            .strip_prefix('{')
+            .and_then(|rest| rest.rsplit_once('}'))
+        {
+            Some((namespace, local)) => self.add(Some(namespace), local, None),
+            None => self.add(None, attribute, None),
+        }
+        self
+    }
+
+    fn add(&mut self, namespace: Option<&str>, local: &str, element: Option<&str>) {
+        self.lengths |= 1 << local.len().min(63);
+        self.rules.push(Rule {
+            namespace: namespace.map(str::to_owned),
+            local: local.to_owned(),
+            element: element.map(str::to_owned),
+        });
+    }
+
+    /// Whether an attribute with this local name can be an id at all.
+    #[inline]
+    pub(crate) fn may_match(&self, local: &str) -> bool {
+        self.lengths >> local.len().min(63) & 1 == 1
+            && self.rules.iter().any(|rule| rule.local == local)
+    }
+
+    pub(crate) fn matches(&self, element: &str, namespace: &str, local: &str) -> bool {
+        self.rules.iter().any(|rule| {
+            rule.local == local
+                && rule
+                    .namespace
+                    .as_deref()
+                    .is_none_or(|wanted| wanted == namespace)
+                && rule
+                    .element
+                    .as_deref()
+                    .is_none_or(|wanted| wanted == element)
+        })
+    }
+}
+
+/// From id to element. Entries keep the order of scanning.
+#[derive(Debug, Default)]
+pub(crate) struct IdIndex {
+    hasher: RandomState,
+    table: HashTable<u32>,
+    entries: Vec<Entry>,
+    text: String,
+    /// The entry whose id was the first to occur twice.
+    first_duplicate: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    start: u32,
+    end: u32,
+    node: NodeId,
+    /// The second element with the same id.
+    duplicate: Option<NodeId>,
+}
+
+/// How full the index was, to take back what a failed graft added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    entries: usize,
+}
+
+impl IdIndex {
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+        self.entries.clear();
+        self.text.clear();
+        self.first_duplicate = None;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Adds an id. White space around it is not part of it (xml:id 4, XML Schema `ID`).
+    pub(crate) fn insert(&mut self, id: &str, node: NodeId) {
+        let id = id.trim_matches([' ', '\t', '\n', '\r']);
+        if id.is_empty() {
+            return;
+        }
+        let hash = self.hasher.hash_one(id);
+        let IdIndex {
+            table,
+            entries,
+            text,
+            hasher,
+            first_duplicate,
+        } = self;
+        let of = |entry: &Entry, text: &str| text[entry.start as usize..entry.end as usize] == *id;
+        if let Some(&found) = table.find(hash, |&index| of(&entries[index as usize], text)) {
+            let entry = &mut entries[found as usize];
+            // The same element may say the same id twice, as `wsu:Id` and as `xml:id`: that is not ambiguous.
+            if entry.node != node && entry.duplicate.is_none() {
+                entry.duplicate = Some(node);
+                first_duplicate.get_or_insert(found);
+            }
+            return;
+        }
+        let start = text.len() as u32;
+        text.push_str(id);
+        let index = entries.len() as u32;
+        entries.push(Entry {
+            start,
+            end: text.len() as u32,
+            node,
+            duplicate: None,
+        });
+        table.insert_unique(hash, index, |&index| {
+            let entry = &entries[index as usize];
+            hasher.hash_one(&text[entry.start as usize..entry.end as usize])
+        });
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Result<Option<NodeId>, DuplicateId> {
+        let hash = self.hasher.hash_one(id);
+        let found = self.table.find(hash, |&index| self.id(index) == id);
+        match found.map(|&index| (&self.entries[index as usize], index)) {
+            None => Ok(None),
+            Some((entry, index)) if entry.duplicate.is_some() => Err(self.duplicate_of(index)),
+            Some((entry, _)) => Ok(Some(entry.node)),
+        }
+    }
+
+    pub(crate) fn duplicate(&self) -> Option<DuplicateId> {
+        self.first_duplicate.map(|index| self.duplicate_of(index))
+    }
+
+    fn id(&self, index: u32) -> &str {
+        let entry = &self.entries[index as usize];
+        &self.text[entry.start as usize..entry.end as usize]
+    }
+
+    fn duplicate_of(&self, index: u32) -> DuplicateId {
+        let entry = &self.entries[index as usize];
+        DuplicateId {
+            id: self.id(index).to_owned(),
+            first: entry.node,
+            second: entry.duplicate.unwrap_or(entry.node),
+        }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            entries: self.entries.len(),
+        }
+    }
+
+    /// Forgets what was added since `mark`, by elements from `first_node` on.
+    pub(crate) fn take_back(&mut self, mark: Mark, first_node: NodeId) {
+        for index in (mark.entries..self.entries.len()).rev() {
+            let hash = self.hasher.hash_one(self.id(index as u32));
+            if let Ok(found) = self.table.find_entry(hash, |&other| other == index as u32) {
+                found.remove();
+            }
+        }
+        if let Some(entry) = self.entries.get(mark.entries) {
+            self.text.truncate(entry.start as usize);
+        }
+        self.entries.truncate(mark.entries);
+        for entry in &mut self.entries {
+            if entry.duplicate.is_some_and(|node| node >= first_node) {
+                entry.duplicate = None;
+            }
+        }
+        if let Some(first) = self.first_duplicate {
+            let still = self.entries.get(first as usize);
+            if still.is_none_or(|entry| entry.duplicate.is_none()) {
+                self.first_duplicate = self
+                    .entries
+                    .iter()
+                    .position(|entry| entry.duplicate.is_some())
+                    .map(|at| at as u32);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(index: u32) -> NodeId {
+        NodeId::new(index)
+    }
+
+    #[test]
+    fn standard_ids_depend_on_the_element() {
+        let ids = IdAttributes::standard();
+        let ds = "http://www.w3.org/2000/09/xmldsig#";
+        assert!(ids.matches("urn:any", WSU, "Id"));
+        assert!(ids.matches("urn:any", XML, "id"));
+        assert!(ids.matches(ds, "", "Id"));
+        assert!(!ids.matches("urn:any", "", "Id"));
+        assert!(!ids.matches(ds, "", "ID"));
+        assert!(ids.matches("urn:oasis:names:tc:SAML:2.0:assertion", "", "ID"));
+        assert!(!ids.may_match("Ix") && ids.may_match("AssertionID"));
+    }
+
+    #[test]
+    fn added_ids_hold_on_any_element() {
+        let ids = IdAttributes::none().with("{urn:a}key").with("name");
+        assert!(ids.matches("urn:any", "urn:a", "key") && !ids.matches("urn:any", "", "key"));
+        assert!(ids.matches("urn:any", "", "name") && ids.matches("urn:any", "urn:b", "name"));
+    }
+
+    #[test]
+    fn an_id_on_two_elements_is_an_error_when_asked_for() {
+        let mut index = IdIndex::default();
+        index.insert("a", node(1));
+        index.insert("b", node(2));
+        index.insert(" a ", node(3));
+        let duplicate = DuplicateId {
+            id: "a".into(),
+            first: node(1),
+            second: node(3),
+        };
+        assert_eq!(index.find("a"), Err(duplicate.clone()));
+        assert_eq!(index.find("b"), Ok(Some(node(2))));
+        assert_eq!(index.find("c"), Ok(None));
+        assert_eq!(index.duplicate(), Some(duplicate));
+    }
+
+    #[test]
+    fn the_same_id_twice_on_one_element_is_no_duplicate() {
+        let mut index = IdIndex::default();
+        index.insert("a", node(1));
+        index.insert("a", node(1));
+        assert_eq!(index.find("a"), Ok(Some(node(1))));
+        assert_eq!(index.duplicate(), None);
+    }
+
+    #[test]
+    fn what_a_failed_graft_added_is_taken_back() {
+        let mut index = IdIndex::default();
+        index.insert("a", node(1));
+        let mark = index.mark();
+        index.insert("a", node(5));
+        index.insert("b", node(6));
+        index.take_back(mark, node(5));
+        assert_eq!(index.find("a"), Ok(Some(node(1))));
+        assert_eq!(index.find("b"), Ok(None));
+        assert_eq!(index.duplicate(), None);
+    }
+}

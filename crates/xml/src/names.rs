@@ -1,0 +1,471 @@
+//! Names as small integers.
+//!
+//! Prefixes, namespace names, qualified names and element names are interned while scanning, so that "the same name?" and "the
+//! same namespace?" are compares of integers. The tables outlive a document: with recycled
+//! [`Buffers`](crate::Buffers) the names of the last message are already known in the next one. The rule: a name's text is
+//! checked once, when it enters a table; what is found in a table is well-formed.
+
+use crate::chars;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+pub(crate) const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+pub(crate) const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
+
+/// "No such": an undeclared prefix, an empty table place.
+pub(crate) const NONE: u16 = u16::MAX;
+/// The namespace of a cached name that was not yet seen as an element's: no prefix is ever bound to it.
+const UNSEEN: u16 = u16::MAX - 1;
+
+/// The qualified name `xmlns`, known from the start.
+pub(crate) const QNAME_XMLNS: u16 = 0;
+
+/// Prefixes known from the start.
+pub(crate) mod prefix {
+    pub(crate) const DEFAULT: u16 = 0;
+    pub(crate) const XML: u16 = 1;
+    pub(crate) const XMLNS: u16 = 2;
+}
+
+/// Namespace names known from the start.
+pub(crate) mod uri {
+    pub(crate) const EMPTY: u16 = 0;
+    pub(crate) const XML: u16 = 1;
+    pub(crate) const XMLNS: u16 = 2;
+}
+
+/// Tables larger than this are not kept for the next document.
+const KEPT_NAMES: usize = 1024;
+const KEPT_TEXT: usize = 64 << 10;
+
+/// A qualified name as written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QName {
+    start: u32,
+    pub(crate) length: u16,
+    /// Length of prefix and colon: 0 without a prefix.
+    pub(crate) local_at: u16,
+    pub(crate) prefix: u16,
+}
+
+/// A qualified name with the namespace it has as an element's name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    pub(crate) qname: u16,
+    pub(crate) uri: u16,
+    pub(crate) prefix: u16,
+    /// Bytes of the qualified name.
+    pub(crate) length: u16,
+}
+
+/// A table is full: more different entries than `u16` can tell apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Full {
+    /// Of qualified names, or of element names.
+    Names,
+    /// Of prefixes, or of namespace names.
+    Namespaces,
+}
+
+/// Texts of one kind with small integers as their keys.
+#[derive(Debug, Default)]
+struct Texts {
+    spans: Vec<(u32, u32)>,
+    table: HashTable<u16>,
+    text: String,
+}
+
+impl Texts {
+    fn with(known: &[&str], hasher: &RandomState) -> Texts {
+        let mut texts = Texts::default();
+        for text in known {
+            // Three entries always fit.
+            let _ = texts.intern(text, hasher);
+        }
+        texts
+    }
+
+    fn at(&self, index: u16) -> &str {
+        let (start, end) = self.spans[index as usize];
+        &self.text[start as usize..end as usize]
+    }
+
+    fn find(&self, text: &str, hasher: &RandomState) -> Option<u16> {
+        self.table
+            .find(hasher.hash_one(text), |&index| self.at(index) == text)
+            .copied()
+    }
+
+    fn intern(&mut self, text: &str, hasher: &RandomState) -> Result<u16, Full> {
+        if let Some(index) = self.find(text, hasher) {
+            return Ok(index);
+        }
+        if self.spans.len() >= UNSEEN as usize {
+            return Err(Full::Namespaces);
+        }
+        let index = self.spans.len() as u16;
+        let start = self.text.len() as u32;
+        self.text.push_str(text);
+        self.spans.push((start, self.text.len() as u32));
+        let Texts {
+            spans,
+            table,
+            text: all,
+        } = self;
+        table.insert_unique(hasher.hash_one(text), index, |&index| {
+            let (start, end) = spans[index as usize];
+            hasher.hash_one(&all[start as usize..end as usize])
+        });
+        Ok(index)
+    }
+}
+
+/// One place of the cache that answers "which name?" for names of up to 16 bytes with one compare.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: [u64; 2],
+    qname: u16,
+    prefix: u16,
+    /// The name it last was as an element, and its namespace.
+    name: u16,
+    uri: u16,
+}
+
+const SLOTS: usize = 256;
+const VACANT: Slot = Slot {
+    key: [0, 0],
+    qname: NONE,
+    prefix: 0,
+    name: NONE,
+    uri: UNSEEN,
+};
+
+/// `MASKS[n]` keeps the first n of 16 bytes.
+const MASKS: [[u64; 2]; 17] = {
+    let mut masks = [[0; 2]; 17];
+    let mut length = 1;
+    while length <= 16 {
+        masks[length] = if length < 8 {
+            [(1 << (length * 8)) - 1, 0]
+        } else if length < 16 {
+            [u64::MAX, (1 << ((length - 8) * 8)) - 1]
+        } else {
+            [u64::MAX, u64::MAX]
+        };
+        length += 1;
+    }
+    masks
+};
+
+/// The first `length` ≤ 16 bytes at `at`, or `None` if the source ends within 16 bytes or `length` is 0 or too large.
+#[inline(always)]
+pub(crate) fn short_key(source: &[u8], at: usize, length: usize) -> Option<[u64; 2]> {
+    if length.wrapping_sub(1) >= 16 {
+        return None;
+    }
+    let bytes: &[u8; 16] = source.get(at..at + 16)?.try_into().ok()?;
+    let whole = u128::from_le_bytes(*bytes);
+    let mask = &MASKS[length];
+    Some([whole as u64 & mask[0], (whole >> 64) as u64 & mask[1]])
+}
+
+#[inline(always)]
+fn slot_of(key: [u64; 2]) -> usize {
+    let mixed = (key[0] ^ key[1].rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 56) as usize
+}
+
+#[derive(Debug)]
+pub(crate) struct Names {
+    hasher: RandomState,
+    prefixes: Texts,
+    uris: Texts,
+    /// Text of the qualified names.
+    text: String,
+    qnames: Vec<QName>,
+    qname_table: HashTable<u16>,
+    names: Vec<Name>,
+    name_table: HashTable<u16>,
+    slots: Box<[Slot; SLOTS]>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let hasher = RandomState::default();
+        let mut names = Names {
+            prefixes: Texts::with(&["", "xml", "xmlns"], &hasher),
+            uris: Texts::with(&["", XML_NAMESPACE, XMLNS_NAMESPACE], &hasher),
+            hasher,
+            text: String::new(),
+            qnames: Vec::new(),
+            qname_table: HashTable::new(),
+            names: Vec::new(),
+            name_table: HashTable::new(),
+            slots: Box::new([VACANT; SLOTS]),
+        };
+        // The first name always fits.
+        let _ = names.intern_qname("xmlns");
+        names
+    }
+}
+
+impl Names {
+    /// Forgets everything if the last document left much behind.
+    pub(crate) fn settle(&mut self) {
+        let many = [
+            self.prefixes.spans.len(),
+            self.uris.spans.len(),
+            self.qnames.len(),
+            self.names.len(),
+        ];
+        let text = self.text.len() + self.uris.text.len() + self.prefixes.text.len();
+        if many.iter().any(|&entries| entries > KEPT_NAMES) || text > KEPT_TEXT {
+            *self = Names::default();
+        }
+    }
+
+    pub(crate) fn prefix_count(&self) -> usize {
+        self.prefixes.spans.len()
+    }
+
+    pub(crate) fn uri_count(&self) -> usize {
+        self.uris.spans.len()
+    }
+
+    /// Qualified names, and names: whichever are more.
+    pub(crate) fn name_count(&self) -> usize {
+        self.qnames.len().max(self.names.len())
+    }
+
+    pub(crate) fn prefix(&self, index: u16) -> &str {
+        self.prefixes.at(index)
+    }
+
+    pub(crate) fn uri(&self, index: u16) -> &str {
+        self.uris.at(index)
+    }
+
+    pub(crate) fn find_prefix(&self, prefix: &str) -> Option<u16> {
+        self.prefixes.find(prefix, &self.hasher)
+    }
+
+    pub(crate) fn find_uri(&self, uri: &str) -> Option<u16> {
+        self.uris.find(uri, &self.hasher)
+    }
+
+    pub(crate) fn intern_prefix(&mut self, prefix: &str) -> Result<u16, Full> {
+        self.prefixes.intern(prefix, &self.hasher)
+    }
+
+    pub(crate) fn intern_uri(&mut self, uri: &str) -> Result<u16, Full> {
+        self.uris.intern(uri, &self.hasher)
+    }
+
+    #[inline]
+    pub(crate) fn qname(&self, index: u16) -> QName {
+        self.qnames[index as usize]
+    }
+
+    #[inline]
+    pub(crate) fn name(&self, index: u16) -> Name {
+        self.names[index as usize]
+    }
+
+    pub(crate) fn qname_text(&self, index: u16) -> &str {
+        let qname = self.qnames[index as usize];
+        &self.text[qname.start as usize..qname.start as usize + qname.length as usize]
+    }
+
+    pub(crate) fn local(&self, qname: u16) -> &str {
+        &self.qname_text(qname)[self.qnames[qname as usize].local_at as usize..]
+    }
+
+    /// The element name of a short key, if it is known and its prefix is still bound to the same namespace.
+    /// Returns name and prefix.
+    #[inline(always)]
+    pub(crate) fn cached_name(&self, key: [u64; 2], bindings: &[u16]) -> Option<(u16, u16)> {
+        let slot = &self.slots[slot_of(key)];
+        // A vacant place has the key 0, which no name has.
+        (slot.key == key && bindings.get(slot.prefix as usize) == Some(&slot.uri))
+            .then_some((slot.name, slot.prefix))
+    }
+
+    /// The qualified name of a short key, if it is known.
+    #[inline]
+    pub(crate) fn cached_qname(&self, key: [u64; 2]) -> Option<u16> {
+        let slot = &self.slots[slot_of(key)];
+        (slot.key == key).then_some(slot.qname)
+    }
+
+    /// Interns the text of a name: its qualified name, or `None` if it is not a QName.
+    pub(crate) fn intern_qname(&mut self, text: &str) -> Result<Option<u16>, Full> {
+        let hash = self.hasher.hash_one(text);
+        if let Some(&found) = self
+            .qname_table
+            .find(hash, |&index| self.qname_text(index) == text)
+        {
+            return Ok(Some(found));
+        }
+        let Some(colon) = split_qname(text) else {
+            return Ok(None);
+        };
+        if self.qnames.len() >= NONE as usize || text.len() > u16::MAX as usize {
+            return Err(Full::Names);
+        }
+        let prefix = match colon {
+            Some(colon) => self.intern_prefix(&text[..colon])?,
+            None => prefix::DEFAULT,
+        };
+        let index = self.qnames.len() as u16;
+        let start = self.text.len() as u32;
+        self.text.push_str(text);
+        let local_at = colon.map_or(0, |colon| colon as u16 + 1);
+        self.qnames.push(QName {
+            start,
+            length: text.len() as u16,
+            local_at,
+            prefix,
+        });
+        let Names {
+            qname_table,
+            qnames,
+            text: all,
+            hasher,
+            ..
+        } = self;
+        qname_table.insert_unique(hash, index, |&index| {
+            let qname = qnames[index as usize];
+            hasher
+                .hash_one(&all[qname.start as usize..qname.start as usize + qname.length as usize])
+        });
+        Ok(Some(index))
+    }
+
+    /// Interns a qualified name with its namespace.
+    pub(crate) fn intern_name(&mut self, qname: u16, uri: u16) -> Result<u16, Full> {
+        let hash = self.hasher.hash_one((qname, uri));
+        let names = &self.names;
+        let same =
+            |&index: &u16| names[index as usize].qname == qname && names[index as usize].uri == uri;
+        if let Some(&found) = self.name_table.find(hash, same) {
+            return Ok(found);
+        }
+        if self.names.len() >= NONE as usize {
+            return Err(Full::Names);
+        }
+        let index = self.names.len() as u16;
+        let QName { prefix, length, .. } = self.qnames[qname as usize];
+        self.names.push(Name {
+            qname,
+            uri,
+            prefix,
+            length,
+        });
+        let Names {
+            name_table,
+            names,
+            hasher,
+            ..
+        } = self;
+        name_table.insert_unique(hash, index, |&index| {
+            let name = names[index as usize];
+            hasher.hash_one((name.qname, name.uri))
+        });
+        Ok(index)
+    }
+
+    /// Remembers the answer for [`Names::cached_qname`].
+    pub(crate) fn remember_qname(&mut self, key: [u64; 2], qname: u16) {
+        let prefix = self.qnames[qname as usize].prefix;
+        self.slots[slot_of(key)] = Slot {
+            key,
+            qname,
+            prefix,
+            name: NONE,
+            uri: UNSEEN,
+        };
+    }
+
+    /// Remembers the answer for [`Names::cached_name`].
+    pub(crate) fn remember(&mut self, key: [u64; 2], name: u16) {
+        let Name {
+            qname, uri, prefix, ..
+        } = self.names[name as usize];
+        self.slots[slot_of(key)] = Slot {
+            key,
+            qname,
+            prefix,
+            name,
+            uri,
+        };
+    }
+}
+
+/// Checks the production QName; the place of the colon if it has one.
+fn split_qname(text: &str) -> Option<Option<usize>> {
+    let end = chars::ncname_end(text, 0)?;
+    if end == text.len() {
+        return Some(None);
+    }
+    (text.as_bytes()[end] == b':' && chars::ncname_end(text, end + 1)? == text.len())
+        .then_some(Some(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_text_is_the_same_number() {
+        let mut names = Names::default();
+        let a = names.intern_qname("p:a").unwrap().unwrap();
+        let b = names.intern_qname("p:b").unwrap().unwrap();
+        assert_eq!(names.intern_qname("p:a").unwrap(), Some(a));
+        assert_ne!(a, b);
+        assert_eq!(names.qname(a).prefix, names.qname(b).prefix);
+        assert_eq!((names.qname_text(a), names.local(a)), ("p:a", "a"));
+        assert_eq!(names.prefix(names.qname(a).prefix), "p");
+    }
+
+    #[test]
+    fn what_is_no_qname_is_not_interned() {
+        let mut names = Names::default();
+        for text in ["", ":", "a:", ":a", "a:b:c", "1a", "a:1", "a b", "a/"] {
+            assert_eq!(names.intern_qname(text).unwrap(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cached_name_is_found_only_while_its_prefix_is_bound_as_it_was() {
+        let mut names = Names::default();
+        let source = b"a>................";
+        let key = short_key(source, 0, 1).unwrap();
+        assert_eq!(names.cached_name(key, &[0, 1, 2]), None);
+        let qname = names.intern_qname("a").unwrap().unwrap();
+        let name = names.intern_name(qname, uri::EMPTY).unwrap();
+        names.remember(key, name);
+        assert_eq!(
+            names.cached_name(key, &[0, 1, 2]),
+            Some((name, prefix::DEFAULT))
+        );
+        assert_eq!(names.cached_name(key, &[7, 1, 2]), None);
+    }
+
+    #[test]
+    fn short_keys_hold_exactly_the_name() {
+        let source = b"abcdefghijklmnopqrstuvwxyz";
+        assert_eq!(
+            short_key(source, 0, 8),
+            Some([u64::from_le_bytes(*b"abcdefgh"), 0])
+        );
+        assert_eq!(short_key(source, 1, 1), Some([u64::from(b'b'), 0]));
+        assert_eq!(
+            short_key(source, 0, 9),
+            Some([u64::from_le_bytes(*b"abcdefgh"), u64::from(b'i')])
+        );
+        assert_eq!(short_key(source, 0, 17), None);
+        assert_eq!(short_key(source, 0, 0), None);
+        assert_eq!(short_key(source, 11, 2), None);
+    }
+}

@@ -1,0 +1,525 @@
+//! Start tags with attributes, and names met for the first time.
+//!
+//! One walk over the tag checks its grammar and finds out whether C14N would write it the same way; then namespaces are bound,
+//! attributes resolved, compared and looked at for ids. The rule: strictly ascending attribute order is the canonical check and
+//! the duplicate check at once; only tags in another order are sorted.
+
+use super::{Failure, Scan, Scanner, full, reference};
+use crate::error::{Limit, Problem};
+use crate::names::{NONE, QNAME_XMLNS, prefix, short_key, uri};
+use crate::tape::{Declaration, Entry, NO_PARENT, NodeId, flags};
+use std::cmp::Ordering;
+
+/// An attribute of the tag being scanned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawAttribute {
+    name_at: u32,
+    value_start: u32,
+    value_end: u32,
+    qname: u16,
+    prefix: u16,
+    uri: u16,
+    /// The value holds references or white space to be normalized.
+    decode: bool,
+}
+
+impl RawAttribute {
+    fn is_declaration(&self) -> bool {
+        self.prefix == prefix::XMLNS || self.qname == QNAME_XMLNS
+    }
+}
+
+/// Bytes that end the quick walk over an attribute value.
+const STOPS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\'' as usize] = true;
+    table[b'<' as usize] = true;
+    table[b'&' as usize] = true;
+    table[0xEF] = true;
+    table
+};
+
+/// Bytes that end a name, well-formed or not.
+const NAME_ENDS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte <= 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'>' as usize] = true;
+    table[b'<' as usize] = true;
+    table[b'/' as usize] = true;
+    table[b'=' as usize] = true;
+    table[b'"' as usize] = true;
+    table[b'\'' as usize] = true;
+    table
+};
+
+impl Scanner<'_> {
+    #[inline(never)]
+    pub(super) fn start_tag(&mut self, at: usize) -> Scan<()> {
+        self.check_room(at)?;
+        let name_end = self.name_end(at + 1);
+        if name_end == at + 1 {
+            return Err(Failure::at(name_end, Problem::IllegalName));
+        }
+        self.check_name_length(at + 1, name_end)?;
+        let mut tag = self.attributes(name_end)?;
+        let undo = self.work.undo.len();
+        let mut flags = 0;
+        if !self.work.attributes.is_empty() {
+            flags |= self.bind_namespaces()?;
+        }
+
+        let length = name_end - at - 1;
+        let (name, prefix, key) = self.element_name(at + 1, length)?;
+        if !self.work.attributes.is_empty() {
+            flags |= self.resolve_attributes()?;
+            if !self.work.attributes.is_empty() {
+                self.index_ids(name)?;
+            }
+        }
+        if !tag.canonical || tag.empty {
+            flags |= flags::TAG_REWRITE;
+        }
+        let tag_length = (tag.end - at) as u32;
+        if tag_length <= flags::LENGTH_MAX {
+            flags |= (tag_length as u16) << flags::LENGTH_SHIFT;
+        }
+        tag.end = self.finish_start_tag(at, tag, name, prefix, key, length as u16, flags, undo)?;
+        self.work.structure.skip_to(self.source, tag.end);
+        Ok(())
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what is known of a start tag, once"
+    )]
+    fn finish_start_tag(
+        &mut self,
+        at: usize,
+        tag: Tag,
+        name: u16,
+        prefix: u16,
+        key: [u64; 2],
+        length: u16,
+        flags: u16,
+        undo: usize,
+    ) -> Scan<usize> {
+        if !tag.empty {
+            self.open(at, name, prefix, key, length, flags, undo);
+            return Ok(tag.end);
+        }
+        if flags & flags::NAMESPACES != 0 {
+            self.unbind(undo);
+        }
+        let parent = self.work.open.last().map_or(NO_PARENT, |open| open.index);
+        let start = self.base + at as u32;
+        let end = self.base + tag.end as u32;
+        self.parts.tape.push(Entry {
+            start,
+            end,
+            parent,
+            name,
+            flags: flags | flags::EMPTY,
+        });
+        self.mark(flags::MIXED);
+        if self.work.open.len() == 1 {
+            self.between_roots(tag.end)?;
+        }
+        Ok(tag.end)
+    }
+
+    fn name_end(&self, from: usize) -> usize {
+        let rest = &self.source[from..];
+        from + rest
+            .iter()
+            .position(|&byte| NAME_ENDS[byte as usize])
+            .unwrap_or(rest.len())
+    }
+
+    fn check_name_length(&self, from: usize, end: usize) -> Scan<()> {
+        if end - from > self.limits.name as usize {
+            return Err(self.too_many(from, Limit::Name));
+        }
+        Ok(())
+    }
+
+    /// Walks over the attributes from the end of the element's name to the end of the tag.
+    fn attributes(&mut self, name_end: usize) -> Scan<Tag> {
+        self.work.attributes.clear();
+        let mut canonical = true;
+        let mut at = name_end;
+        loop {
+            let space = at;
+            at = self.skip_space(at);
+            match self.source.get(at) {
+                Some(b'>') => {
+                    return Ok(Tag {
+                        canonical: canonical && at == space,
+                        empty: false,
+                        end: at + 1,
+                    });
+                }
+                Some(b'/') => {
+                    if self.source.get(at + 1) != Some(&b'>') {
+                        return Err(self.expected(at + 1, "`>`"));
+                    }
+                    return Ok(Tag {
+                        canonical,
+                        empty: true,
+                        end: at + 2,
+                    });
+                }
+                Some(_) if at == space => {
+                    return Err(self.expected(at, "white space, `/>` or `>`"));
+                }
+                Some(_) => {}
+                None => {
+                    return Err(Failure::at(
+                        at,
+                        Problem::UnexpectedEnd {
+                            inside: "a start tag",
+                        },
+                    ));
+                }
+            }
+            canonical &= at == space + 1 && self.source[space] == b' ';
+            if self.work.attributes.len() >= self.limits.attributes as usize {
+                return Err(self.too_many(at, Limit::Attributes));
+            }
+            at = self.attribute(at, &mut canonical)?;
+        }
+    }
+
+    /// One attribute; returns where it ends.
+    fn attribute(&mut self, at: usize, canonical: &mut bool) -> Scan<usize> {
+        let name_end = self.name_end(at);
+        self.check_name_length(at, name_end)?;
+        let qname = self.qname(at, name_end - at)?;
+        let equals = self.skip_space(name_end);
+        if self.source.get(equals) != Some(&b'=') {
+            return Err(self.expected(equals, "`=`"));
+        }
+        let open = self.skip_space(equals + 1);
+        let quote = match self.source.get(open) {
+            Some(&quote @ (b'"' | b'\'')) => quote,
+            _ => return Err(self.expected(open, "a quoted attribute value")),
+        };
+        *canonical &= open == name_end + 1 && quote == b'"';
+        let mut decode = false;
+        let mut end = open + 1;
+        loop {
+            let rest = &self.source[end..];
+            let Some(length) = rest.iter().position(|&byte| STOPS[byte as usize]) else {
+                return Err(Failure::at(
+                    at,
+                    Problem::UnexpectedEnd {
+                        inside: "an attribute value",
+                    },
+                ));
+            };
+            end += length;
+            match self.source[end] {
+                stop if stop == quote => break,
+                b'"' | b'\'' => end += 1,
+                b'<' => return Err(Failure::at(end, Problem::LessThanInAttribute)),
+                b'\t' | b'\n' | b'\r' => {
+                    decode = true;
+                    *canonical = false;
+                    end += 1;
+                }
+                b'&' => {
+                    let reference = reference::read(self.text, end)?;
+                    decode = true;
+                    *canonical &=
+                        reference::is_canonical_in_attribute(&self.text[end..reference.end]);
+                    end = reference.end;
+                }
+                _ => {
+                    self.check_character(end)?;
+                    end += 1;
+                }
+            }
+        }
+        self.work.attributes.push(RawAttribute {
+            name_at: at as u32,
+            value_start: open as u32 + 1,
+            value_end: end as u32,
+            qname,
+            prefix: self.parts.names.qname(qname).prefix,
+            uri: NONE,
+            decode,
+        });
+        Ok(end + 1)
+    }
+
+    /// The qualified name written at `at`.
+    fn qname(&mut self, at: usize, length: usize) -> Scan<u16> {
+        let key = short_key(self.source, at, length);
+        if let Some(qname) = key.and_then(|key| self.parts.names.cached_qname(key)) {
+            return Ok(qname);
+        }
+        let text = &self.text[at..at + length];
+        let full = full(self.limits, at);
+        let Some(qname) = self.parts.names.intern_qname(text).map_err(full)? else {
+            return Err(Failure::at(at, Problem::IllegalName));
+        };
+        self.check_names(at)?;
+        if let Some(key) = key {
+            self.parts.names.remember_qname(key, qname);
+        }
+        Ok(qname)
+    }
+
+    /// The name of the element, in the namespaces as they are bound now; its prefix and its key.
+    fn element_name(&mut self, at: usize, length: usize) -> Scan<(u16, u16, [u64; 2])> {
+        let key = short_key(self.source, at, length);
+        if let Some(key) = key
+            && let Some((name, prefix)) = self.parts.names.cached_name(key, &self.work.bindings)
+        {
+            return Ok((name, prefix, key));
+        }
+        let qname = self.qname(at, length)?;
+        let prefix = self.parts.names.qname(qname).prefix;
+        let uri = self
+            .uri_of(prefix)
+            .ok_or_else(|| self.undeclared(at, prefix))?;
+        let full = full(self.limits, at);
+        let name = self.parts.names.intern_name(qname, uri).map_err(full)?;
+        self.check_names(at)?;
+        if let Some(key) = key {
+            self.parts.names.remember(key, name);
+        }
+        Ok((name, prefix, key.unwrap_or_default()))
+    }
+
+    fn uri_of(&self, prefix: u16) -> Option<u16> {
+        self.work
+            .bindings
+            .get(prefix as usize)
+            .copied()
+            .filter(|&uri| uri != NONE)
+    }
+
+    fn undeclared(&self, at: usize, prefix: u16) -> Box<Failure> {
+        let prefix = self.parts.names.prefix(prefix).to_owned();
+        Failure::at(at, Problem::UndeclaredPrefix { prefix })
+    }
+
+    /// Binds what the tag declares, and keeps only the other attributes. Returns flags of the tag.
+    fn bind_namespaces(&mut self) -> Scan<u16> {
+        let mut attributes = std::mem::take(&mut self.work.attributes);
+        let element = self.parts.tape.len() as u32;
+        let first = self.parts.declarations.len();
+        let mut flags = 0;
+        let mut others = 0;
+        for at in 0..attributes.len() {
+            let attribute = attributes[at];
+            if !attribute.is_declaration() {
+                attributes[others] = attribute;
+                others += 1;
+                continue;
+            }
+            // C14N writes namespace declarations before attributes.
+            if others > 0 {
+                flags |= flags::TAG_REWRITE;
+            }
+            flags |= self.declare(element, attribute)?;
+        }
+        attributes.truncate(others);
+        self.work.attributes = attributes;
+
+        let declared = &self.parts.declarations[first..];
+        if !declared.is_empty() {
+            flags |= flags::NAMESPACES;
+            let names = &self.parts.names;
+            if !declared
+                .windows(2)
+                .all(|pair| names.prefix(pair[0].prefix) < names.prefix(pair[1].prefix))
+            {
+                flags |= flags::TAG_REWRITE;
+            }
+        }
+        Ok(flags)
+    }
+
+    /// One namespace declaration. Returns flags of the tag.
+    fn declare(&mut self, element: u32, attribute: RawAttribute) -> Scan<u16> {
+        let at = attribute.name_at as usize;
+        let value = self.value(attribute);
+        let limits = self.limits;
+        let uri = self
+            .parts
+            .names
+            .intern_uri(&value)
+            .map_err(full(limits, at))?;
+        let declared = if attribute.qname == QNAME_XMLNS {
+            prefix::DEFAULT
+        } else {
+            let local = self.parts.names.local(attribute.qname).to_owned();
+            self.parts
+                .names
+                .intern_prefix(&local)
+                .map_err(full(limits, at))?
+        };
+        self.work.value = value;
+        self.check_names(at)?;
+        let text = || self.parts.names.prefix(declared).to_owned();
+        match (declared, uri) {
+            // It may be declared as what it is; C14N does not write that.
+            (prefix::XML, uri::XML) => {
+                self.check_once(element, attribute, declared)?;
+                self.parts.declarations.push(Declaration {
+                    element,
+                    prefix: declared,
+                    uri,
+                });
+                return Ok(flags::TAG_REWRITE);
+            }
+            (prefix::XML | prefix::XMLNS, _) | (_, uri::XML | uri::XMLNS) => {
+                return Err(Failure::at(
+                    at,
+                    Problem::ReservedNamespace { prefix: text() },
+                ));
+            }
+            (prefix::DEFAULT, _) => {}
+            (_, uri::EMPTY) => {
+                return Err(Failure::at(
+                    at,
+                    Problem::UndeclaringPrefix { prefix: text() },
+                ));
+            }
+            _ => {}
+        }
+        self.check_once(element, attribute, declared)?;
+        let bindings = &mut self.work.bindings;
+        if bindings.len() <= declared as usize {
+            bindings.resize(declared as usize + 1, NONE);
+        }
+        self.work.undo.push((declared, bindings[declared as usize]));
+        bindings[declared as usize] = uri;
+        self.parts.declarations.push(Declaration {
+            element,
+            prefix: declared,
+            uri,
+        });
+        Ok(0)
+    }
+
+    /// Checks that `element` did not declare `prefix` before.
+    fn check_once(&self, element: u32, attribute: RawAttribute, prefix: u16) -> Scan<()> {
+        let before = self.parts.declarations.iter().rev();
+        let mut before = before.take_while(|declaration| declaration.element == element);
+        if before.any(|declaration| declaration.prefix == prefix) {
+            return Err(self.duplicate(attribute));
+        }
+        Ok(())
+    }
+
+    fn duplicate(&self, attribute: RawAttribute) -> Box<Failure> {
+        let name = self.parts.names.qname_text(attribute.qname).to_owned();
+        Failure::at(
+            attribute.name_at as usize,
+            Problem::DuplicateAttribute { name },
+        )
+    }
+
+    /// Resolves the prefixes of the attributes and compares them. Returns flags of the tag.
+    fn resolve_attributes(&mut self) -> Scan<u16> {
+        let mut flags = 0;
+        for at in 0..self.work.attributes.len() {
+            let RawAttribute {
+                prefix, name_at, ..
+            } = self.work.attributes[at];
+            self.work.attributes[at].uri = if prefix == prefix::DEFAULT {
+                uri::EMPTY
+            } else {
+                flags |= flags::QUALIFIED;
+                self.uri_of(prefix)
+                    .ok_or_else(|| self.undeclared(name_at as usize, prefix))?
+            };
+        }
+        let attributes = &self.work.attributes;
+        if attributes
+            .windows(2)
+            .all(|pair| self.order(&pair[0], &pair[1]) == Ordering::Less)
+        {
+            return Ok(flags);
+        }
+        let mut sorted = std::mem::take(&mut self.work.attributes);
+        sorted.sort_unstable_by(|one, other| {
+            self.order(one, other).then(one.name_at.cmp(&other.name_at))
+        });
+        let twice = sorted
+            .windows(2)
+            .find(|pair| self.order(&pair[0], &pair[1]) == Ordering::Equal);
+        if let Some(pair) = twice {
+            return Err(self.duplicate(pair[1]));
+        }
+        self.work.attributes = sorted;
+        Ok(flags | flags::TAG_REWRITE)
+    }
+
+    /// The order of C14N 1.0 section 2.3: by namespace, then by local name.
+    fn order(&self, one: &RawAttribute, other: &RawAttribute) -> Ordering {
+        let names = &self.parts.names;
+        let by_uri = if one.uri == other.uri {
+            Ordering::Equal
+        } else {
+            names.uri(one.uri).cmp(names.uri(other.uri))
+        };
+        by_uri.then_with(|| names.local(one.qname).cmp(names.local(other.qname)))
+    }
+
+    fn index_ids(&mut self, name: u16) -> Scan<()> {
+        for at in 0..self.work.attributes.len() {
+            let attribute = self.work.attributes[at];
+            let names = &self.parts.names;
+            let local = names.local(attribute.qname);
+            if !self.ids.may_match(local) {
+                continue;
+            }
+            let element = names.uri(names.name(name).uri);
+            if self.ids.matches(element, names.uri(attribute.uri), local) {
+                let node = NodeId::new(self.parts.tape.len() as u32);
+                let value = self.value(attribute);
+                if self.parts.ids.len() >= self.limits.ids as usize {
+                    return Err(self.too_many(attribute.name_at as usize, Limit::Ids));
+                }
+                self.parts.ids.insert(&value, node);
+                self.work.value = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// The normalized value. The string is the workspace's: give it back.
+    fn value(&mut self, attribute: RawAttribute) -> String {
+        let mut value = std::mem::take(&mut self.work.value);
+        value.clear();
+        let written = &self.text[attribute.value_start as usize..attribute.value_end as usize];
+        if attribute.decode {
+            crate::attributes::normalize_into(written, &mut value);
+        } else {
+            value.push_str(written);
+        }
+        value
+    }
+}
+
+/// The form of a start tag.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    /// Written as C14N writes tags, as far as that can be told without names.
+    canonical: bool,
+    empty: bool,
+    end: usize,
+}

@@ -1,0 +1,93 @@
+//! The tape: one entry of 16 bytes per element, in the order of scanning.
+//!
+//! Text is not on the tape: it is the gap between two tags. The rule: an entry never changes its place, so that a
+//! [`NodeId`] stays valid for the life of its document.
+
+/// An element of one document: its place on the tape.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    #[inline]
+    pub(crate) fn new(index: u32) -> NodeId {
+        NodeId(index)
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// Offset of the `<` of the start tag.
+    pub(crate) start: u32,
+    /// Offset after the `>` of the end tag.
+    pub(crate) end: u32,
+    /// The parent's place on the tape, or [`NO_PARENT`].
+    pub(crate) parent: u32,
+    /// Index into the table of element names.
+    pub(crate) name: u16,
+    /// See [`flags`].
+    pub(crate) flags: u16,
+}
+
+pub(crate) const NO_PARENT: u32 = u32::MAX;
+
+/// Bits of [`Entry::flags`]. The seven highest bits hold the length of the start tag, or 0 if it is longer than 127 bytes.
+pub(crate) mod flags {
+    /// The start tag or the end tag is not written as C14N writes it, whatever the namespace context.
+    pub(crate) const TAG_REWRITE: u16 = 1 << 0;
+    /// Character data or processing instructions directly inside are not written as C14N writes them.
+    pub(crate) const CONTENT_REWRITE: u16 = 1 << 1;
+    /// Comments directly inside.
+    pub(crate) const COMMENT: u16 = 1 << 2;
+    /// The start tag declares namespaces.
+    pub(crate) const NAMESPACES: u16 = 1 << 3;
+    /// The start tag has attributes with a prefix.
+    pub(crate) const QUALIFIED: u16 = 1 << 4;
+    /// Some descendant or its own content is not canonical in every context in which this element's start tag is: it has one of
+    /// the flags above or another prefix.
+    pub(crate) const MIXED: u16 = 1 << 5;
+    /// An empty-element tag: no content and no end tag.
+    pub(crate) const EMPTY: u16 = 1 << 6;
+    /// Replaced by a graft.
+    pub(crate) const REPLACED: u16 = 1 << 7;
+    /// A descendant was replaced by a graft.
+    pub(crate) const HOLDS_GRAFT: u16 = 1 << 8;
+
+    pub(crate) const LENGTH_SHIFT: u32 = 9;
+    /// Longest start tag whose length fits.
+    pub(crate) const LENGTH_MAX: u32 = 127;
+
+    /// Flags that a tag in need of no namespace work does not have.
+    pub(crate) const TAG: u16 = TAG_REWRITE | NAMESPACES | QUALIFIED;
+    /// Flags that the content of an element in canonical form does not have.
+    pub(crate) const CONTENT: u16 = CONTENT_REWRITE | COMMENT;
+}
+
+/// One namespace declaration, in the order of scanning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Declaration {
+    /// The element that declares it.
+    pub(crate) element: u32,
+    pub(crate) prefix: u16,
+    pub(crate) uri: u16,
+}
+
+/// A plaintext linked in place of an element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GraftSpan {
+    /// The replaced element.
+    pub(crate) at: u32,
+    /// Its elements on the tape; all grafts' ranges follow each other.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// The plaintext in the offset space.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Flags of its top-level content, as [`flags::CONTENT`].
+    pub(crate) content: u16,
+}
