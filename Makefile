@@ -13,6 +13,8 @@ SHELL := /usr/bin/env bash
 FUZZ_SECONDS ?= 60
 
 target := $(or $(CARGO_TARGET_DIR),target)
+# Where .ci/cargo-tool installs what is missing.
+export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 step = @printf '\n== %s\n' "$(1)"
 
 .PHONY: help
@@ -64,7 +66,7 @@ end-to-end: setup ## the demo, as a test
 .PHONY: dependencies
 dependencies: ## licences, sources and duplicates of what we depend on
 	$(call step,dependencies)
-	@cargo deny --version >/dev/null 2>&1 || { echo 'installing cargo-deny'; cargo install --quiet --locked cargo-deny; }
+	@.ci/cargo-tool cargo-deny
 	@cargo deny --log-level error check bans licenses sources
 
 .PHONY: fuzz

@@ -55,21 +55,22 @@ def running(soapstone, keys, folder, routes):
 def _file(path, port, direction, routes, backend, keys):
     sections = [f'listen = "127.0.0.1:{port}"\n']
     for route in routes:
-        endpoint = _endpoint(route, direction, keys)
+        tables = endpoint(route, direction, keys).inline()
         for service in SERVICES:
             to = f"{backend}/{service}" if direction == "inbound" else f"{backend}/{route.name}/{service}"
             sections.append(
-                f'[[routes]]\npath = "/{route.name}/{service}"\nbackend = "{to}"\n[routes.{direction}]\n{endpoint}'
+                f'[[routes]]\npath = "/{route.name}/{service}"\nbackend = "{to}"\n[routes.{direction}]\n{tables}'
             )
     path.write_text("\n".join(sections), encoding="utf-8")
     return path
 
 
-def _endpoint(route, direction, keys):
+def endpoint(route, direction, keys):
+    """Our endpoint of that route: the server's inbound, the client's outbound."""
     ours, theirs = ("server", "client") if direction == "inbound" else ("client", "server")
-    endpoint = Endpoint(route.mechanism, **route.security)
+    tables = Endpoint(route.mechanism, **route.security)
     if route.mechanism == "username":
-        endpoint.user(*USER)
+        tables.user(*USER)
     if route.mechanism != "none":
-        endpoint.ours(keys, ours).encrypt_to(keys, theirs).trust(keys.ca)
-    return endpoint.inline()
+        tables.ours(keys, ours).encrypt_to(keys, theirs).trust(keys.ca)
+    return tables

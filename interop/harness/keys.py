@@ -15,15 +15,14 @@ CURVES = {"p256": "prime256v1", "p384": "secp384r1", "p521": "secp521r1"}
 class Keys:
     """Paths of keys and certificates: `key("client")`, `certificate("client")`, `secret(32)`."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, names=("client", "server", *CURVES)):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ca = self._authority("ca", "Soapstone Test CA")
         self.other_ca = self._authority("other-ca", "Another CA")
-        for name in ("client", "server"):
-            self._issue(name, ["rsa:2048"])
-        for name, curve in CURVES.items():
-            self._issue(name, ["ec", "-pkeyopt", f"ec_paramgen_curve:{curve}"])
+        for name in names:
+            curve = CURVES.get(name)
+            self._issue(name, ["ec", "-pkeyopt", f"ec_paramgen_curve:{curve}"] if curve else ["rsa:2048"])
 
     def key(self, name):
         """The private key's PEM file (PKCS#8)."""

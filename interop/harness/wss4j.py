@@ -79,8 +79,8 @@ class Case:
         self.mechanism, self.suite, self.soap, self.reference, self.signer = mechanism, suite, soap, reference, signer
         self.ours, self.theirs = ours or {}, theirs or {}
 
-    def endpoint(self, folder, keys, inbound):
-        """Our endpoint file: the client's when outbound, the server's when inbound."""
+    def endpoint(self, keys, inbound):
+        """Our endpoint: the client's when outbound, the server's when inbound."""
         security = dict(self.ours)
         if "algorithms" not in security:
             security["suite"] = self.suite
@@ -99,7 +99,7 @@ class Case:
             endpoint.ours(keys, self.signer).encrypt_to(keys, "server")
         if mechanism == "username":
             endpoint.user(*USER)
-        return endpoint.write(folder)
+        return endpoint
 
     def options(self, keys, inbound):
         """WSS4J's options, with the roles the same way."""
@@ -176,7 +176,7 @@ def run(report, soapstone, keys, folder):
 
 def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):
     secured, opened = plain.with_suffix(".ours"), plain.with_suffix(".ours-opened")
-    must(soapstone, "secure", "--config", case.endpoint(folder, keys, inbound=False), plain, "-o", secured)
+    must(soapstone, "secure", "--config", case.endpoint(keys, inbound=False).write(folder), plain, "-o", secured)
     options = case.options(keys, inbound=True)
     wss4j.must("open", *options, secured, opened)
     envelopes.same_body(plain.read_bytes(), opened.read_bytes())
@@ -186,7 +186,7 @@ def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):
 def _from_wss4j(case, wss4j, soapstone, keys, folder, plain):
     secured, opened = plain.with_suffix(".theirs"), plain.with_suffix(".theirs-opened")
     wss4j.must("secure", *case.options(keys, inbound=False), plain, secured)
-    endpoint = case.endpoint(folder, keys, inbound=True)
+    endpoint = case.endpoint(keys, inbound=True).write(folder)
     must(soapstone, "open", "--config", endpoint, secured, "-o", opened)
     envelopes.same_body(plain.read_bytes(), opened.read_bytes())
     must_refuse(soapstone, "open", "--config", endpoint, _altered(case, secured))

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .gateways import USER, Route, running
+from .gateways import USER, Route, endpoint, running
 from .installing import INTEROP
 from .processes import Failure
 from .processes import run as run_program
@@ -45,20 +45,25 @@ def run(report, soapstone, keys, folder):
         for route in ROUTES:
             if route.outbound:
                 _calls(report, f"plain, route {route.name}", folder, "plain.py", f"{gateways.outbound}/{route.name}")
-        signer = ["--key", keys.key("client"), "--certificate", keys.certificate("client")]
-        signer += ["--server", keys.certificate("server")]
         for security, route, options in (
-            ("signature", "zeep-sha1", signer),
-            ("binary-signature", "zeep-sha1", signer),
-            ("signature", "zeep-sha256", ["--sha256", *signer]),
-            ("binary-signature", "zeep-sha256", ["--sha256", *signer]),
-            ("signature-body-only", "zeep-body-only", ["--sha256", *signer]),
+            ("signature", "zeep-sha1", signer(keys)),
+            ("binary-signature", "zeep-sha1", signer(keys)),
+            ("signature", "zeep-sha256", ["--sha256", *signer(keys)]),
+            ("binary-signature", "zeep-sha256", ["--sha256", *signer(keys)]),
+            ("signature-body-only", "zeep-body-only", ["--sha256", *signer(keys)]),
             ("username", "zeep-text", ["--user", USER[0], "--password", USER[1]]),
             ("username-digest", "zeep-digest", ["--user", USER[0], "--password", USER[1]]),
         ):
             words = ["secured.py", f"{gateways.inbound}/{route}", "--security", security, *options]
             _calls(report, f"{security}, route {route}", folder, *words)
-        _refusals(report, gateways, folder, signer)
+        _refusals(report, gateways, folder, signer(keys))
+
+
+def signer(keys):
+    """The options of zeep's signing client."""
+    return [
+        "--key", keys.key("client"), "--certificate", keys.certificate("client"), "--server", keys.certificate("server"),
+    ]  # fmt: skip
 
 
 def _calls(report, case, folder, script, *words):

@@ -77,21 +77,22 @@ def plugin(arguments):
     return signing if kind.endswith("body-only") else Timestamped(signing)
 
 
-def parse():
-    """The command line."""
+def parser():
+    """The options that choose and feed a plugin."""
     kinds = ["signature", "signature-body-only", "binary-signature", "username", "username-digest"]
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("base", help="address below which the services are, for example http://127.0.0.1:8080/sign")
-    parser.add_argument("--security", required=True, choices=kinds)
-    parser.add_argument("--key", help="our private key (PEM)")
-    parser.add_argument("--certificate", help="our certificate (PEM)")
-    parser.add_argument("--server", help="the server's certificate (PEM)")
-    parser.add_argument("--sha256", action="store_true", help="RSA-SHA256 and SHA-256 instead of zeep's default, SHA-1")
-    parser.add_argument("--user")
-    parser.add_argument("--password")
-    return parser.parse_args()
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--security", required=True, choices=kinds)
+    options.add_argument("--key", help="our private key (PEM)")
+    options.add_argument("--certificate", help="our certificate (PEM)")
+    options.add_argument("--server", help="the server's certificate (PEM)")
+    options.add_argument("--sha256", action="store_true", help="RSA-SHA256 and SHA-256 instead of zeep's default, SHA-1")
+    options.add_argument("--user")
+    options.add_argument("--password")
+    return options
 
 
 if __name__ == "__main__":
-    options = parse()
-    sys.exit(calls.run(options.base, lambda: plugin(options), options.security))
+    words = parser()
+    words.add_argument("base", help="address below which the services are, for example http://127.0.0.1:8080/sign")
+    arguments = words.parse_args()
+    sys.exit(calls.run(arguments.base, lambda: plugin(arguments), arguments.security))
