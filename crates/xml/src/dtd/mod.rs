@@ -20,7 +20,7 @@ mod source;
 
 use std::fmt;
 
-use crate::Limits;
+use crate::{Limits, Problem};
 
 /// Entities open inside each other. Hand-written DTDs nest parameter entities up to some ten levels (DocBook, TEI).
 const DEPTH: u16 = 32;
@@ -104,19 +104,14 @@ impl fmt::Display for Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DtdError {
-    /// The encoding is none that is read here.
-    UnknownEncoding {
-        /// The entity that declares it.
+    /// Octets that are no text in the encoding of their entity, or an encoding that is not read here.
+    Encoding {
+        /// The entity: empty for the document.
         entity: String,
-        /// The encoding's name.
-        encoding: String,
-    },
-    /// Octets that are no text in the encoding of their entity, or a character that XML 1.0 section 2.2 forbids.
-    Malformed {
-        /// The entity.
-        entity: String,
-        /// Offset of the octet.
+        /// Offset in octets.
         offset: usize,
+        /// What is wrong.
+        problem: Problem,
     },
     /// Something else stands where the grammar wants `expected`.
     Syntax {
@@ -173,25 +168,18 @@ pub enum DtdError {
 
 impl fmt::Display for DtdError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |entity: &str| {
-            if entity.is_empty() {
-                "the document".to_owned()
-            } else {
-                entity.to_owned()
-            }
-        };
         match self {
-            DtdError::UnknownEncoding { entity, encoding } => write!(
-                formatter,
-                "{} is in encoding `{encoding}` (UTF-8, UTF-16, US-ASCII and ISO-8859-1 are read)",
-                name(entity)
-            ),
-            DtdError::Malformed { entity, offset } => {
-                write!(
-                    formatter,
-                    "{} is not text in its encoding, or holds a forbidden character, at octet {offset}",
-                    name(entity)
-                )
+            DtdError::Encoding {
+                entity,
+                offset,
+                problem,
+            } => {
+                let entity = if entity.is_empty() {
+                    "the document"
+                } else {
+                    entity
+                };
+                write!(formatter, "{problem}, at octet {offset} of {entity}")
             }
             DtdError::Syntax {
                 place,
