@@ -23,7 +23,8 @@ pub use endpoint::{
 pub use problem::{Located, Place, Problem, Problems};
 pub use reader::{Document, Environment, LoadedFile, Surroundings, Table};
 pub use security::{
-    AlgorithmsConfig, EncryptedScope, KeyReferenceName, MechanismName, PartName, PasswordForm,
-    ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
+    AlgorithmsConfig, EncryptedPartName, EncryptedScope, KeyReferenceName, MechanismName, PartName,
+    PasswordForm, ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig,
+    WeakUse,
 };
 pub use values::{parse_duration, parse_size};

@@ -44,6 +44,7 @@ pub struct Document<'e> {
     root: Tree,
     well_formed: bool,
     problems: RefCell<Vec<Problem>>,
+    files: RefCell<Vec<PathBuf>>,
 }
 
 impl<'e> Document<'e> {
@@ -90,11 +91,13 @@ impl<'e> Document<'e> {
                 )
             })
             .collect();
+        let files = RefCell::new(vec![surroundings.file.clone()]);
         Self {
             surroundings,
             root,
             well_formed: problems.is_empty(),
             problems: RefCell::new(problems),
+            files,
         }
     }
 
@@ -112,6 +115,11 @@ impl<'e> Document<'e> {
     /// The file's name.
     pub fn file(&self) -> &Path {
         &self.surroundings.file
+    }
+
+    /// The file itself, and every file that it named so far and that was read, found or not.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.borrow().clone()
     }
 
     /// Notes a problem at a place.
@@ -185,6 +193,13 @@ impl<'d> Table<'d> {
     /// Whether the key is there, whatever its value. Does not count as reading it.
     pub fn has(&self, key: &str) -> bool {
         self.table.entry(key).is_some()
+    }
+
+    /// Whether the key is there and is a table.
+    pub fn is_table(&self, key: &str) -> bool {
+        self.table
+            .entry(key)
+            .is_some_and(|entry| matches!(entry.value, Value::Table(_)))
     }
 
     /// Where the key's value is, if it is there.
@@ -604,6 +619,7 @@ impl<'d> Table<'d> {
 
     fn load(&self, key: &str, name: &Located<String>) -> Option<LoadedFile> {
         let path = self.resolve(&name.value);
+        self.document.files.borrow_mut().push(path.clone());
         match std::fs::read(&path) {
             Ok(bytes) => Some(LoadedFile {
                 path,

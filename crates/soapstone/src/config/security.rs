@@ -143,6 +143,9 @@ pub enum EncryptedScope {
     Header,
 }
 
+/// An entry of `encrypted`: a part, and what of it where the file says so.
+pub type EncryptedPartName = (PartName, Option<EncryptedScope>);
+
 /// `algorithms = { … }`: each list as written, by URI or by short name, the first one being used to send.
 #[derive(Clone, Debug, Default)]
 pub struct AlgorithmsConfig {
@@ -228,7 +231,7 @@ pub struct SecurityConfig {
     /// Parts to sign; `None` leaves it to the preset.
     pub signed: Option<Vec<Located<PartName>>>,
     /// Parts to encrypt, each with what of it when the file says so; `None` leaves it to the preset.
-    pub encrypted: Option<Vec<Located<(PartName, Option<EncryptedScope>)>>>,
+    pub encrypted: Option<Vec<Located<EncryptedPartName>>>,
     /// How keys are pointed to.
     pub key_reference: Option<Located<KeyReferenceName>>,
     /// How passwords travel.
@@ -451,7 +454,7 @@ fn read_replay(mut table: Table<'_>) -> Option<ReplayConfig> {
 fn read_scoped_part(
     table: &Table<'_>,
     name: Located<String>,
-) -> Option<Located<(PartName, Option<EncryptedScope>)>> {
+) -> Option<Located<EncryptedPartName>> {
     let (scope, rest) = match name.value.split_once(':') {
         Some(("content", rest)) => (Some(EncryptedScope::Content), rest),
         Some(("element", rest)) => (Some(EncryptedScope::Element), rest),
