@@ -1,1 +1,47 @@
+//! A proxy that gives plain SOAP services and clients WS-Security, without touching their code.
+//!
+//! A gateway listens on one address and serves routes. An *inbound* endpoint of a route stands before a service: it opens requests and
+//! secures responses. An *outbound* endpoint stands behind a client: it secures requests and opens responses. A route with both is a bridge
+//! from one policy to another; a route with neither passes messages as they are.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use soapstone_gateway::{Config, Gateway};
+//!
+//! let config = Config::load("gateway.toml".as_ref(), &|name| std::env::var(name).ok())?;
+//! let gateway = Gateway::start(config).await?;
+//! println!("serving at {}", gateway.address());
+//! gateway.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The rule kept here: cryptography runs on a bounded number of threads of its own, sockets on the runtime's.
 #![forbid(unsafe_code)]
+
+mod activity;
+mod admin;
+mod backend;
+mod body;
+mod buffers;
+mod config;
+mod fault;
+mod gateway;
+mod headers;
+mod listener;
+mod log;
+mod media;
+mod metrics;
+mod proxy;
+mod route;
+mod run;
+mod secured;
+mod tls;
+mod unsecured;
+mod workers;
+mod wsdl;
+
+pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts};
+pub use gateway::{Gateway, Running, StartError};
+pub use log::install as install_log;
+pub use run::run;

@@ -1,0 +1,118 @@
+//! Health, readiness and metrics.
+//!
+//! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it requests: not while it drains, and
+//! not when none of its backends can be reached. `/metrics` is for Prometheus.
+//!
+//! The rule kept here: asking changes nothing but what is known of the backends.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use http::{HeaderValue, Method, Response, StatusCode, header};
+
+use crate::body::Reply;
+use crate::gateway::Shared;
+use crate::metrics::{self, RouteMetrics, Side, Snapshot};
+
+/// Whether a path is answered here when no route serves it.
+pub(crate) fn knows(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
+}
+
+/// Answers a request to one of the paths.
+pub(crate) async fn answer(shared: &Shared, method: &Method, path: &str) -> Response<Reply> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let mut response = text(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "text/plain",
+            "only GET is served here\n".to_owned(),
+        );
+        response
+            .headers_mut()
+            .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    match path {
+        "/healthz" => text(StatusCode::OK, "text/plain", "ok\n".to_owned()),
+        "/readyz" => readiness(shared).await,
+        "/metrics" => text(
+            StatusCode::OK,
+            "text/plain; version=0.0.4",
+            exposition(shared),
+        ),
+        _ => text(
+            StatusCode::NOT_FOUND,
+            "text/plain",
+            "known here: /healthz, /readyz, /metrics\n".to_owned(),
+        ),
+    }
+}
+
+async fn readiness(shared: &Shared) -> Response<Reply> {
+    let serving = shared.serving();
+    let mut probes = tokio::task::JoinSet::new();
+    for route in serving.routes.iter() {
+        let (name, backend) = (route.name.clone(), Arc::clone(&route.backend));
+        probes.spawn(async move { (name, backend.probe().await) });
+    }
+    let mut found = probes.join_all().await;
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let draining = shared.is_draining();
+    let ready = !draining && (found.is_empty() || found.iter().any(|(_, result)| result.is_ok()));
+    let mut body = format!("ready: {ready}\ndraining: {draining}\n");
+    for (name, result) in found {
+        // Writing to a string cannot fail.
+        let _ = match result {
+            Ok(()) => writeln!(body, "{name}: reachable"),
+            Err(error) => writeln!(body, "{name}: {error}"),
+        };
+    }
+    text(
+        if ready {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        },
+        "text/plain",
+        body,
+    )
+}
+
+fn exposition(shared: &Shared) -> String {
+    let serving = shared.serving();
+    let mut snapshot = Snapshot {
+        queued: shared.workers.waiting(),
+        workers: shared.workers.count(),
+        ..Snapshot::default()
+    };
+    let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();
+    for route in serving.routes.iter() {
+        routes.push(Arc::clone(&route.metrics));
+        snapshot
+            .backends
+            .push((route.name.clone(), route.backend.is_reachable()));
+        for (side, endpoint) in [
+            (Side::Inbound, &route.inbound),
+            (Side::Outbound, &route.outbound),
+        ] {
+            if let Some(marks) = endpoint
+                .as_ref()
+                .and_then(crate::config::Side::replay_marks)
+            {
+                snapshot
+                    .replay_marks
+                    .push((route.name.clone(), side, marks));
+            }
+        }
+    }
+    metrics::expose(&shared.metrics, &routes, &snapshot)
+}
+
+fn text(status: StatusCode, media_type: &'static str, body: String) -> Response<Reply> {
+    let mut response = Response::new(Reply::whole(body));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}

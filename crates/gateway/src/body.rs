@@ -1,0 +1,207 @@
+//! Bodies that go through the gateway: up to a backend, and down to a client; streamed, or whole.
+//!
+//! The rule kept here: no body grows beyond its limit, whatever its length was said to be.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+use crate::backend::Download;
+
+/// The body of a request to a backend.
+#[derive(Debug)]
+pub(crate) enum Upload {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// As it arrives from a client.
+    Streamed {
+        /// From the client.
+        body: Incoming,
+        /// How many octets may still come.
+        left: u64,
+        /// How many there might be in all.
+        limit: u64,
+    },
+}
+
+/// Why a request's body did not reach the backend.
+#[derive(Debug)]
+pub(crate) enum UploadError {
+    /// It is larger than allowed.
+    TooLarge { limit: u64 },
+    /// The client broke it off.
+    Client(hyper::Error),
+}
+
+impl fmt::Display for UploadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { limit } => write!(formatter, "the body has more than {limit} octets"),
+            Self::Client(error) => write!(formatter, "the body broke off: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for UploadError {}
+
+impl Upload {
+    /// Nothing.
+    pub(crate) fn empty() -> Self {
+        Self::Whole(None)
+    }
+
+    /// These octets.
+    pub(crate) fn whole(octets: Bytes) -> Self {
+        Self::Whole(Some(octets).filter(|octets| !octets.is_empty()))
+    }
+
+    /// A client's body as it arrives, up to a limit.
+    pub(crate) fn streamed(body: Incoming, limit: u64) -> Self {
+        Self::Streamed {
+            body,
+            left: limit,
+            limit,
+        }
+    }
+}
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = UploadError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
+        match self.get_mut() {
+            Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
+            Self::Streamed { body, left, limit } => {
+                let Some(frame) = ready!(Pin::new(body).poll_frame(context)) else {
+                    return Poll::Ready(None);
+                };
+                let frame = frame.map_err(UploadError::Client)?;
+                let length = frame.data_ref().map_or(0, |data| data.remaining() as u64);
+                match left.checked_sub(length) {
+                    Some(rest) => {
+                        *left = rest;
+                        Poll::Ready(Some(Ok(frame)))
+                    }
+                    None => Poll::Ready(Some(Err(UploadError::TooLarge { limit: *limit }))),
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(octets) => octets.is_none(),
+            Self::Streamed { body, .. } => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(octets) => {
+                SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
+            }
+            Self::Streamed { body, .. } => body.size_hint(),
+        }
+    }
+}
+
+/// The body of a response to a client.
+pub(crate) enum Reply {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// As it arrives from a backend.
+    Streamed(Download),
+}
+
+impl Reply {
+    /// Nothing.
+    pub(crate) fn empty() -> Self {
+        Self::Whole(None)
+    }
+
+    /// These octets.
+    pub(crate) fn whole(octets: impl Into<Bytes>) -> Self {
+        Self::Whole(Some(octets.into()).filter(|octets| !octets.is_empty()))
+    }
+}
+
+impl Body for Reply {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
+            Self::Streamed(download) => Pin::new(download).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(octets) => octets.is_none(),
+            Self::Streamed(download) => download.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(octets) => {
+                SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
+            }
+            Self::Streamed(download) => download.size_hint(),
+        }
+    }
+}
+
+/// Why a body could not be had whole.
+#[derive(Debug)]
+pub(crate) enum CollectError {
+    /// It is larger than allowed.
+    TooLarge { limit: u64 },
+    /// It broke off.
+    Broken(hyper::Error),
+}
+
+/// Reads a body to its end into `buffer`, which is emptied before.
+///
+/// # Errors
+///
+/// When it has more than `limit` octets (at once, when it says so itself), or breaks off.
+pub(crate) async fn collect<B>(
+    mut body: B,
+    limit: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<(), CollectError>
+where
+    B: Body<Data = Bytes, Error = hyper::Error> + Unpin,
+{
+    buffer.clear();
+    let announced = body.size_hint().lower();
+    if announced > limit {
+        return Err(CollectError::TooLarge { limit });
+    }
+    // What a peer only announces is not worth more memory than this; what arrives makes the buffer grow.
+    const TRUSTED_ANNOUNCEMENT: u64 = 1 << 20;
+    buffer.reserve(usize::try_from(announced.min(TRUSTED_ANNOUNCEMENT)).unwrap_or(0));
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(CollectError::Broken)?.into_data() else {
+            continue;
+        };
+        if (buffer.len() as u64).saturating_add(data.len() as u64) > limit {
+            return Err(CollectError::TooLarge { limit });
+        }
+        buffer.extend_from_slice(&data);
+    }
+    Ok(())
+}

@@ -1,0 +1,553 @@
+//! The gateway's file: where it listens, what it serves, and how long and how much it bears.
+//!
+//! The rule kept here: a [`Config`] is complete. Whatever can be wrong with keys, policies and addresses was found while it was read;
+//! starting a gateway from it can only fail because the system refuses.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use rustls::ServerConfig;
+use rustls::pki_types::ServerName;
+use soapstone::config::{
+    Document, EndpointConfig, Environment, Located, Problems, Surroundings, Table,
+};
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone_store::Replay;
+use tokio_rustls::TlsConnector;
+
+use crate::tls;
+
+/// A gateway's configuration, read and compiled.
+pub struct Config {
+    pub(crate) file: PathBuf,
+    pub(crate) listen: SocketAddr,
+    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) public_url: Option<String>,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) routes: Vec<RouteConfig>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) limits: GatewayLimits,
+    log: LogConfig,
+    files: Vec<PathBuf>,
+}
+
+/// One of `[[routes]]`.
+pub(crate) struct RouteConfig {
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) backend: Uri,
+    pub(crate) backend_tls: Option<(TlsConnector, ServerName<'static>)>,
+    pub(crate) inbound: Option<Side>,
+    pub(crate) outbound: Option<Side>,
+    pub(crate) timeouts: Timeouts,
+}
+
+/// One endpoint of a route.
+#[derive(Clone)]
+pub(crate) struct Side {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) replay: Arc<Replay>,
+}
+
+/// `[timeouts]`. Each route may have its own `connect` and `response`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a client to send a request's head, from its first octet. TLS handshakes too.
+    pub header: Duration,
+    /// For a client to send a request's body.
+    pub request: Duration,
+    /// For a backend to accept a connection.
+    pub connect: Duration,
+    /// For a backend to begin its response.
+    pub response: Duration,
+    /// For an unused connection, on either side.
+    pub idle: Duration,
+    /// For requests in hand when the gateway stops.
+    pub drain: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(10),
+            request: Duration::from_secs(30),
+            connect: Duration::from_secs(5),
+            response: Duration::from_secs(60),
+            idle: Duration::from_secs(75),
+            drain: Duration::from_secs(20),
+        }
+    }
+}
+
+/// `[limits]` of a gateway. What concerns the inside of a message is in an endpoint's own limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GatewayLimits {
+    /// Largest body, in octets, in either direction. The engine's own default is the same.
+    pub body: u64,
+    /// Most connections from clients at once.
+    pub connections: usize,
+    /// Most messages that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation), 1024 are 0.2 s on two cores.
+    pub queue: usize,
+    /// Crypto workers; as many as processors unless said otherwise.
+    pub workers: usize,
+}
+
+impl Default for GatewayLimits {
+    fn default() -> Self {
+        Self {
+            body: 8 << 20,
+            connections: 10_000,
+            queue: 1024,
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// `[log]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogConfig {
+    /// The least level shown. Every request is shown at `debug`, refusals and failures at `warn`.
+    pub level: tracing::Level,
+    /// Text or JSON.
+    pub format: LogFormat,
+}
+
+impl Config {
+    /// Loads a gateway's file and everything that it names.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn load(file: &Path, environment: &Environment<'_>) -> Result<Self, Problems> {
+        Self::from_document(Document::load(file, environment)?)
+    }
+
+    /// Reads a gateway's configuration from a text. `file` is its name for messages, and relative paths start at its folder.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn from_text(
+        text: &str,
+        file: &Path,
+        environment: &Environment<'_>,
+    ) -> Result<Self, Problems> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        Self::from_document(Document::parse(text, surroundings))
+    }
+
+    /// Where clients are served. Port 0 means a free one; see [`crate::Running::address`].
+    pub fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// The file it was read from.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Every file that it was read from: its own, keys, certificates, and what else it names.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+
+    /// How log lines look.
+    pub fn log(&self) -> LogConfig {
+        self.log
+    }
+
+    fn from_document(document: Document<'_>) -> Result<Self, Problems> {
+        let config = read(&document);
+        document.finish(config)
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let routes: Vec<&str> = self
+            .routes
+            .iter()
+            .map(|route| route.name.as_str())
+            .collect();
+        formatter
+            .debug_struct("Config")
+            .field("file", &self.file)
+            .field("listen", &self.listen)
+            .field("admin", &self.admin)
+            .field("routes", &routes)
+            .finish_non_exhaustive()
+    }
+}
+
+fn read(document: &Document<'_>) -> Option<Config> {
+    let mut root = document.root();
+    if !root.has("listen") {
+        root.missing("listen", "say where to listen: listen = \"127.0.0.1:8443\"");
+    }
+    let listen = read_address(&mut root, "listen");
+    let admin = if root.is_table("admin") {
+        root.table("admin").and_then(|mut table| {
+            if !table.has("listen") {
+                table.missing("listen", "say where to listen: listen = \"127.0.0.1:9901\"");
+            }
+            let address = read_address(&mut table, "listen");
+            table.finish();
+            address
+        })
+    } else {
+        read_address(&mut root, "admin")
+    };
+    let public_url = read_public_url(&mut root);
+    let has_tls = root.has("tls");
+    let tls = root.table("tls").and_then(tls::read_server);
+    let timeouts = read_timeouts(&mut root);
+    let limits = root.table("limits").map(read_limits).unwrap_or_default();
+    let log = read_log(root.table("log"));
+    if !root.has("routes") {
+        root.missing(
+            "routes",
+            "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"",
+        );
+    }
+    let tables = root.tables("routes");
+    let count = tables.len();
+    let mut paths: Vec<Located<String>> = Vec::new();
+    let routes: Vec<RouteConfig> = tables
+        .into_iter()
+        .filter_map(|table| read_route(table, timeouts, &mut paths))
+        .collect();
+    root.finish();
+    if routes.len() != count || (has_tls && tls.is_none()) {
+        return None;
+    }
+    let file = document.file().to_path_buf();
+    let files = document.files();
+    Some(Config {
+        file,
+        listen: listen?,
+        admin,
+        public_url,
+        tls,
+        routes,
+        timeouts,
+        limits,
+        log,
+        files,
+    })
+}
+
+fn read_route(
+    mut table: Table<'_>,
+    timeouts: Timeouts,
+    paths: &mut Vec<Located<String>>,
+) -> Option<RouteConfig> {
+    let path = table
+        .required_string("path", "for example path = \"/books\"")
+        .and_then(|path| {
+            if !path.value.starts_with('/') || path.value.contains(['?', '#', ' ']) {
+                let message = format!(
+                    "`path` must begin with / and hold no query, found \"{}\"",
+                    path.value
+                );
+                table.report(path.place, message);
+                return None;
+            }
+            let value = match path.value.trim_end_matches('/') {
+                "" => "/".to_owned(),
+                trimmed => trimmed.to_owned(),
+            };
+            if let Some(first) = paths.iter().find(|other| other.value == value) {
+                let message = format!(
+                    "`path` \"{value}\" is served by another route, on line {}",
+                    first.place.line
+                );
+                table.report(path.place, message);
+            }
+            paths.push(Located {
+                value: value.clone(),
+                place: path.place,
+            });
+            Some(value)
+        });
+    let name = table.string("name");
+    let backend = table.required_string(
+        "backend",
+        "for example backend = \"http://127.0.0.1:9000/books\"",
+    );
+    let backend = backend.and_then(|text| match text.value.parse::<Uri>() {
+        Ok(uri)
+            if matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some()
+                && uri.query().is_none() =>
+        {
+            Some(text.map(|_| uri))
+        }
+        _ => {
+            let message = format!(
+                "`backend` must be an http or https URL without a query, found \"{}\"",
+                text.value
+            );
+            table.report_with_hint(
+                text.place,
+                message,
+                "for example \"http://127.0.0.1:9000/books\"",
+            );
+            None
+        }
+    });
+    let secure = backend
+        .as_ref()
+        .is_some_and(|backend| backend.value.scheme_str() == Some("https"));
+    let tls_place = table.place_of("tls");
+    let tls_table = table.table("tls");
+    if let (Some(place), Some(false)) = (tls_place, backend.as_ref().map(|_| secure)) {
+        table.report(
+            place,
+            "`tls` is for a backend behind https, and this one is behind http",
+        );
+    }
+    let backend_tls = match &backend {
+        Some(backend) if secure => {
+            let host = backend
+                .value
+                .host()
+                .unwrap_or_default()
+                .trim_start_matches('[')
+                .trim_end_matches(']');
+            Some(tls::read_client(tls_table, host, &|message| {
+                table.report(backend.place, message)
+            }))
+        }
+        _ => None,
+    };
+    let timeouts = match table.table("timeouts") {
+        None => timeouts,
+        Some(mut table) => {
+            let connect = table
+                .duration("connect")
+                .map_or(timeouts.connect, |connect| connect.value);
+            let response = table
+                .duration("response")
+                .map_or(timeouts.response, |response| response.value);
+            table.finish();
+            Timeouts {
+                connect,
+                response,
+                ..timeouts
+            }
+        }
+    };
+    let has_sides = (table.has("inbound"), table.has("outbound"));
+    let inbound = table
+        .table("inbound")
+        .and_then(|side| read_side(side, Role::Service));
+    let outbound = table
+        .table("outbound")
+        .and_then(|side| read_side(side, Role::Client));
+    table.finish();
+    if has_sides != (inbound.is_some(), outbound.is_some()) {
+        return None;
+    }
+    let (path, backend) = (path?, backend?.value);
+    let backend_tls = match backend_tls {
+        // What is wrong with it has been reported.
+        Some(None) => return None,
+        Some(Some(tls)) => Some(tls),
+        None => None,
+    };
+    let name = name.map_or_else(|| path.clone(), |name| name.value);
+    Some(RouteConfig {
+        name,
+        path,
+        backend,
+        backend_tls,
+        inbound,
+        outbound,
+        timeouts,
+    })
+}
+
+fn read_side(table: Table<'_>, role: Role) -> Option<Side> {
+    let document = table.document();
+    let config = EndpointConfig::read(table)?;
+    match Endpoint::compile(&config, role) {
+        Ok(endpoint) => match Replay::open(endpoint.replay()) {
+            Ok(replay) => Some(Side {
+                endpoint: Arc::new(endpoint),
+                replay: Arc::new(replay),
+            }),
+            Err(error) => {
+                let place = config
+                    .security
+                    .replay
+                    .as_ref()
+                    .map_or(config.place, |replay| replay.place);
+                document.report(config.problem(place, error.to_string()));
+                None
+            }
+        },
+        Err(problems) => {
+            problems
+                .0
+                .into_iter()
+                .for_each(|problem| document.report(problem));
+            None
+        }
+    }
+}
+
+impl Side {
+    /// Name of the mechanism, for metrics.
+    pub(crate) fn mechanism(&self) -> &str {
+        self.endpoint.mechanism()
+    }
+
+    /// Goes on with the marks of a predecessor that kept them in the same kind of store, so that a reload lets no replay in.
+    pub(crate) fn keep_replay_of(&mut self, predecessor: &Self) {
+        if matches!(
+            (&*self.replay, &*predecessor.replay),
+            (Replay::Memory(_), Replay::Memory(_))
+        ) {
+            self.replay = Arc::clone(&predecessor.replay);
+        }
+    }
+
+    /// How many replay marks are held, where that is known.
+    pub(crate) fn replay_marks(&self) -> Option<u64> {
+        self.replay.len().map(|marks| marks as u64)
+    }
+}
+
+fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {
+    let text = table.string(key)?;
+    match text.value.parse() {
+        Ok(address) => Some(address),
+        Err(_) => {
+            let message = format!(
+                "`{key}` must be an address and a port, found \"{}\"",
+                text.value
+            );
+            table.report_with_hint(
+                text.place,
+                message,
+                "for example \"127.0.0.1:8443\", \"0.0.0.0:8443\" or \"[::]:8443\"",
+            );
+            None
+        }
+    }
+}
+
+fn read_public_url(root: &mut Table<'_>) -> Option<String> {
+    let text = root.string("public_url")?;
+    match text.value.parse::<Uri>() {
+        Ok(uri)
+            if matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some()
+                && uri.query().is_none() =>
+        {
+            Some(text.value.trim_end_matches('/').to_owned())
+        }
+        _ => {
+            let message = format!(
+                "`public_url` must be an http or https URL, found \"{}\"",
+                text.value
+            );
+            root.report_with_hint(
+                text.place,
+                message,
+                "what clients see, for example \"https://soap.example.com\"",
+            );
+            None
+        }
+    }
+}
+
+fn read_timeouts(root: &mut Table<'_>) -> Timeouts {
+    let mut timeouts = Timeouts::default();
+    let Some(mut table) = root.table("timeouts") else {
+        return timeouts;
+    };
+    for (key, timeout) in [
+        ("header", &mut timeouts.header),
+        ("request", &mut timeouts.request),
+        ("connect", &mut timeouts.connect),
+        ("response", &mut timeouts.response),
+        ("idle", &mut timeouts.idle),
+        ("drain", &mut timeouts.drain),
+    ] {
+        let Some(given) = table.duration(key) else {
+            continue;
+        };
+        if given.value.is_zero() && key != "drain" {
+            table.report(
+                given.place,
+                format!("`{key}` must be longer than nothing, found 0"),
+            );
+        }
+        *timeout = given.value;
+    }
+    table.finish();
+    timeouts
+}
+
+fn read_limits(mut table: Table<'_>) -> GatewayLimits {
+    let default = GatewayLimits::default();
+    let bounded = |given: Option<Located<u64>>, otherwise: usize| {
+        given.map_or(otherwise, |given| {
+            usize::try_from(given.value).unwrap_or(usize::MAX)
+        })
+    };
+    let limits = GatewayLimits {
+        body: table.size("body").map_or(default.body, |body| body.value),
+        connections: bounded(
+            table.integer("connections", 1, 1_000_000),
+            default.connections,
+        ),
+        queue: bounded(table.integer("queue", 1, 1_000_000), default.queue),
+        workers: bounded(table.integer("workers", 1, 1024), default.workers),
+    };
+    table.finish();
+    limits
+}
+
+fn read_log(table: Option<Table<'_>>) -> LogConfig {
+    let mut log = LogConfig {
+        level: tracing::Level::INFO,
+        format: LogFormat::Text,
+    };
+    let Some(mut table) = table else { return log };
+    let levels = [
+        ("error", tracing::Level::ERROR),
+        ("warn", tracing::Level::WARN),
+        ("info", tracing::Level::INFO),
+        ("debug", tracing::Level::DEBUG),
+        ("trace", tracing::Level::TRACE),
+    ];
+    if let Some(level) = table.choice("level", &levels) {
+        log.level = level.value;
+    }
+    if let Some(format) = table.choice(
+        "format",
+        &[("text", LogFormat::Text), ("json", LogFormat::Json)],
+    ) {
+        log.format = format.value;
+    }
+    table.finish();
+    log
+}

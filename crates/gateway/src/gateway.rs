@@ -1,0 +1,350 @@
+//! A running gateway: its sockets, its workers, the configuration in use, and its end.
+//!
+//! The rule kept here: a gateway that was started can be stopped, and then everything it began is over.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use http::HeaderValue;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+use crate::buffers::SharedBuffers;
+use crate::config::{Config, RouteConfig};
+use crate::listener::{Listener, Phase, Role};
+use crate::metrics::{GatewayMetrics, RouteMetrics};
+use crate::route::{Route, Routes, Serving};
+use crate::workers::Workers;
+
+/// What all connections share.
+pub(crate) struct Shared {
+    serving: RwLock<Arc<Serving>>,
+    pub(crate) workers: Workers,
+    pub(crate) buffers: Arc<SharedBuffers>,
+    pub(crate) metrics: GatewayMetrics,
+    draining: AtomicBool,
+    admin: bool,
+    /// Differs from one process to the next; with a number behind it, names a request.
+    name: String,
+    requests: AtomicU64,
+}
+
+impl Shared {
+    /// The configuration in use.
+    pub(crate) fn serving(&self) -> Arc<Serving> {
+        Arc::clone(&self.serving.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_admin_listener(&self) -> bool {
+        self.admin
+    }
+
+    /// Counts a request as in hand until the guard is dropped.
+    pub(crate) fn in_flight(&self) -> InFlight<'_> {
+        self.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight(&self.metrics.in_flight)
+    }
+
+    /// A name for a request that came without one.
+    pub(crate) fn new_request_id(&self) -> HeaderValue {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        HeaderValue::try_from(format!("{}-{number:x}", self.name))
+            .unwrap_or(HeaderValue::from_static("unnamed"))
+    }
+}
+
+/// A request in hand.
+pub(crate) struct InFlight<'s>(&'s AtomicU64);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Starts gateways.
+#[derive(Debug)]
+pub struct Gateway;
+
+/// A gateway that serves. Dropping it ends it at once; [`Self::shutdown`] lets requests in hand finish.
+pub struct Running {
+    address: SocketAddr,
+    admin_address: Option<SocketAddr>,
+    shared: Arc<Shared>,
+    phase: watch::Sender<Phase>,
+    ended: mpsc::Receiver<Infallible>,
+    listeners: Vec<JoinHandle<()>>,
+    janitor: JoinHandle<()>,
+    drain: Duration,
+}
+
+/// Why a gateway does not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// It cannot listen at an address.
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system gives no threads.
+    Threads {
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen { address, source } => match source.kind() {
+                io::ErrorKind::AddrInUse => write!(
+                    formatter,
+                    "cannot listen on {address}: another program listens there\n    \
+                     hint: stop it, or choose another port with `listen`"
+                ),
+                io::ErrorKind::PermissionDenied => write!(
+                    formatter,
+                    "cannot listen on {address}: {source}\n    \
+                     hint: ports below 1024 need a privilege; choose a higher one with `listen`"
+                ),
+                io::ErrorKind::AddrNotAvailable => write!(
+                    formatter,
+                    "cannot listen on {address}: this machine has no such address\n    \
+                     hint: 0.0.0.0 and [::] are all of its addresses"
+                ),
+                _ => write!(formatter, "cannot listen on {address}: {source}"),
+            },
+            Self::Threads { source } => {
+                write!(formatter, "the crypto workers cannot be started: {source}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Listen { source, .. } | Self::Threads { source } => Some(source),
+        }
+    }
+}
+
+impl Gateway {
+    /// Begins to serve. Must be called within a tokio runtime, on which the connections then live.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses: see [`StartError`].
+    pub async fn start(config: Config) -> Result<Running, StartError> {
+        let workers = Workers::start(config.limits.workers, config.limits.queue);
+        let workers = workers.map_err(|source| StartError::Threads { source })?;
+        let socket = listen(config.listen).await?;
+        let admin_socket = match config.admin {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let (address, admin_address) =
+            (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
+        let tls = config.tls.clone().map(TlsAcceptor::from);
+        let drain = config.timeouts.drain;
+        let shared = Arc::new(Shared {
+            serving: RwLock::new(Arc::new(serving(config, &[]))),
+            workers,
+            buffers: Arc::default(),
+            metrics: GatewayMetrics::default(),
+            draining: AtomicBool::new(false),
+            admin: admin_address.is_some(),
+            name: process_name(),
+            requests: AtomicU64::new(0),
+        });
+        let (phase, watching) = watch::channel(Phase::Running);
+        let (alive, ended) = mpsc::channel(1);
+        let mut listeners = Vec::new();
+        for (socket, tls, role) in [
+            (Some(socket), tls, Role::Gateway),
+            (admin_socket, None, Role::Admin),
+        ]
+        .into_iter()
+        .filter_map(present)
+        {
+            let (shared, phase, alive) = (Arc::clone(&shared), watching.clone(), alive.clone());
+            listeners.push(tokio::spawn(
+                Listener {
+                    socket,
+                    tls,
+                    role,
+                    shared,
+                    phase,
+                    alive,
+                }
+                .run(),
+            ));
+        }
+        let janitor = tokio::spawn(close_idle_connections(Arc::clone(&shared)));
+        tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
+        Ok(Running {
+            address,
+            admin_address,
+            shared,
+            phase,
+            ended,
+            listeners,
+            janitor,
+            drain,
+        })
+    }
+}
+
+impl Running {
+    /// Where clients are served.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where health and metrics are served, when not beside the routes.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address
+    }
+
+    /// Takes another configuration into use for requests that come from now on. Addresses, TLS, workers and log stay as they were
+    /// when the gateway started.
+    pub fn reload(&self, config: Config) {
+        let mut current = self
+            .shared
+            .serving
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let former: Vec<&Route> = current.routes.iter().collect();
+        let next = Arc::new(serving(config, &former));
+        *current = next;
+        drop(current);
+        self.shared.metrics.reloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that a changed configuration was not fit for use.
+    pub fn reload_failed(&self) {
+        self.shared
+            .metrics
+            .failed_reloads
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.
+    /// Returns how many connections had to be dropped.
+    pub async fn shutdown(mut self) -> u64 {
+        self.shared.draining.store(true, Ordering::Relaxed);
+        self.phase.send_replace(Phase::Draining);
+        for listener in self.listeners.drain(..) {
+            // It ends at the word; should it have panicked, it has ended too.
+            let _ = listener.await;
+        }
+        if tokio::time::timeout(self.drain, self.ended.recv())
+            .await
+            .is_ok()
+        {
+            return 0;
+        }
+        let left = self.shared.metrics.connections.load(Ordering::Relaxed);
+        tracing::warn!(connections = left, after = ?self.drain, "connections were dropped at the end of the drain time");
+        self.phase.send_replace(Phase::Ending);
+        self.ended.recv().await;
+        left
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.phase.send_replace(Phase::Ending);
+        self.janitor.abort();
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Running")
+            .field("address", &self.address)
+            .field("admin_address", &self.admin_address)
+            .finish_non_exhaustive()
+    }
+}
+
+fn serving(config: Config, former: &[&Route]) -> Serving {
+    let idle = config.timeouts.idle;
+    let routes = config
+        .routes
+        .into_iter()
+        .filter_map(|route| put_into_use(route, idle, former))
+        .collect();
+    Serving {
+        routes: Routes::new(routes),
+        limits: config.limits,
+        timeouts: config.timeouts,
+        public_url: config.public_url,
+    }
+}
+
+/// A route that was in use under the same name hands over its numbers and its replay marks.
+fn put_into_use(mut config: RouteConfig, idle: Duration, former: &[&Route]) -> Option<Route> {
+    let predecessor = former.iter().find(|route| route.name == config.name);
+    if let Some(route) = predecessor {
+        for (new, old) in [
+            (&mut config.inbound, &route.inbound),
+            (&mut config.outbound, &route.outbound),
+        ] {
+            if let (Some(new), Some(old)) = (new, old) {
+                new.keep_replay_of(old);
+            }
+        }
+    }
+    let metrics: Vec<Arc<RouteMetrics>> = predecessor
+        .iter()
+        .map(|route| Arc::clone(&route.metrics))
+        .collect();
+    Route::new(config, idle, &metrics)
+}
+
+async fn listen(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let socket = TcpListener::bind(address).await.map_err(failed)?;
+    Ok((socket.local_addr().map_err(failed)?, socket))
+}
+
+fn present<T>(
+    (socket, tls, role): (Option<(SocketAddr, TcpListener)>, T, Role),
+) -> Option<(TcpListener, T, Role)> {
+    socket.map(|(_, socket)| (socket, tls, role))
+}
+
+async fn close_idle_connections(shared: Arc<Shared>) {
+    loop {
+        let serving = shared.serving();
+        tokio::time::sleep((serving.timeouts.idle / 4).max(Duration::from_millis(100))).await;
+        for route in serving.routes.iter() {
+            route.backend.close_idle();
+        }
+    }
+}
+
+/// Eight digits that another process hardly has, for names of requests.
+fn process_name() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    format!(
+        "{:08x}",
+        RandomState::new().hash_one(std::process::id()) >> 32
+    )
+}

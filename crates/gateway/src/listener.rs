@@ -1,0 +1,193 @@
+//! Accepts connections and drives each until its client, its idleness or the end of the gateway closes it.
+//!
+//! The rule kept here: nothing that a single connection does or fails to do keeps the next one waiting.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::{Request, Response, Version};
+use hyper::body::Incoming;
+use hyper::rt::{Read, Write};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+
+use crate::activity::{Activity, Patience, Watched};
+use crate::body::Reply;
+use crate::gateway::Shared;
+use crate::headers::Forwarded;
+
+/// What the gateway is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Serving.
+    Running,
+    /// Finishing the requests in hand.
+    Draining,
+    /// Dropping what is left.
+    Ending,
+}
+
+/// What answers requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The routes.
+    Gateway,
+    /// Health and metrics.
+    Admin,
+}
+
+/// One listening socket.
+pub(crate) struct Listener {
+    pub(crate) socket: TcpListener,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) role: Role,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) phase: watch::Receiver<Phase>,
+    /// Held by every connection: all are done when no sender is left.
+    pub(crate) alive: mpsc::Sender<Infallible>,
+}
+
+impl Listener {
+    /// Accepts until the gateway drains.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.socket.accept() => accepted,
+                _ = self.phase.wait_for(|phase| *phase > Phase::Running) => return,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.begin(stream, peer),
+                Err(error) => {
+                    // Out of file descriptors, most likely: the next attempt would fail as fast.
+                    tracing::error!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    fn begin(&self, stream: TcpStream, peer: SocketAddr) {
+        let metrics = &self.shared.metrics;
+        let most = self.shared.serving().limits.connections as u64;
+        if metrics.connections.fetch_add(1, Ordering::Relaxed) >= most {
+            metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let connection = Connection {
+            role: self.role,
+            shared: Arc::clone(&self.shared),
+            forwarded: Forwarded::new(peer.ip(), self.tls.is_some()),
+            peer,
+        };
+        let (tls, phase, alive) = (self.tls.clone(), self.phase.clone(), self.alive.clone());
+        tokio::spawn(async move {
+            let shared = Arc::clone(&connection.shared);
+            serve(connection, stream, tls, phase).await;
+            shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            drop(alive);
+        });
+    }
+}
+
+/// What is known of a connection to those who answer its requests.
+pub(crate) struct Connection {
+    role: Role,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) forwarded: Forwarded,
+    pub(crate) peer: SocketAddr,
+}
+
+async fn serve(
+    connection: Connection,
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    phase: watch::Receiver<Phase>,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, peer = %connection.peer, "the connection was gone at once");
+        return;
+    }
+    let Some(acceptor) = tls else {
+        return drive(connection, TokioIo::new(stream), phase).await;
+    };
+    let patience = connection.shared.serving().timeouts.header;
+    let peer = connection.peer;
+    match tokio::time::timeout(patience, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => drive(connection, TokioIo::new(stream), phase).await,
+        Ok(Err(error)) => tracing::info!(%peer, %error, "the TLS handshake failed"),
+        Err(_) => {
+            tracing::info!(%peer, after = ?patience, "the TLS handshake was not finished in time")
+        }
+    }
+}
+
+async fn drive<S>(connection: Connection, stream: S, mut phase: watch::Receiver<Phase>)
+where
+    S: Read + Write + Unpin + Send + 'static,
+{
+    let timeouts = connection.shared.serving().timeouts;
+    let patience = Patience {
+        idle: timeouts.idle,
+        header: timeouts.header,
+        // Longer than everything that a request in hand may rightly wait for.
+        stalled: timeouts.request + timeouts.connect + timeouts.response,
+    };
+    let activity = Activity::new();
+    let stream = Watched::new(stream, Arc::clone(&activity));
+    let connection = Arc::new(connection);
+    let service = {
+        let activity = Arc::clone(&activity);
+        service_fn(move |request: Request<Incoming>| {
+            let in_hand = activity.request(request.version() == Version::HTTP_2);
+            let connection = Arc::clone(&connection);
+            async move {
+                let response = answer(&connection, request).await;
+                drop(in_hand);
+                Ok::<Response<Reply>, Infallible>(response)
+            }
+        })
+    };
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    // Activity watches over both, for less than a timer per request.
+    builder
+        .http1()
+        .header_read_timeout(None)
+        .timer(TokioTimer::new());
+    builder.http2().timer(TokioTimer::new());
+    let mut exchange = pin!(builder.serve_connection(stream, service));
+    let mut watch = pin!(tokio::time::sleep(patience.header));
+    loop {
+        tokio::select! {
+            biased;
+            _ = exchange.as_mut() => return,
+            () = watch.as_mut() => match activity.remaining(patience) {
+                Some(left) => watch.as_mut().reset(Instant::now() + left),
+                None => return,
+            },
+            changed = phase.changed() => match changed.map(|()| *phase.borrow_and_update()) {
+                Ok(Phase::Running) => {}
+                Ok(Phase::Draining) => exchange.as_mut().graceful_shutdown(),
+                Ok(Phase::Ending) | Err(_) => return,
+            },
+        }
+    }
+}
+
+async fn answer(connection: &Connection, request: Request<Incoming>) -> Response<Reply> {
+    match connection.role {
+        Role::Gateway => crate::proxy::answer(connection, request).await,
+        Role::Admin => {
+            crate::admin::answer(&connection.shared, request.method(), request.uri().path()).await
+        }
+    }
+}

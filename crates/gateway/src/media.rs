@@ -1,0 +1,89 @@
+//! Media types of SOAP messages over HTTP.
+//!
+//! The rule kept here: what the gateway writes is UTF-8 and says so; what else a `Content-Type` says (`action` above all, SOAP 1.2
+//! part 2 section 6.5.3, RFC 3902) is passed on.
+
+use http::{HeaderMap, HeaderValue, header};
+use soapstone::wss::SoapVersion;
+
+/// The version that a `Content-Type` speaks of: `None` when it is of no SOAP message without attachments.
+pub(crate) fn version_of(headers: &HeaderMap) -> Option<SoapVersion> {
+    let essence = content_type(headers)?.split(';').next()?.trim();
+    if essence.eq_ignore_ascii_case(SoapVersion::V11.media_type()) {
+        Some(SoapVersion::V11)
+    } else if essence.eq_ignore_ascii_case(SoapVersion::V12.media_type()) {
+        Some(SoapVersion::V12)
+    } else {
+        None
+    }
+}
+
+/// The `Content-Type` for a message in UTF-8 that takes the place of one with these headers.
+pub(crate) fn rewritten(headers: &HeaderMap, version: SoapVersion) -> HeaderValue {
+    let mut written = format!("{}; charset=utf-8", version.media_type());
+    for parameter in parameters(content_type(headers).unwrap_or_default()) {
+        let name = parameter.split('=').next().unwrap_or_default().trim();
+        if !name.is_empty() && !name.eq_ignore_ascii_case("charset") {
+            written.push_str("; ");
+            written.push_str(parameter.trim());
+        }
+    }
+    HeaderValue::try_from(written).unwrap_or_else(|_| plain(version))
+}
+
+/// The `Content-Type` of a message of ours.
+pub(crate) fn plain(version: SoapVersion) -> HeaderValue {
+    HeaderValue::from_static(match version {
+        SoapVersion::V11 => "text/xml; charset=utf-8",
+        SoapVersion::V12 => "application/soap+xml; charset=utf-8",
+    })
+}
+
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::CONTENT_TYPE)?.to_str().ok()
+}
+
+/// What follows the essence, split at semicolons outside quotes.
+fn parameters(media_type: &str) -> impl Iterator<Item = &str> {
+    let (mut quoted, mut escaped) = (false, false);
+    media_type
+        .split(move |character| {
+            let separates = character == ';' && !quoted;
+            match character {
+                _ if escaped => escaped = false,
+                '\\' if quoted => escaped = true,
+                '"' => quoted = !quoted,
+                _ => {}
+            }
+            separates
+        })
+        .skip(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(content_type: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))])
+    }
+
+    #[test]
+    fn an_action_is_kept_and_another_charset_is_not() {
+        let headers = headers("Application/SOAP+XML; charset=UTF-16; action=\"urn:a;b\"");
+        assert_eq!(version_of(&headers), Some(SoapVersion::V12));
+        assert_eq!(
+            rewritten(&headers, SoapVersion::V12),
+            "application/soap+xml; charset=utf-8; action=\"urn:a;b\""
+        );
+    }
+
+    #[test]
+    fn a_message_with_attachments_is_of_no_version() {
+        assert_eq!(
+            version_of(&headers("multipart/related; type=\"text/xml\"")),
+            None
+        );
+        assert_eq!(version_of(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! What becomes of a request: found a route, it passes as it is, is secured and opened on its way, or is answered here.
+//!
+//! The rule kept here: on a route with an endpoint nothing reaches the backend but what the endpoint let through, and the
+//! description of the service.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header, request};
+use hyper::body::{Body, Incoming};
+use soapstone::wss::SoapVersion;
+
+use crate::backend::BackendError;
+use crate::body::{Reply, Upload, UploadError};
+use crate::fault::{self, Cause};
+use crate::gateway::Shared;
+use crate::headers::{self, X_REQUEST_ID};
+use crate::listener::Connection;
+use crate::metrics::Flow;
+use crate::route::{Route, Serving};
+use crate::{admin, media, secured, wsdl};
+
+/// Everything that is known of a request besides its body.
+pub(crate) struct Exchange<'e> {
+    pub(crate) connection: &'e Connection,
+    pub(crate) serving: &'e Serving,
+    pub(crate) route: &'e Route,
+}
+
+impl Exchange<'_> {
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.connection.shared
+    }
+
+    /// A name for this request in logs: the one it came with, or a new one.
+    pub(crate) fn request_id(&self, given: Option<&HeaderValue>) -> HeaderValue {
+        match given {
+            Some(given) if given.len() <= 128 && given.to_str().is_ok() => given.clone(),
+            _ => self.shared().new_request_id(),
+        }
+    }
+
+    /// Turns a client's request head into one for the backend.
+    pub(crate) fn head_for_backend(&self, head: &mut request::Parts) {
+        let asked = std::mem::take(&mut head.uri);
+        if !head.headers.contains_key(header::HOST)
+            && let Some(authority) = asked.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            head.headers.insert(header::HOST, host);
+        }
+        head.uri = self.route.backend_target(&asked);
+        head.version = Version::HTTP_11;
+        headers::remove_hop_by_hop(&mut head.headers);
+        // Whoever polls the body has had it sent; the backend need not be asked again.
+        head.headers.remove(header::EXPECT);
+        self.connection
+            .forwarded
+            .apply(&mut head.headers, self.route.backend.authority());
+    }
+}
+
+/// Answers a request.
+pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) -> Response<Reply> {
+    let started = Instant::now();
+    let shared = &connection.shared;
+    let serving = shared.serving();
+    let path = request.uri().path();
+    let Some(route) = serving.routes.find(path) else {
+        if admin::knows(path) && !shared.has_admin_listener() {
+            return admin::answer(shared, request.method(), path).await;
+        }
+        shared.metrics.unrouted.fetch_add(1, Ordering::Relaxed);
+        return not_found(path);
+    };
+    let _in_flight = shared.in_flight();
+    let exchange = Exchange {
+        connection,
+        serving: &serving,
+        route,
+    };
+    let response = if is_description(request.method(), request.uri()) {
+        wsdl::serve(&exchange, request).await
+    } else if route.is_plain() {
+        pass(&exchange, request).await
+    } else if request.method() == Method::POST {
+        secured::serve(&exchange, request).await
+    } else {
+        only_post()
+    };
+    route.metrics.response(response.status(), started);
+    tracing::debug!(
+        route = route.name,
+        peer = %connection.peer,
+        status = response.status().as_u16(),
+        took = ?started.elapsed(),
+        "request"
+    );
+    response
+}
+
+/// Passes a request and its response as they are, as streams.
+async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
+    let (mut head, body) = request.into_parts();
+    let metrics = &exchange.route.metrics;
+    let version = media::version_of(&head.headers).unwrap_or(SoapVersion::V11);
+    let limit = exchange.serving.limits.body;
+    let announced = body.size_hint().lower();
+    if announced > limit {
+        return fail(
+            exchange,
+            version,
+            Cause::TooLarge,
+            head.headers.get(X_REQUEST_ID),
+            &too_large(limit),
+        );
+    }
+    let given_id = head.headers.get(X_REQUEST_ID).cloned();
+    exchange.head_for_backend(&mut head);
+    let sent = Instant::now();
+    match exchange
+        .route
+        .backend
+        .send(Request::from_parts(head, Upload::streamed(body, limit)))
+        .await
+    {
+        Ok(response) => {
+            metrics.backend(sent.elapsed());
+            metrics.octets(Flow::FromClient, announced);
+            metrics.octets(Flow::ToBackend, announced);
+            let (mut head, body) = response.into_parts();
+            headers::remove_hop_by_hop(&mut head.headers);
+            head.version = Version::HTTP_11;
+            let octets = body.size_hint().lower();
+            metrics.octets(Flow::FromBackend, octets);
+            metrics.octets(Flow::ToClient, octets);
+            Response::from_parts(head, Reply::Streamed(body))
+        }
+        Err(error) => backend_failure(exchange, version, &error, given_id.as_ref()),
+    }
+}
+
+/// Answers for a backend that gave no response, or for a client whose body could not be sent to it.
+pub(crate) fn backend_failure(
+    exchange: &Exchange<'_>,
+    version: SoapVersion,
+    error: &BackendError,
+    given_id: Option<&HeaderValue>,
+) -> Response<Reply> {
+    let (cause, reason) = match error.upload_error() {
+        Some(UploadError::TooLarge { .. }) => (Cause::TooLarge, "too-large"),
+        Some(UploadError::Client(_)) => (Cause::Incomplete, "incomplete"),
+        None if error.is_timeout() => (Cause::GatewayTimeout, error.name()),
+        None => (Cause::BadGateway, error.name()),
+    };
+    fail(
+        exchange,
+        version,
+        cause,
+        given_id,
+        &Failure {
+            reason,
+            detail: error.to_string(),
+        },
+    )
+}
+
+/// Why a request failed, for operators.
+pub(crate) struct Failure {
+    /// A stable name.
+    pub(crate) reason: &'static str,
+    /// What happened.
+    pub(crate) detail: String,
+}
+
+pub(crate) fn too_large(limit: u64) -> Failure {
+    Failure {
+        reason: "too-large",
+        detail: format!("the body has more than {limit} octets"),
+    }
+}
+
+/// Counts and logs a failure, and answers with its fault.
+pub(crate) fn fail(
+    exchange: &Exchange<'_>,
+    version: SoapVersion,
+    cause: Cause,
+    given_id: Option<&HeaderValue>,
+    failure: &Failure,
+) -> Response<Reply> {
+    let metrics = &exchange.route.metrics;
+    metrics.failure(failure.reason);
+    metrics.fault(cause.code());
+    let id = exchange.request_id(given_id);
+    tracing::warn!(
+        route = exchange.route.name,
+        request = id.to_str().unwrap_or_default(),
+        peer = %exchange.connection.peer,
+        reason = failure.reason,
+        detail = failure.detail,
+        fault = cause.code(),
+        "request failed"
+    );
+    let mut response = fault::response(version, cause);
+    response.headers_mut().insert(X_REQUEST_ID, id);
+    response
+}
+
+/// Whether a request asks for the description of a service or a part of it.
+fn is_description(method: &Method, uri: &Uri) -> bool {
+    let Some(query) = uri.query() else {
+        return false;
+    };
+    let name = query.split(['=', '&']).next().unwrap_or_default();
+    matches!(*method, Method::GET | Method::HEAD)
+        && ["wsdl", "xsd", "singlewsdl"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+fn not_found(path: &str) -> Response<Reply> {
+    let mut response = Response::new(Reply::whole(format!(
+        "no route serves {}\n",
+        path.escape_debug()
+    )));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    response
+}
+
+fn only_post() -> Response<Reply> {
+    let mut response = Response::new(Reply::whole(
+        "a SOAP service is called with POST; its description is at ?wsdl\n".to_owned(),
+    ));
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}

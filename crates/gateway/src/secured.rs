@@ -1,0 +1,536 @@
+//! Requests on a route with an endpoint: opened, secured, or both, on their way to the backend, and their responses on the way back.
+//!
+//! ```text
+//! client ─ body ─▶ [inbound: open] ─▶ [outbound: secure] ─▶ backend
+//! client ◀─ body ─ [inbound: secure] ◀─ [outbound: open] ◀─ backend
+//! ```
+//!
+//! Each way is one piece of work for a crypto worker. What an endpoint learnt from the request, it needs for the response: its receipt.
+//!
+//! The rule kept here: the backend is not reached before the request is admitted, and the client gets no word of a response that is
+//! not.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderValue, Request, Response, StatusCode, header, response};
+use hyper::body::Incoming;
+use soapstone::endpoint::{Step, StepObserver};
+use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SoapVersion};
+use soapstone::xml::Buffers;
+
+use crate::backend::Download;
+use crate::body::{CollectError, Reply, Upload, collect};
+use crate::config::Side;
+use crate::fault::Cause;
+use crate::headers::{self, X_REQUEST_ID};
+use crate::media;
+use crate::metrics::{self, Flow, RouteMetrics};
+use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
+use crate::unsecured;
+use crate::workers::NotDone;
+
+/// Serves one request.
+pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
+    let (mut head, body) = request.into_parts();
+    let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
+    head.headers.insert(X_REQUEST_ID, id.clone());
+    let call = Call { exchange, id };
+    let Some(version) = media::version_of(&head.headers)
+        .filter(|_| !head.headers.contains_key(header::CONTENT_ENCODING))
+    else {
+        let found = head
+            .headers
+            .get(header::CONTENT_TYPE)
+            .map_or("no content type", |found| found.to_str().unwrap_or("?"));
+        let detail = format!(
+            "expected text/xml or application/soap+xml without content encoding, found {found}"
+        );
+        return call.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
+    };
+    let octets = match call.read_request(body, version).await {
+        Ok(octets) => octets,
+        Err(response) => return response,
+    };
+    let (octets, receipts, version) = match call.prepare_request(octets, version).await {
+        Ok(prepared) => prepared,
+        Err(response) => return response,
+    };
+    head.headers.insert(
+        header::CONTENT_TYPE,
+        media::rewritten(&head.headers, version),
+    );
+    head.headers.remove(header::CONTENT_LENGTH);
+    // A compressed response could not be secured, and its length would tell of what it holds.
+    head.headers.remove(header::ACCEPT_ENCODING);
+    exchange.head_for_backend(&mut head);
+    let metrics = &exchange.route.metrics;
+    metrics.octets(Flow::ToBackend, octets.len() as u64);
+    let sent = Instant::now();
+    let upload = Upload::whole(exchange.shared().buffers.lend(octets));
+    match exchange
+        .route
+        .backend
+        .send(Request::from_parts(head, upload))
+        .await
+    {
+        Ok(response) => {
+            metrics.backend(sent.elapsed());
+            let (head, body) = response.into_parts();
+            call.finish(head, body, receipts, version).await
+        }
+        Err(error) => backend_failure(exchange, version, &error, Some(&call.id)),
+    }
+}
+
+/// What the request left behind on each side.
+#[derive(Default)]
+struct Receipts {
+    inbound: Option<Receipt>,
+    outbound: Option<Receipt>,
+}
+
+/// One request on its way.
+struct Call<'c> {
+    exchange: &'c Exchange<'c>,
+    id: HeaderValue,
+}
+
+/// Why work on a message came to nothing.
+enum Trouble {
+    /// An endpoint refuses a message that came from outside.
+    Refused {
+        side: metrics::Side,
+        rejected: Rejected,
+        peer_fault: Option<String>,
+    },
+    /// An endpoint cannot secure a message.
+    Unsecurable {
+        side: metrics::Side,
+        error: SecureError,
+    },
+}
+
+/// Counts the time of each step.
+struct Timing<'t> {
+    metrics: &'t RouteMetrics,
+    side: metrics::Side,
+    since: Instant,
+}
+
+impl<'t> Timing<'t> {
+    fn new(metrics: &'t RouteMetrics, side: metrics::Side) -> Self {
+        Self {
+            metrics,
+            side,
+            since: Instant::now(),
+        }
+    }
+}
+
+impl StepObserver for Timing<'_> {
+    fn ended(&mut self, step: Step) {
+        let now = Instant::now();
+        self.metrics.step(self.side, step, now - self.since);
+        self.since = now;
+    }
+}
+
+impl Call<'_> {
+    async fn read_request(
+        &self,
+        body: Incoming,
+        version: SoapVersion,
+    ) -> Result<Vec<u8>, Response<Reply>> {
+        let serving = self.exchange.serving;
+        let mut buffer = self.exchange.shared().buffers.take();
+        let patience = serving.timeouts.request;
+        match tokio::time::timeout(patience, collect(body, serving.limits.body, &mut buffer)).await
+        {
+            Ok(Ok(())) => {
+                self.exchange
+                    .route
+                    .metrics
+                    .octets(Flow::FromClient, buffer.len() as u64);
+                Ok(buffer)
+            }
+            Ok(Err(CollectError::TooLarge { limit })) => {
+                Err(self.fail_with(version, Cause::TooLarge, &too_large(limit)))
+            }
+            Ok(Err(CollectError::Broken(error))) => Err(self.fail(
+                version,
+                Cause::Incomplete,
+                "incomplete",
+                format!("the body broke off: {error}"),
+            )),
+            Err(_) => {
+                let detail = format!("the body did not arrive within {patience:?}");
+                Err(self.fail(version, Cause::RequestTimeout, "request-timeout", detail))
+            }
+        }
+    }
+
+    /// Opens and secures a request, as the route has endpoints.
+    async fn prepare_request(
+        &self,
+        octets: Vec<u8>,
+        version: SoapVersion,
+    ) -> Result<(Vec<u8>, Receipts, SoapVersion), Response<Reply>> {
+        let (inbound, outbound) = self.sides();
+        let metrics = Arc::clone(&self.exchange.route.metrics);
+        let work =
+            move |buffers: &mut Buffers| -> Result<(Vec<u8>, Receipts, SoapVersion), Trouble> {
+                let mut receipts = Receipts::default();
+                let (mut octets, mut version) = (octets, version);
+                if let Some(side) = &inbound {
+                    let opened = open(
+                        side,
+                        metrics::Side::Inbound,
+                        octets,
+                        None,
+                        &metrics,
+                        buffers,
+                    )?;
+                    (octets, version) = (opened.octets, opened.version);
+                    receipts.inbound = Some(opened.receipt);
+                }
+                if let Some(side) = &outbound {
+                    let secured = secure(
+                        side,
+                        metrics::Side::Outbound,
+                        octets,
+                        None,
+                        &metrics,
+                        buffers,
+                    )?;
+                    octets = secured.bytes;
+                    receipts.outbound = Some(secured.receipt);
+                }
+                Ok((octets, receipts, version))
+            };
+        self.work(version, work, |call, trouble| match trouble {
+            Trouble::Refused { side, rejected, .. } => {
+                let cause = match &rejected {
+                    // The message may be right; it is we who cannot tell.
+                    Rejected::ReplayUnknown { .. } => Cause::Busy,
+                    _ => Cause::Refused(rejected.fault()),
+                };
+                call.refuse(version, side, &rejected, cause)
+            }
+            Trouble::Unsecurable { side, error } => {
+                let cause = match &error {
+                    SecureError::Envelope(error) => {
+                        Cause::Refused(Rejected::Envelope(error.clone()).fault())
+                    }
+                    SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
+                        Cause::Refused(FaultCode::Sender)
+                    }
+                    _ => Cause::Internal,
+                };
+                call.fail(
+                    version,
+                    cause,
+                    "not-secured",
+                    format!("{} request: {error}", side.name()),
+                )
+            }
+        })
+        .await
+    }
+
+    /// Opens and secures a response, as the route has endpoints, and answers with it.
+    async fn finish(
+        &self,
+        mut head: response::Parts,
+        body: Download,
+        receipts: Receipts,
+        version: SoapVersion,
+    ) -> Response<Reply> {
+        let (limit, shared) = (self.exchange.serving.limits.body, self.exchange.shared());
+        let metrics = &self.exchange.route.metrics;
+        let mut octets = shared.buffers.take();
+        let patience = self.exchange.serving.timeouts.response;
+        let collected = tokio::time::timeout(patience, collect(body, limit, &mut octets)).await;
+        let detail = match collected {
+            Ok(Ok(())) => None,
+            Ok(Err(CollectError::TooLarge { limit })) => {
+                Some(format!("the response has more than {limit} octets"))
+            }
+            Ok(Err(CollectError::Broken(error))) => {
+                Some(format!("the response broke off: {error}"))
+            }
+            Err(_) => {
+                let detail = format!("the response was not complete within {patience:?}");
+                return self.fail(
+                    version,
+                    Cause::GatewayTimeout,
+                    "backend-response-timeout",
+                    detail,
+                );
+            }
+        };
+        if let Some(detail) = detail {
+            return self.fail(version, Cause::BadGateway, "backend-broken", detail);
+        }
+        metrics.octets(Flow::FromBackend, octets.len() as u64);
+        headers::remove_hop_by_hop(&mut head.headers);
+        head.headers.insert(X_REQUEST_ID, self.id.clone());
+        if octets.is_empty()
+            && (head.status.is_success() || head.status == StatusCode::INTERNAL_SERVER_ERROR)
+        {
+            // The answer to a one-way message (WS-I Basic Profile 1.1, R2727).
+            shared.buffers.give(octets);
+            return Response::from_parts(head, Reply::empty());
+        }
+        let Some(response_version) = media::version_of(&head.headers) else {
+            let found = head
+                .headers
+                .get(header::CONTENT_TYPE)
+                .map_or("no content type", |found| found.to_str().unwrap_or("?"));
+            let detail = format!(
+                "the backend answered {} with {found}, which is no SOAP message",
+                head.status
+            );
+            return self.fail(version, Cause::BadGateway, "backend-not-soap", detail);
+        };
+        match self
+            .prepare_response(octets, receipts, version, head.status)
+            .await
+        {
+            Ok(octets) => {
+                metrics.octets(Flow::ToClient, octets.len() as u64);
+                head.headers.insert(
+                    header::CONTENT_TYPE,
+                    media::rewritten(&head.headers, response_version),
+                );
+                head.headers.remove(header::CONTENT_LENGTH);
+                // They describe the octets that came from the backend, not those that leave.
+                head.headers.remove(header::ETAG);
+                head.headers.remove("content-md5");
+                Response::from_parts(head, Reply::whole(shared.buffers.lend(octets)))
+            }
+            Err(response) => response,
+        }
+    }
+
+    async fn prepare_response(
+        &self,
+        octets: Vec<u8>,
+        receipts: Receipts,
+        version: SoapVersion,
+        status: StatusCode,
+    ) -> Result<Vec<u8>, Response<Reply>> {
+        let (inbound, outbound) = self.sides();
+        let metrics = Arc::clone(&self.exchange.route.metrics);
+        let work = move |buffers: &mut Buffers| -> Result<Vec<u8>, Trouble> {
+            let mut octets = octets;
+            if let Some(side) = &outbound {
+                // A peer that refuses a message says so in a fault that it mostly does not secure.
+                let kept = (!status.is_success()).then(|| octets.clone());
+                let opened = open(
+                    side,
+                    metrics::Side::Outbound,
+                    octets,
+                    receipts.outbound,
+                    &metrics,
+                    buffers,
+                );
+                octets = opened
+                    .map_err(|trouble| match trouble {
+                        Trouble::Refused { side, rejected, .. } => {
+                            let peer_fault =
+                                kept.and_then(|kept| unsecured::fault_code(kept, buffers));
+                            Trouble::Refused {
+                                side,
+                                rejected,
+                                peer_fault,
+                            }
+                        }
+                        other => other,
+                    })?
+                    .octets;
+            }
+            if let Some(side) = &inbound {
+                let request = receipts.inbound.as_ref();
+                octets = secure(
+                    side,
+                    metrics::Side::Inbound,
+                    octets,
+                    request,
+                    &metrics,
+                    buffers,
+                )?
+                .bytes;
+            }
+            Ok(octets)
+        };
+        self.work(version, work, |call, trouble| match trouble {
+            Trouble::Refused {
+                side,
+                rejected,
+                peer_fault: None,
+            } => call.refuse(version, side, &rejected, Cause::BadGateway),
+            Trouble::Refused {
+                peer_fault: Some(code),
+                ..
+            } => {
+                let detail =
+                    format!("the backend refused the request with the unsecured fault {code}");
+                let mut response = call.fail(version, Cause::BadGateway, "backend-refused", detail);
+                *response.body_mut() =
+                    crate::fault::body(version, Cause::BadGateway, &unsecured::explanation(&code));
+                response
+            }
+            Trouble::Unsecurable { side, error } => {
+                let cause = match &error {
+                    SecureError::Envelope(_)
+                    | SecureError::AlreadySecured
+                    | SecureError::PartMissing { .. } => Cause::BadGateway,
+                    _ => Cause::Internal,
+                };
+                call.fail(
+                    version,
+                    cause,
+                    "not-secured",
+                    format!("{} response: {error}", side.name()),
+                )
+            }
+        })
+        .await
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        version: SoapVersion,
+        work: impl FnOnce(&mut Buffers) -> Result<T, Trouble> + Send + 'static,
+        answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
+    ) -> Result<T, Response<Reply>> {
+        let shared = self.exchange.shared();
+        match shared.workers.run(work).await {
+            Ok(done) => {
+                shared.metrics.queue_wait.record(done.waited);
+                done.result.map_err(|trouble| answer(self, trouble))
+            }
+            Err(NotDone::Full) => {
+                let detail = format!(
+                    "{} messages wait for a crypto worker",
+                    shared.workers.waiting()
+                );
+                Err(self.fail(version, Cause::Busy, "queue-full", detail))
+            }
+            Err(NotDone::Failed) => Err(self.fail(
+                version,
+                Cause::Internal,
+                "worker-failed",
+                "the crypto worker panicked".to_owned(),
+            )),
+        }
+    }
+
+    fn sides(&self) -> (Option<Side>, Option<Side>) {
+        (
+            self.exchange.route.inbound.clone(),
+            self.exchange.route.outbound.clone(),
+        )
+    }
+
+    fn refuse(
+        &self,
+        version: SoapVersion,
+        side: metrics::Side,
+        rejected: &Rejected,
+        cause: Cause,
+    ) -> Response<Reply> {
+        let route = self.exchange.route;
+        route.metrics.refusal(side, rejected.name());
+        route.metrics.fault(cause.code());
+        tracing::warn!(
+            route = route.name,
+            request = self.id.to_str().unwrap_or_default(),
+            peer = %self.exchange.connection.peer,
+            direction = side.name(),
+            reason = rejected.name(),
+            detail = %rejected,
+            hint = rejected.hint(),
+            fault = cause.code(),
+            "message refused"
+        );
+        let mut response = crate::fault::response(version, cause);
+        response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
+        response
+    }
+
+    fn fail(
+        &self,
+        version: SoapVersion,
+        cause: Cause,
+        reason: &'static str,
+        detail: String,
+    ) -> Response<Reply> {
+        self.fail_with(version, cause, &Failure { reason, detail })
+    }
+
+    fn fail_with(&self, version: SoapVersion, cause: Cause, failure: &Failure) -> Response<Reply> {
+        fail(self.exchange, version, cause, Some(&self.id), failure)
+    }
+}
+
+struct Opened {
+    octets: Vec<u8>,
+    version: SoapVersion,
+    receipt: Receipt,
+}
+
+fn open(
+    side: &Side,
+    which: metrics::Side,
+    octets: Vec<u8>,
+    request: Option<Receipt>,
+    metrics: &RouteMetrics,
+    buffers: &mut Buffers,
+) -> Result<Opened, Trouble> {
+    let mut timing = Timing::new(metrics, which);
+    let opened = side
+        .endpoint
+        .open(
+            octets,
+            request,
+            side.replay.as_ref(),
+            jiff::Timestamp::now(),
+            buffers,
+            &mut timing,
+        )
+        .map_err(|rejected| Trouble::Refused {
+            side: which,
+            rejected,
+            peer_fault: None,
+        })?;
+    for algorithm in &opened.evidence.weak {
+        metrics.weak_algorithm(which, algorithm);
+    }
+    Ok(Opened {
+        octets: opened.bytes,
+        version: opened.version,
+        receipt: opened.receipt,
+    })
+}
+
+fn secure(
+    side: &Side,
+    which: metrics::Side,
+    octets: Vec<u8>,
+    request: Option<&Receipt>,
+    metrics: &RouteMetrics,
+    buffers: &mut Buffers,
+) -> Result<soapstone::wss::Secured, Trouble> {
+    let mut timing = Timing::new(metrics, which);
+    side.endpoint
+        .secure(
+            octets,
+            request,
+            jiff::Timestamp::now(),
+            buffers,
+            &mut timing,
+        )
+        .map_err(|error| Trouble::Unsecurable { side: which, error })
+}

@@ -1,0 +1,229 @@
+//! TLS towards clients and towards backends.
+//!
+//! The rule kept here: TLS 1.2 and 1.3 with the provider's safe defaults, and a peer's certificate is always checked; there is no switch
+//! that turns the check off.
+
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use soapstone::config::{LoadedFile, Place, Problem, Table};
+use tokio_rustls::TlsConnector;
+
+/// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
+///
+/// `None` when something is wrong, which is reported to the table's document.
+pub(crate) fn read_server(mut table: Table<'_>) -> Option<Arc<ServerConfig>> {
+    for (key, hint) in [
+        (
+            "certificate",
+            "name a PEM file with the certificate and its chain",
+        ),
+        ("key", "name a PEM file with the certificate's private key"),
+    ] {
+        if !table.has(key) {
+            table.missing(key, hint);
+        }
+    }
+    let certificate = table.file("certificate");
+    let key = table.file("key");
+    let client_ca = table.files("client_ca");
+    let required = table.choice("client_auth", &[("required", true), ("optional", false)]);
+    if let (Some(required), None) = (&required, &client_ca) {
+        let hint =
+            "name the certificates that issue your clients' certificates: client_ca = [\"ca.pem\"]";
+        table.report_with_hint(required.place, "`client_auth` needs `client_ca`", hint);
+    }
+    let identity = read_identity(&table, certificate, key);
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let verifier = match client_ca {
+        None => None,
+        Some(files) => {
+            let place = table.place_of("client_ca").unwrap_or_default();
+            let roots = Arc::new(roots_of(&table, &files, place)?);
+            let mut builder =
+                WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
+            if required.is_some_and(|required| !required.value) {
+                builder = builder.allow_unauthenticated();
+            }
+            match builder.build() {
+                Ok(verifier) => Some(verifier),
+                Err(error) => {
+                    table.report(place, format!("`client_ca` cannot be used: {error}"));
+                    return None;
+                }
+            }
+        }
+    };
+    let place = table.place();
+    let file = table.document().file().to_path_buf();
+    let document = table.document();
+    table.finish();
+    let (chain, key) = identity?;
+    let built = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| {
+            let builder = match verifier {
+                Some(verifier) => builder.with_client_cert_verifier(verifier),
+                None => builder.with_no_client_auth(),
+            };
+            builder.with_single_cert(chain, key)
+        });
+    match built {
+        Ok(mut config) => {
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            Some(Arc::new(config))
+        }
+        Err(error) => {
+            document.report(
+                Problem::new(
+                    &file,
+                    place,
+                    format!("the certificate and the key cannot be used: {error}"),
+                )
+                .with_hint(
+                    "the key must be the one that the file's first certificate was issued for",
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent), `certificate` and `key` (mutual TLS), and
+/// `server_name` (the URL's host when absent). Without a table everything is as absent.
+pub(crate) fn read_client(
+    table: Option<Table<'_>>,
+    host: &str,
+    report: &dyn Fn(String),
+) -> Option<(TlsConnector, ServerName<'static>)> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder
+        .map_err(|error| report(format!("TLS cannot be used: {error}")))
+        .ok()?;
+    let (roots, identity, name) = match table {
+        None => (None, None, None),
+        Some(mut table) => {
+            let ca = table.files("ca");
+            let place = table.place_of("ca").unwrap_or_default();
+            let roots = match ca {
+                Some(files) => Some(roots_of(&table, &files, place)?),
+                None => None,
+            };
+            let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
+            if has_certificate != has_key {
+                let (absent, present) = if has_key {
+                    ("certificate", "key")
+                } else {
+                    ("key", "certificate")
+                };
+                table.missing(
+                    absent,
+                    &format!("`{present}` is given; mutual TLS needs both"),
+                );
+            }
+            let certificate = table.file("certificate");
+            let key = table.file("key");
+            let identity = read_identity(&table, certificate, key);
+            let name = table.string("server_name");
+            table.finish();
+            if (has_certificate || has_key) && identity.is_none() {
+                return None;
+            }
+            (roots, identity, name.map(|name| name.value))
+        }
+    };
+    let builder = builder.with_root_certificates(roots.unwrap_or_else(system_roots));
+    let config = match identity {
+        None => Ok(builder.with_no_client_auth()),
+        Some((chain, key)) => builder.with_client_auth_cert(chain, key),
+    };
+    let mut config = config
+        .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
+        .ok()?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let name = name.unwrap_or_else(|| host.to_owned());
+    match ServerName::try_from(name.clone()) {
+        Ok(server_name) => Some((TlsConnector::from(Arc::new(config)), server_name)),
+        Err(_) => {
+            report(format!(
+                "the backend's name must be a host name or an address, found \"{name}\""
+            ));
+            None
+        }
+    }
+}
+
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn read_identity(
+    table: &Table<'_>,
+    certificate: Option<LoadedFile>,
+    key: Option<LoadedFile>,
+) -> Option<Identity> {
+    let chain = certificate.and_then(|file| certificates(table, &file));
+    let key = key.and_then(
+        |file| match PrivateKeyDer::from_pem_slice(file.bytes.expose()) {
+            Ok(key) => Some(key),
+            Err(_) => {
+                table.report_with_hint(
+                    file.place,
+                    format!(
+                        "`key` must be a private key in PEM without a password, and {} is not",
+                        file.path.display()
+                    ),
+                    "openssl pkey -in KEY -out NEWKEY writes one",
+                );
+                None
+            }
+        },
+    );
+    Some((chain?, key?))
+}
+
+fn certificates(table: &Table<'_>, file: &LoadedFile) -> Option<Vec<CertificateDer<'static>>> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(file.bytes.expose()).collect();
+    match found {
+        Ok(certificates) if !certificates.is_empty() => Some(certificates),
+        _ => {
+            table.report(
+                file.place,
+                format!(
+                    "expected certificates in PEM, and {} has none",
+                    file.path.display()
+                ),
+            );
+            None
+        }
+    }
+}
+
+fn roots_of(table: &Table<'_>, files: &[LoadedFile], place: Place) -> Option<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    for file in files {
+        for certificate in certificates(table, file)? {
+            if let Err(error) = roots.add(certificate) {
+                table.report(
+                    place,
+                    format!(
+                        "a certificate of {} cannot be an anchor: {error}",
+                        file.path.display()
+                    ),
+                );
+                return None;
+            }
+        }
+    }
+    Some(roots)
+}
+
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    // A system without roots trusts no https backend; connecting then says so.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}

@@ -1,0 +1,416 @@
+//! The description of a service, fetched from the backend and served with the gateway's addresses.
+//!
+//! Rewritten are the addresses of ports (`soap:address`, and WS-Addressing's `EndpointReference`) and the locations of imported and
+//! included documents, where they lie on a backend of a route. Everything else stays as it is, octet by octet.
+//!
+//! The rule kept here: a client that configures itself from the description never learns of the backend.
+
+use std::time::Instant;
+
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use hyper::body::Incoming;
+use soapstone::wss::SoapVersion;
+use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
+
+use crate::body::{CollectError, Reply, Upload, collect};
+use crate::fault::Cause;
+use crate::headers::{self, X_REQUEST_ID};
+use crate::metrics::Flow;
+use crate::proxy::{Exchange, Failure, backend_failure, fail};
+use crate::route::{Route, Routes};
+
+const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
+const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
+/// Namespaces whose `address` element says where a port is: the bindings to SOAP 1.1, SOAP 1.2 and HTTP.
+const BINDINGS: [&str; 3] = [
+    "http://schemas.xmlsoap.org/wsdl/soap/",
+    "http://schemas.xmlsoap.org/wsdl/soap12/",
+    "http://schemas.xmlsoap.org/wsdl/http/",
+];
+const ADDRESSING: [&str; 2] = [
+    "http://www.w3.org/2005/08/addressing",
+    "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+];
+
+/// Answers a request for a description.
+pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
+    let (mut head, _) = request.into_parts();
+    let gateway = public_base(exchange, &head.headers, &head.uri);
+    let given_id = head.headers.get(X_REQUEST_ID).cloned();
+    let failed = |cause, reason, detail: String| {
+        fail(
+            exchange,
+            SoapVersion::V11,
+            cause,
+            given_id.as_ref(),
+            &Failure { reason, detail },
+        )
+    };
+    let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
+    for name in [
+        header::CONTENT_LENGTH,
+        header::ACCEPT_ENCODING,
+        header::IF_NONE_MATCH,
+        header::IF_MODIFIED_SINCE,
+        header::RANGE,
+    ] {
+        head.headers.remove(name);
+    }
+    exchange.head_for_backend(&mut head);
+    let metrics = &exchange.route.metrics;
+    let sent = Instant::now();
+    let (mut head, body) = match exchange
+        .route
+        .backend
+        .send(Request::from_parts(head, Upload::empty()))
+        .await
+    {
+        Ok(response) => response.into_parts(),
+        Err(error) => {
+            return backend_failure(exchange, SoapVersion::V11, &error, given_id.as_ref());
+        }
+    };
+    metrics.backend(sent.elapsed());
+    let mut octets = Vec::new();
+    let collecting = collect(body, exchange.serving.limits.body, &mut octets);
+    let detail = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await {
+        Ok(Ok(())) => None,
+        Ok(Err(CollectError::TooLarge { limit })) => {
+            Some(format!("the description has more than {limit} octets"))
+        }
+        Ok(Err(CollectError::Broken(error))) => Some(format!("the description broke off: {error}")),
+        Err(_) => Some("the description was not complete in time".to_owned()),
+    };
+    if let Some(detail) = detail {
+        return failed(Cause::BadGateway, "backend-broken", detail);
+    }
+    metrics.octets(Flow::FromBackend, octets.len() as u64);
+    headers::remove_hop_by_hop(&mut head.headers);
+    if head.status == StatusCode::OK && is_xml(&head.headers) {
+        let rewriting = Rewriting {
+            routes: &exchange.serving.routes,
+            route: exchange.route,
+            gateway: &gateway,
+        };
+        octets = match rewriting.apply(octets) {
+            Ok(rewritten) => rewritten,
+            Err(detail) => return failed(Cause::BadGateway, "backend-description", detail),
+        };
+        head.headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/xml; charset=utf-8"),
+        );
+        head.headers.remove(header::ETAG);
+    }
+    head.headers.remove(header::CONTENT_LENGTH);
+    metrics.octets(Flow::ToClient, octets.len() as u64);
+    if only_head {
+        head.headers
+            .insert(header::CONTENT_LENGTH, HeaderValue::from(octets.len()));
+        return Response::from_parts(head, Reply::empty());
+    }
+    Response::from_parts(head, Reply::whole(octets))
+}
+
+/// Scheme and authority under which clients see the gateway: as configured, or as this client asked for it.
+fn public_base(exchange: &Exchange<'_>, headers: &HeaderMap, asked: &Uri) -> String {
+    if let Some(url) = &exchange.serving.public_url {
+        return url.clone();
+    }
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let host = host
+        .or_else(|| asked.authority().map(|authority| authority.as_str()))
+        .unwrap_or("localhost");
+    format!("{}://{host}", exchange.connection.forwarded.scheme())
+}
+
+fn is_xml(headers: &HeaderMap) -> bool {
+    let media_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    essence.ends_with("/xml") || essence.ends_with("+xml")
+}
+
+struct Rewriting<'r> {
+    routes: &'r Routes,
+    /// The route by which the description was asked for.
+    route: &'r Route,
+    /// Scheme and authority of the gateway.
+    gateway: &'r str,
+}
+
+impl Rewriting<'_> {
+    /// The description with the gateway's addresses.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being read as XML.
+    fn apply(&self, octets: Vec<u8>) -> Result<Vec<u8>, String> {
+        let mut limits = Limits::default();
+        limits.message = limits.message.max(octets.len());
+        let options = ParseOptions {
+            limits,
+            ..ParseOptions::default()
+        };
+        let document = Document::parse(octets, &options, &mut Buffers::default())
+            .map_err(|error| format!("the backend's description cannot be read: {error}"))?;
+        let source = document.bytes();
+        let mut edits: Vec<(std::ops::Range<usize>, String)> = Vec::new();
+        for element in document.root().descendants() {
+            let range = element.range();
+            let (start, end) = (range.start as usize, range.end as usize);
+            let edit = match self.attribute_edit(element) {
+                Some((name, to)) => attribute_value(source, start, name).map(|value| (value, to)),
+                None => self
+                    .content_edit(element)
+                    .and_then(|to| Some((text_content(source, start, end)?, to))),
+            };
+            edits.extend(edit);
+        }
+        let mut rewritten = Vec::with_capacity(source.len() + 64 * edits.len());
+        let mut done = 0;
+        for (range, to) in edits {
+            rewritten.extend_from_slice(&source[done..range.start]);
+            rewritten.extend_from_slice(escape(&to).as_bytes());
+            done = range.end;
+        }
+        rewritten.extend_from_slice(&source[done..]);
+        Ok(rewritten)
+    }
+
+    /// The attribute of an element that holds a location, and what it is to be.
+    fn attribute_edit(&self, element: Element<'_>) -> Option<(&'static str, String)> {
+        let (namespace, local) = (element.namespace(), element.local());
+        if BINDINGS.contains(&namespace) && local == "address" {
+            let location = element.attribute("", "location")?;
+            return Some(("location", self.port_address(&location)));
+        }
+        let name = match (namespace, local) {
+            (WSDL, "import") => "location",
+            (SCHEMA, "import" | "include" | "redefine") => "schemaLocation",
+            _ => return None,
+        };
+        let location = element.attribute("", name)?;
+        Some((name, self.document_location(&location)?))
+    }
+
+    fn content_edit(&self, element: Element<'_>) -> Option<String> {
+        let is_address = ADDRESSING.contains(&element.namespace())
+            && element.local() == "Address"
+            && element
+                .parent()
+                .is_some_and(|parent| parent.local() == "EndpointReference");
+        is_address.then(|| self.port_address(element.text().trim()))
+    }
+
+    /// Where a port is, for clients: a port that is on no backend of ours is taken to be this route's.
+    fn port_address(&self, location: &str) -> String {
+        let absolute = resolve(&self.route.backend_url, location);
+        absolute
+            .and_then(|location| self.on_gateway(&location))
+            .unwrap_or_else(|| format!("{}{}", self.gateway, self.route.path()))
+    }
+
+    /// Where an imported document is, for clients; `None` when it is on no backend of ours.
+    fn document_location(&self, location: &str) -> Option<String> {
+        self.on_gateway(&resolve(&self.route.backend_url, location)?)
+    }
+
+    /// The gateway's URL for a URL on a backend. This route is tried first, whatever host the URL has, since services seldom know the
+    /// name that they are reached by; then the other routes, whose host must be theirs.
+    fn on_gateway(&self, location: &Uri) -> Option<String> {
+        let same_host = |route: &Route| route.backend_url.authority() == location.authority();
+        let rest = |route: &Route| -> Option<String> {
+            let base = route.backend.path().trim_end_matches('/');
+            let rest = location.path().strip_prefix(base)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
+        };
+        let (route, rest) = match rest(self.route) {
+            Some(found) => (self.route, found),
+            None => self
+                .routes
+                .iter()
+                .filter(|route| same_host(route))
+                .find_map(|route| Some((route, rest(route)?)))?,
+        };
+        let path = match (route.path(), rest.as_str()) {
+            ("/", "") => "/".to_owned(),
+            ("/", rest) => rest.to_owned(),
+            (path, "/") => path.to_owned(),
+            (path, rest) => format!("{path}{rest}"),
+        };
+        let query = location
+            .query()
+            .map_or(String::new(), |query| format!("?{query}"));
+        Some(format!("{}{path}{query}", self.gateway))
+    }
+}
+
+/// A reference made absolute, as RFC 3986 section 5.2 has it for the forms that descriptions use.
+fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
+    let (scheme, authority) = (base.scheme_str()?, base.authority()?);
+    let base_path = base.path();
+    let absolute = if reference.starts_with("http://") || reference.starts_with("https://") {
+        reference.to_owned()
+    } else if let Some(rest) = reference.strip_prefix("//") {
+        format!("{scheme}://{rest}")
+    } else if reference.contains("://") || reference.starts_with("urn:") {
+        return None;
+    } else if reference.starts_with('/') {
+        format!("{scheme}://{authority}{reference}")
+    } else if reference.is_empty() || reference.starts_with('?') {
+        format!("{scheme}://{authority}{base_path}{reference}")
+    } else {
+        let folder = base_path
+            .rfind('/')
+            .map_or("/", |slash| &base_path[..=slash]);
+        format!("{scheme}://{authority}{folder}{reference}")
+    };
+    absolute.parse().ok()
+}
+
+/// Where the value of an attribute without prefix stands, in a start tag that is known to be well-formed.
+fn attribute_value(source: &[u8], start: usize, name: &str) -> Option<std::ops::Range<usize>> {
+    let find = |from: usize, wanted: &dyn Fn(u8) -> bool| {
+        source[from..]
+            .iter()
+            .position(|octet| wanted(*octet))
+            .map(|position| from + position)
+    };
+    let is_space = |octet: u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
+    let mut at = find(start, &|octet| is_space(octet) || octet == b'>')?;
+    loop {
+        at = find(at, &|octet| !is_space(octet))?;
+        if matches!(source[at], b'>' | b'/') {
+            return None;
+        }
+        let name_end = find(at, &|octet| is_space(octet) || octet == b'=')?;
+        let quote = find(name_end, &|octet| matches!(octet, b'"' | b'\''))?;
+        let value_end = find(quote + 1, &|octet| octet == source[quote])?;
+        if &source[at..name_end] == name.as_bytes() {
+            return Some(quote + 1..value_end);
+        }
+        at = value_end + 1;
+    }
+}
+
+/// Where the content of an element without child elements stands.
+fn text_content(source: &[u8], start: usize, end: usize) -> Option<std::ops::Range<usize>> {
+    let element = source.get(start..end)?;
+    let open = element.iter().position(|octet| *octet == b'>')?;
+    let close = element.windows(2).rposition(|pair| pair == b"</")?;
+    (open < close).then(|| start + open + 1..start + close)
+}
+
+fn escape(value: &str) -> String {
+    value
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&apos;")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::{RouteConfig, Timeouts};
+
+    fn route(path: &str, backend: &str) -> Route {
+        let config = RouteConfig {
+            name: path.to_owned(),
+            path: path.to_owned(),
+            backend: backend.parse().expect("a URL"),
+            backend_tls: None,
+            inbound: None,
+            outbound: None,
+            timeouts: Timeouts::default(),
+        };
+        Route::new(config, Duration::from_secs(1), &[]).expect("the URL has a host")
+    }
+
+    fn rewrite(text: &str) -> String {
+        let routes = Routes::new(vec![
+            route("/books", "http://127.0.0.1:9000/svc/books"),
+            route("/echo", "http://127.0.0.1:9000/svc/echo"),
+        ]);
+        let route = routes.find("/books").expect("it is there");
+        let rewriting = Rewriting {
+            routes: &routes,
+            route,
+            gateway: "https://gateway.example",
+        };
+        String::from_utf8(
+            rewriting
+                .apply(text.as_bytes().to_vec())
+                .expect("it is XML"),
+        )
+        .expect("it is UTF-8")
+    }
+
+    #[test]
+    fn addresses_and_imports_on_backends_become_the_gateways_and_nothing_else_changes() {
+        let text = r#"<?xml version="1.0"?>
+<w:definitions xmlns:w="http://schemas.xmlsoap.org/wsdl/" xmlns:soap="http://schemas.xmlsoap.org/wsdl/soap/" targetNamespace="http://127.0.0.1:9000/svc/books">
+  <!-- http://127.0.0.1:9000/svc/books -->
+  <w:import location='http://127.0.0.1:9000/svc/books?wsdl=1' namespace="urn:x"/>
+  <w:import namespace="urn:y" location="http://elsewhere.example/y.wsdl"/>
+  <w:types><xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:import namespace="urn:s" schemaLocation="?xsd=1&amp;v=2"/></xs:schema></w:types>
+  <w:service name="S"><w:port name="P"><soap:address   location = "http://internal:8080/svc/books" /></w:port>
+  <w:port name="E"><soap:address location="http://127.0.0.1:9000/svc/echo"/></w:port>
+  <w:port name="A"><a:EndpointReference xmlns:a="http://www.w3.org/2005/08/addressing"><a:Address>http://other/</a:Address></a:EndpointReference></w:port></w:service>
+</w:definitions>"#;
+        let expected = text
+            .replace(
+                "location='http://127.0.0.1:9000/svc/books?wsdl=1'",
+                "location='https://gateway.example/books?wsdl=1'",
+            )
+            .replace(
+                "\"?xsd=1&amp;v=2\"",
+                "\"https://gateway.example/books?xsd=1&amp;v=2\"",
+            )
+            .replace(
+                "\"http://internal:8080/svc/books\"",
+                "\"https://gateway.example/books\"",
+            )
+            .replace(
+                "\"http://127.0.0.1:9000/svc/echo\"",
+                "\"https://gateway.example/echo\"",
+            )
+            .replace(">http://other/<", ">https://gateway.example/books<");
+        assert_eq!(rewrite(text), expected);
+    }
+
+    #[test]
+    fn references_are_resolved_against_the_backends_url() {
+        let base: Uri = "http://b:1/svc/books".parse().expect("a URL");
+        let resolved = |reference| resolve(&base, reference).map(|uri| uri.to_string());
+        assert_eq!(
+            resolved("?xsd=1").as_deref(),
+            Some("http://b:1/svc/books?xsd=1")
+        );
+        assert_eq!(
+            resolved("types.xsd").as_deref(),
+            Some("http://b:1/svc/types.xsd")
+        );
+        assert_eq!(
+            resolved("/types.xsd").as_deref(),
+            Some("http://b:1/types.xsd")
+        );
+        assert_eq!(
+            resolved("//c/types.xsd").as_deref(),
+            Some("http://c/types.xsd")
+        );
+        assert_eq!(resolved("urn:types"), None);
+    }
+}
