@@ -13,6 +13,7 @@
 
 pub mod algorithms;
 pub mod base64;
+pub mod certificate;
 pub mod cipher;
 mod der;
 pub mod digest;
@@ -26,11 +27,13 @@ pub mod random;
 pub mod secret;
 mod signature;
 pub mod transport;
+pub mod trust;
 
 pub use algorithms::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
     SignatureAlgorithm, SignatureFamily, UnknownAlgorithm,
 };
+pub use certificate::{Certificate, KeyUsage};
 pub use cipher::{open_in_place, seal_in_place};
 pub use digest::{Digest, Hasher, digest};
 pub use error::{CryptoError, DecryptFailed};
@@ -39,3 +42,4 @@ pub use mac::MacTruncation;
 pub use name::{DistinguishedName, NameStyle};
 pub use secret::{Secret, SecretBytes};
 pub use transport::OaepParameters;
+pub use trust::{TrustError, TrustRules, TrustStore};

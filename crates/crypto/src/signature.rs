@@ -14,6 +14,7 @@ use openssl::rsa::Padding;
 use openssl::sign::RsaPssSaltlen;
 
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily};
+use crate::der::{self, NotDer, Reader};
 use crate::digest::digest;
 use crate::error::{CryptoError, OrLibrary};
 use crate::fetched;
@@ -313,6 +314,141 @@ pub(crate) const fn usual_algorithm(curve: Curve) -> Option<SignatureAlgorithm> 
         Curve::P384 => Some(SignatureAlgorithm::EcdsaSha384),
         Curve::P521 => Some(SignatureAlgorithm::EcdsaSha512),
         Curve::Brainpool256 | Curve::Brainpool384 | Curve::Brainpool512 => None,
+    }
+}
+
+/// How a certificate or a revocation list is signed: the algorithm of its `AlgorithmIdentifier`.
+pub(crate) struct SignedWith {
+    algorithm: Option<SignatureAlgorithm>,
+    /// The identifier in decimals, for messages.
+    oid: String,
+}
+
+impl SignedWith {
+    /// Reads the contents of an `AlgorithmIdentifier`. What is not known verifies nothing.
+    pub(crate) fn read(identifier: &[u8]) -> Self {
+        let mut reader = Reader::new(identifier);
+        let oid = reader.expect(der::OID).unwrap_or_default();
+        Self {
+            algorithm: x509_algorithm(oid, reader),
+            oid: der::dotted(oid),
+        }
+    }
+
+    /// The algorithm, if it is known.
+    pub(crate) fn algorithm(&self) -> Option<SignatureAlgorithm> {
+        self.algorithm
+    }
+
+    /// A name for messages.
+    pub(crate) fn name(&self) -> &str {
+        match self.algorithm {
+            Some(algorithm) => algorithm.short_name(),
+            None => &self.oid,
+        }
+    }
+
+    /// Checks a signature in X.509's form, which for ECDSA and DSA is DER.
+    pub(crate) fn verify(
+        &self,
+        key: &PublicKey,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), CryptoError> {
+        let algorithm = self.algorithm.ok_or_else(|| CryptoError::Unsupported {
+            what: format!("the signature algorithm {}", self.oid),
+        })?;
+        match algorithm.family() {
+            SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
+                let joined = der_to_joined(signature, number_length(key))
+                    .map_err(|_| CryptoError::BadSignature)?;
+                key.verify(algorithm, message, &joined)
+            }
+            _ => key.verify(algorithm, message, signature),
+        }
+    }
+}
+
+/// Two numbers in DER as XML Signature has them: side by side, padded to the length of the order.
+fn der_to_joined(signature: &[u8], length: usize) -> Result<Vec<u8>, NotDer> {
+    let mut outer = Reader::new(signature);
+    let mut numbers = outer.enter(der::SEQUENCE)?;
+    outer.end()?;
+    let mut joined = vec![0; 2 * length];
+    for half in joined.chunks_mut(length.max(1)) {
+        let number = numbers.positive()?;
+        let start = length.checked_sub(number.len()).ok_or(NotDer)?;
+        half[start..].copy_from_slice(number);
+    }
+    numbers.end()?;
+    Ok(joined)
+}
+
+/// The signature algorithm of RFC 3279, 4055, 5758, 8410 and NIST's register.
+fn x509_algorithm(oid: &[u8], mut parameters: Reader<'_>) -> Option<SignatureAlgorithm> {
+    use SignatureAlgorithm as Algorithm;
+    const PKCS1: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
+    const X962_SHA2: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3];
+    if let Some([last]) = oid.strip_prefix(PKCS1) {
+        return Some(match last {
+            4 => Algorithm::RsaMd5,
+            5 => Algorithm::RsaSha1,
+            11 => Algorithm::RsaSha256,
+            12 => Algorithm::RsaSha384,
+            13 => Algorithm::RsaSha512,
+            14 => Algorithm::RsaSha224,
+            10 => return pss_algorithm(parameters.any().ok()?.whole),
+            _ => return None,
+        });
+    }
+    if let Some([last]) = oid.strip_prefix(X962_SHA2) {
+        return Some(match last {
+            1 => Algorithm::EcdsaSha224,
+            2 => Algorithm::EcdsaSha256,
+            3 => Algorithm::EcdsaSha384,
+            4 => Algorithm::EcdsaSha512,
+            _ => return None,
+        });
+    }
+    Some(match oid {
+        [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 1] => Algorithm::EcdsaSha1,
+        [0x2a, 0x86, 0x48, 0xce, 0x38, 4, 3] => Algorithm::DsaSha1,
+        [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, 2] => Algorithm::DsaSha256,
+        [0x2b, 0x65, 0x70] => Algorithm::Ed25519,
+        [0x2b, 0x65, 0x71] => Algorithm::Ed448,
+        _ => return None,
+    })
+}
+
+/// RSASSA-PSS parameters (RFC 4055 section 3.1), for the usual choice: one SHA-2 throughout, salt as long as the digest.
+fn pss_algorithm(parameters: &[u8]) -> Option<SignatureAlgorithm> {
+    const MGF1: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 8];
+    const SHA2: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2];
+    let mut sequence = Reader::new(parameters).enter(der::SEQUENCE).ok()?;
+    let mut hash = sequence
+        .enter(der::context(0))
+        .ok()?
+        .enter(der::SEQUENCE)
+        .ok()?;
+    let hash = hash.expect(der::OID).ok()?;
+    let mut mgf = sequence
+        .enter(der::context(1))
+        .ok()?
+        .enter(der::SEQUENCE)
+        .ok()?;
+    if mgf.expect(der::OID).ok()? != MGF1
+        || mgf.enter(der::SEQUENCE).ok()?.expect(der::OID).ok()? != hash
+    {
+        return None;
+    }
+    let salt = Reader::new(sequence.expect(der::context(2)).ok()?)
+        .small()
+        .ok()?;
+    match (hash.strip_prefix(SHA2)?, salt) {
+        ([1], 32) => Some(SignatureAlgorithm::RsaPssSha256),
+        ([2], 48) => Some(SignatureAlgorithm::RsaPssSha384),
+        ([3], 64) => Some(SignatureAlgorithm::RsaPssSha512),
+        _ => None,
     }
 }
 

@@ -15,6 +15,7 @@ use openssl::pkey::{PKey, PKeyRef, Public};
 use openssl::rsa::Rsa;
 
 use super::{Curve, KeyKind, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
+use crate::certificate::Certificate;
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
 use crate::signature::{VERIFIERS, aws_verifier, usual_algorithm};
@@ -97,6 +98,9 @@ impl PublicKey {
     /// As for [`from_spki_der`](Self::from_spki_der); [`CryptoError::Malformed`] if there is no such block.
     pub fn from_pem(pem: &[u8]) -> Result<Self, CryptoError> {
         for block in crate::keystore::pem::blocks(pem)? {
+            if let Some(certificate) = Certificate::from_pem_block(&block) {
+                return Ok(certificate?.public_key().clone());
+            }
             match block.label {
                 "PUBLIC KEY" => return Self::from_spki_der(block.octets.expose()),
                 "RSA PUBLIC KEY" => {

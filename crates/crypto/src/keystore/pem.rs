@@ -2,6 +2,8 @@
 //!
 //! Text around the blocks is skipped, as OpenSSL does. Blocks are kept as secrets, since one of them may be a private key.
 
+use zeroize::Zeroizing;
+
 use crate::base64;
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
@@ -48,4 +50,32 @@ pub(crate) fn blocks(pem: &[u8]) -> Result<Vec<Block<'_>>, CryptoError> {
         });
     }
     Ok(found)
+}
+
+/// Whether the file holds PEM rather than DER.
+pub(crate) fn looks_like_pem(contents: &[u8]) -> bool {
+    contents
+        .windows(BEGIN.len())
+        .any(|window| window == BEGIN.as_bytes())
+}
+
+/// Characters on each line (RFC 7468 section 2).
+const LINE: usize = 64;
+
+/// Octets as a block with this label.
+pub(crate) fn block(label: &str, octets: &[u8]) -> String {
+    let encoded = Zeroizing::new(base64::encode(octets));
+    let mut text =
+        String::with_capacity(encoded.len() + encoded.len() / LINE + 2 * label.len() + 40);
+    text.push_str(BEGIN);
+    text.push_str(label);
+    text.push_str("-----\n");
+    for line in encoded.as_bytes().chunks(LINE) {
+        text.extend(line.iter().copied().map(char::from));
+        text.push('\n');
+    }
+    text.push_str("-----END ");
+    text.push_str(label);
+    text.push_str("-----\n");
+    text
 }

@@ -1,0 +1,628 @@
+//! X.509 certificates (RFC 5280), as WS-Security names and uses them.
+//!
+//! Reading borrows nothing and trusts nothing: a [`Certificate`] says what it claims, and only [`TrustStore`](crate::trust::TrustStore)
+//! says whether to believe it. It is cheap to clone; names, digests and the parsed public key are made once, when first
+//! asked for.
+
+mod bundle;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use aws_lc_rs::digest as aws;
+use jiff::Timestamp;
+
+use crate::der::{self, NotDer, Reader};
+use crate::error::CryptoError;
+use crate::key::PublicKey;
+use crate::keystore::pem;
+use crate::name::{DistinguishedName, NameStyle};
+use crate::signature::SignedWith;
+
+/// Longest certificate that is read, in octets. Real ones have 1 to 3 kB; the longest in the wild stay below 32 kB.
+const LONGEST: usize = 64 * 1024;
+
+const EXPECTED: &str = "an X.509 certificate";
+
+/// An X.509 certificate. Nothing in it has been checked yet, except that it can be read.
+#[derive(Clone)]
+pub struct Certificate(Arc<Inner>);
+
+struct Inner {
+    der: Vec<u8>,
+    /// Where in `der` the part that is signed lies.
+    signed: Range<usize>,
+    signed_with: SignedWith,
+    /// Where in `der` the octets of the signature lie.
+    signature: Range<usize>,
+    version: u8,
+    serial: Vec<u8>,
+    issuer: Name,
+    subject: Name,
+    not_before: Timestamp,
+    not_after: Timestamp,
+    public_key: PublicKey,
+    extensions: Extensions,
+    computed_ski: OnceLock<[u8; 20]>,
+    sha1: OnceLock<[u8; 20]>,
+    sha256: OnceLock<[u8; 32]>,
+}
+
+struct Name {
+    der: Vec<u8>,
+    name: DistinguishedName,
+    text: OnceLock<String>,
+}
+
+#[derive(Default)]
+struct Extensions {
+    ski: Option<Vec<u8>>,
+    key_usage: Option<KeyUsage>,
+    is_authority: bool,
+}
+
+/// What a certificate's key may be used for (RFC 5280 section 4.2.1.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyUsage(u16);
+
+impl KeyUsage {
+    pub(crate) const DIGITAL_SIGNATURE: u16 = 1 << 15;
+    pub(crate) const NON_REPUDIATION: u16 = 1 << 14;
+    pub(crate) const KEY_ENCIPHERMENT: u16 = 1 << 13;
+    pub(crate) const DATA_ENCIPHERMENT: u16 = 1 << 12;
+    pub(crate) const KEY_AGREEMENT: u16 = 1 << 11;
+    pub(crate) const KEY_CERT_SIGN: u16 = 1 << 10;
+    pub(crate) const CRL_SIGN: u16 = 1 << 9;
+
+    const fn has(self, bit: u16) -> bool {
+        self.0 & bit != 0
+    }
+
+    /// Whether messages may be signed: `digitalSignature` or `nonRepudiation`.
+    #[must_use]
+    pub const fn may_sign(self) -> bool {
+        self.has(Self::DIGITAL_SIGNATURE) || self.has(Self::NON_REPUDIATION)
+    }
+
+    /// Whether keys or data may be encrypted to it: `keyEncipherment`, `dataEncipherment` or `keyAgreement`.
+    #[must_use]
+    pub const fn may_encrypt(self) -> bool {
+        self.has(Self::KEY_ENCIPHERMENT)
+            || self.has(Self::DATA_ENCIPHERMENT)
+            || self.has(Self::KEY_AGREEMENT)
+    }
+
+    /// Whether certificates may be signed: `keyCertSign`.
+    #[must_use]
+    pub const fn may_sign_certificates(self) -> bool {
+        self.has(Self::KEY_CERT_SIGN)
+    }
+
+    /// Whether revocation lists may be signed: `cRLSign`.
+    #[must_use]
+    pub const fn may_sign_revocation_lists(self) -> bool {
+        self.has(Self::CRL_SIGN)
+    }
+}
+
+impl Certificate {
+    /// Reads one certificate.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Malformed`] if it is not one, or longer than 64 KiB; and as for [`PublicKey::from_spki_der`], since a
+    /// certificate without a usable key is of no use.
+    pub fn from_der(der: &[u8]) -> Result<Self, CryptoError> {
+        if der.len() > LONGEST {
+            return Err(CryptoError::Malformed {
+                expected: EXPECTED,
+                found: format!("{} octets, more than {LONGEST}", der.len()),
+            });
+        }
+        let parts = Parts::read(der).map_err(NotDer::reading(EXPECTED))?;
+        let public_key = PublicKey::from_spki_der(parts.spki)?;
+        let name = |der: &[u8]| {
+            DistinguishedName::from_der(der)
+                .map(|name| Name {
+                    der: der.to_vec(),
+                    name,
+                    text: OnceLock::new(),
+                })
+                .map_err(NotDer::reading("a distinguished name in a certificate"))
+        };
+        Ok(Self(Arc::new(Inner {
+            signed: parts.header..parts.header + parts.signed,
+            signature: der.len() - parts.signature..der.len(),
+            signed_with: SignedWith::read(parts.algorithm),
+            version: parts.version,
+            serial: parts.serial.to_vec(),
+            issuer: name(parts.issuer)?,
+            subject: name(parts.subject)?,
+            not_before: parts.not_before,
+            not_after: parts.not_after,
+            public_key,
+            extensions: parts.extensions,
+            computed_ski: OnceLock::new(),
+            sha1: OnceLock::new(),
+            sha256: OnceLock::new(),
+            der: der.to_vec(),
+        })))
+    }
+
+    /// Reads the first certificate of a PEM file.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pem_chain`](Self::pem_chain).
+    pub fn from_pem(pem: &[u8]) -> Result<Self, CryptoError> {
+        Ok(Self::pem_chain(pem)?.swap_remove(0))
+    }
+
+    /// Reads every certificate of a PEM file, at least one; other blocks are skipped.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Malformed`] if there is none, and as for [`from_der`](Self::from_der).
+    pub fn pem_chain(pem: &[u8]) -> Result<Vec<Self>, CryptoError> {
+        let mut found = Vec::new();
+        for block in pem::blocks(pem)? {
+            if let Some(certificate) = Self::from_pem_block(&block) {
+                found.push(certificate?);
+            }
+        }
+        if found.is_empty() {
+            return Err(CryptoError::Malformed {
+                expected: "a PEM block `CERTIFICATE`",
+                found: "none".to_owned(),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Reads certificates from a file, whatever it is: PEM with one or more blocks, or the DER of one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`pem_chain`](Self::pem_chain) and [`from_der`](Self::from_der).
+    pub fn from_file_contents(contents: &[u8]) -> Result<Vec<Self>, CryptoError> {
+        if pem::looks_like_pem(contents) {
+            Self::pem_chain(contents)
+        } else {
+            Self::from_der(contents).map(|certificate| vec![certificate])
+        }
+    }
+
+    /// The certificate in this block, if it is one.
+    pub(crate) fn from_pem_block(block: &pem::Block<'_>) -> Option<Result<Self, CryptoError>> {
+        let octets = block.octets.expose();
+        match block.label {
+            "CERTIFICATE" | "X509 CERTIFICATE" => Some(Self::from_der(octets)),
+            // OpenSSL's own format has settings after the certificate.
+            "TRUSTED CERTIFICATE" => Some(
+                Reader::new(octets)
+                    .any()
+                    .map_err(NotDer::reading(EXPECTED))
+                    .and_then(|first| Self::from_der(first.whole)),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The certificate as a PEM block.
+    #[must_use]
+    pub fn to_pem(&self) -> String {
+        pem::block("CERTIFICATE", self.der())
+    }
+
+    /// The certificate itself: what goes into a `wsse:BinarySecurityToken` or `ds:X509Certificate`.
+    #[must_use]
+    pub fn der(&self) -> &[u8] {
+        &self.0.der
+    }
+
+    /// The version it claims: 1, 2 or 3.
+    #[must_use]
+    pub fn version(&self) -> u8 {
+        self.0.version
+    }
+
+    /// The key it is about.
+    #[must_use]
+    pub fn public_key(&self) -> &PublicKey {
+        &self.0.public_key
+    }
+
+    /// The subject as RFC 2253 writes it, ready for `ds:X509SubjectName`. For people, [`subject_name`](Self::subject_name)
+    /// reads better.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        self.0.subject.text()
+    }
+
+    /// The issuer as RFC 2253 writes it, ready for `ds:X509IssuerName`.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        self.0.issuer.text()
+    }
+
+    /// The subject.
+    #[must_use]
+    pub fn subject_name(&self) -> &DistinguishedName {
+        &self.0.subject.name
+    }
+
+    /// The issuer.
+    #[must_use]
+    pub fn issuer_name(&self) -> &DistinguishedName {
+        &self.0.issuer.name
+    }
+
+    pub(crate) fn subject_der(&self) -> &[u8] {
+        &self.0.subject.der
+    }
+
+    pub(crate) fn issuer_der(&self) -> &[u8] {
+        &self.0.issuer.der
+    }
+
+    pub(crate) fn serial(&self) -> &[u8] {
+        &self.0.serial
+    }
+
+    /// The serial number in decimal, as `ds:X509SerialNumber` has it.
+    #[must_use]
+    pub fn serial_decimal(&self) -> String {
+        decimal(&self.0.serial)
+    }
+
+    /// Issuer and serial number, ready for `ds:X509IssuerSerial`.
+    #[must_use]
+    pub fn issuer_serial(&self) -> (&str, String) {
+        (self.issuer(), self.serial_decimal())
+    }
+
+    /// Whether `ds:X509IssuerName` and `ds:X509SerialNumber`, written by anybody, mean this certificate.
+    #[must_use]
+    pub fn matches_issuer_serial(&self, issuer: &str, serial: &str) -> bool {
+        let digits = serial.trim();
+        let plain = digits
+            .strip_prefix('+')
+            .unwrap_or(digits)
+            .trim_start_matches('0');
+        let plain = if plain.is_empty() { "0" } else { plain };
+        plain == self.serial_decimal()
+            && DistinguishedName::parse(issuer).is_ok_and(|name| name.matches(self.issuer_name()))
+    }
+
+    /// Whether `ds:X509SubjectName`, written by anybody, means this certificate's subject.
+    #[must_use]
+    pub fn matches_subject(&self, subject: &str) -> bool {
+        DistinguishedName::parse(subject).is_ok_and(|name| name.matches(self.subject_name()))
+    }
+
+    /// Whether the subject has every attribute of the pattern: `CN=client` matches `CN=client,O=Acme,C=CH`.
+    #[must_use]
+    pub fn subject_matches(&self, pattern: &str) -> bool {
+        DistinguishedName::parse(pattern)
+            .is_ok_and(|pattern| self.subject_name().has_all_of(&pattern))
+    }
+
+    /// The subject key identifier: the extension if there is one, otherwise the SHA-1 of the key's bits (RFC 5280 section
+    /// 4.2.1.2, method 1), as WSS4J computes it then.
+    #[must_use]
+    pub fn ski(&self) -> &[u8] {
+        match &self.0.extensions.ski {
+            Some(extension) => extension,
+            None => self.computed_ski(),
+        }
+    }
+
+    /// The subject key identifier extension, if there is one.
+    #[must_use]
+    pub fn ski_extension(&self) -> Option<&[u8]> {
+        self.0.extensions.ski.as_deref()
+    }
+
+    fn computed_ski(&self) -> &[u8; 20] {
+        self.0
+            .computed_ski
+            .get_or_init(|| sha1(self.public_key().key_bits()))
+    }
+
+    /// Whether a `wsse:KeyIdentifier` or `ds:X509SKI` with these octets means this certificate.
+    ///
+    /// Without the extension, the identifiers of RFC 5280 and of WSS4J 1.x are both accepted; the latter (Rampart, old CXF)
+    /// cuts 22 octets off the public key whatever its length, and hashes the rest.
+    #[must_use]
+    pub fn matches_ski(&self, identifier: &[u8]) -> bool {
+        match &self.0.extensions.ski {
+            Some(extension) => extension == identifier,
+            None => {
+                let old = || self.public_key().spki_der().get(22..).map(sha1);
+                self.computed_ski() == identifier
+                    || old().is_some_and(|digest| digest == identifier)
+            }
+        }
+    }
+
+    /// SHA-1 of the certificate: `wsse:KeyIdentifier` of type `ThumbprintSHA1`.
+    #[must_use]
+    pub fn thumbprint_sha1(&self) -> [u8; 20] {
+        *self.0.sha1.get_or_init(|| sha1(self.der()))
+    }
+
+    /// SHA-256 of the certificate.
+    #[must_use]
+    pub fn thumbprint_sha256(&self) -> [u8; 32] {
+        *self.0.sha256.get_or_init(|| sha256(self.der()))
+    }
+
+    /// First moment of validity.
+    #[must_use]
+    pub fn not_before(&self) -> Timestamp {
+        self.0.not_before
+    }
+
+    /// Last moment of validity.
+    #[must_use]
+    pub fn not_after(&self) -> Timestamp {
+        self.0.not_after
+    }
+
+    /// What the key may be used for, if the certificate restricts it.
+    #[must_use]
+    pub fn key_usage(&self) -> Option<KeyUsage> {
+        self.0.extensions.key_usage
+    }
+
+    /// Whether it claims to be a certification authority.
+    #[must_use]
+    pub fn is_authority(&self) -> bool {
+        self.0.extensions.is_authority
+    }
+
+    /// Whether issuer and subject are the same and the signature was made with its own key.
+    #[must_use]
+    pub fn is_self_signed(&self) -> bool {
+        self.issuer_der() == self.subject_der() && self.is_signed_by(self.public_key())
+    }
+
+    /// Whether the signature was made with this key. Says nothing about trust.
+    #[must_use]
+    pub fn is_signed_by(&self, issuer: &PublicKey) -> bool {
+        let inner = &*self.0;
+        let signed = &inner.der[inner.signed.clone()];
+        inner
+            .signed_with
+            .verify(issuer, signed, &inner.der[inner.signature.clone()])
+            .is_ok()
+    }
+
+    /// The algorithm of the signature on it.
+    pub(crate) fn signed_with(&self) -> &SignedWith {
+        &self.0.signed_with
+    }
+}
+
+impl Name {
+    fn text(&self) -> &str {
+        self.text
+            .get_or_init(|| self.name.to_text(NameStyle::Rfc2253))
+    }
+}
+
+fn sha1(octets: &[u8]) -> [u8; 20] {
+    let mut digest = [0; 20];
+    digest.copy_from_slice(aws::digest(&aws::SHA1_FOR_LEGACY_USE_ONLY, octets).as_ref());
+    digest
+}
+
+pub(crate) fn sha256(octets: &[u8]) -> [u8; 32] {
+    let mut digest = [0; 32];
+    digest.copy_from_slice(aws::digest(&aws::SHA256, octets).as_ref());
+    digest
+}
+
+/// A two's complement integer in decimal.
+fn decimal(octets: &[u8]) -> String {
+    let negative = octets.first().is_some_and(|first| first & 0x80 != 0);
+    let mut digits: Vec<u32> = vec![0];
+    // For a negative number, the magnitude less one is the complement: one is added at the end.
+    let mut magnitude: Vec<u8> = octets
+        .iter()
+        .map(|octet| if negative { !octet } else { *octet })
+        .collect();
+    if negative {
+        for octet in magnitude.iter_mut().rev() {
+            let (sum, carried) = octet.overflowing_add(1);
+            *octet = sum;
+            if !carried {
+                break;
+            }
+        }
+    }
+    const BASE: u64 = 1_000_000_000;
+    for octet in magnitude {
+        let mut carry = u64::from(octet);
+        for digit in &mut digits {
+            carry += u64::from(*digit) << 8;
+            *digit = (carry % BASE) as u32;
+            carry /= BASE;
+        }
+        if carry > 0 {
+            digits.push(carry as u32);
+        }
+    }
+    let mut text = if negative {
+        "-".to_owned()
+    } else {
+        String::new()
+    };
+    for (index, digit) in digits.iter().rev().enumerate() {
+        if index == 0 {
+            text.push_str(&digit.to_string());
+        } else {
+            text.push_str(&format!("{digit:09}"));
+        }
+    }
+    text
+}
+
+/// The pieces of a certificate, as they lie in its DER.
+struct Parts<'a> {
+    /// Octets before the part that is signed: the header of the whole.
+    header: usize,
+    /// Octets of the part that is signed.
+    signed: usize,
+    /// Octets of the signature, which is the end of the whole.
+    signature: usize,
+    algorithm: &'a [u8],
+    version: u8,
+    serial: &'a [u8],
+    issuer: &'a [u8],
+    subject: &'a [u8],
+    not_before: Timestamp,
+    not_after: Timestamp,
+    spki: &'a [u8],
+    extensions: Extensions,
+}
+
+impl<'a> Parts<'a> {
+    fn read(der: &'a [u8]) -> Result<Self, NotDer> {
+        let mut outer = Reader::new(der);
+        let whole = outer.expect(der::SEQUENCE)?;
+        outer.end()?;
+        let mut certificate = Reader::new(whole);
+        let signed = certificate.any()?;
+        let algorithm = certificate.any()?;
+        let signature = certificate.bit_string()?;
+        certificate.end()?;
+        if signed.tag != der::SEQUENCE || algorithm.tag != der::SEQUENCE {
+            return Err(NotDer);
+        }
+        let mut body = Reader::new(signed.content);
+        let version = match body.optional(der::context(0))? {
+            None => 1,
+            Some(version) => match Reader::new(version).small()? {
+                version @ 0..=2 => version as u8 + 1,
+                _ => return Err(NotDer),
+            },
+        };
+        let serial = body.expect(der::INTEGER)?;
+        // RFC 5280 section 4.1.2.2 allows 20 octets; some authorities use a few more.
+        if serial.is_empty() || serial.len() > 32 {
+            return Err(NotDer);
+        }
+        // What is signed must name the algorithm it is signed with (RFC 5280 section 4.1.1.2).
+        if body.any()?.whole != algorithm.whole {
+            return Err(NotDer);
+        }
+        let issuer = body.any()?.whole;
+        let mut validity = body.enter(der::SEQUENCE)?;
+        let (not_before, not_after) = (time(&mut validity)?, time(&mut validity)?);
+        validity.end()?;
+        let subject = body.any()?.whole;
+        let spki = body.any()?.whole;
+        body.optional(der::context_primitive(1))?;
+        body.optional(der::context_primitive(2))?;
+        let extensions = match body.optional(der::context(3))? {
+            Some(extensions) if version == 3 => Extensions::read(extensions)?,
+            Some(_) => return Err(NotDer),
+            None => Extensions::default(),
+        };
+        body.end()?;
+        Ok(Self {
+            header: der.len() - whole.len(),
+            signed: signed.whole.len(),
+            signature: signature.len(),
+            algorithm: algorithm.content,
+            version,
+            serial,
+            issuer,
+            subject,
+            not_before,
+            not_after,
+            spki,
+            extensions,
+        })
+    }
+}
+
+impl Extensions {
+    fn read(octets: &[u8]) -> Result<Self, NotDer> {
+        let mut outer = Reader::new(octets);
+        let mut list = outer.enter(der::SEQUENCE)?;
+        outer.end()?;
+        let mut found = Self::default();
+        while !list.is_empty() {
+            let mut extension = list.enter(der::SEQUENCE)?;
+            let oid = extension.expect(der::OID)?;
+            extension.optional(der::BOOLEAN)?;
+            let mut value = Reader::new(extension.expect(der::OCTET_STRING)?);
+            extension.end()?;
+            match oid {
+                [0x55, 0x1d, 14] => found.ski = Some(value.expect(der::OCTET_STRING)?.to_vec()),
+                [0x55, 0x1d, 15] => {
+                    let octets = value.expect(der::BIT_STRING)?;
+                    let bits = |index| octets.get(index).copied().unwrap_or(0);
+                    found.key_usage = Some(KeyUsage(u16::from_be_bytes([bits(1), bits(2)])));
+                }
+                [0x55, 0x1d, 19] => {
+                    let mut constraints = value.enter(der::SEQUENCE)?;
+                    found.is_authority = constraints
+                        .optional(der::BOOLEAN)?
+                        .is_some_and(|value| value != [0]);
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A `Time`: UTCTime or GeneralizedTime, in UTC and with seconds (RFC 5280 section 4.1.2.5).
+pub(crate) fn time(reader: &mut Reader<'_>) -> Result<Timestamp, NotDer> {
+    let element = reader.any()?;
+    let text = std::str::from_utf8(element.content).map_err(|_| NotDer)?;
+    let digits = text.strip_suffix('Z').ok_or(NotDer)?;
+    let expected = match element.tag {
+        der::UTC_TIME => 12,
+        der::GENERALIZED_TIME => 14,
+        _ => return Err(NotDer),
+    };
+    if digits.len() != expected || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
+        return Err(NotDer);
+    }
+    let (year, rest) = digits.split_at(expected - 10);
+    let number = |text: &str| text.parse::<i16>().map_err(|_| NotDer);
+    let year = match number(year)? {
+        short @ 0..50 if expected == 12 => 2000 + short,
+        short if expected == 12 => 1900 + short,
+        full => full,
+    };
+    let part = |at: usize| number(&rest[at..at + 2]).map(|number| number as i8);
+    let date =
+        jiff::civil::DateTime::new(year, part(0)?, part(2)?, part(4)?, part(6)?, part(8)?, 0)
+            .map_err(|_| NotDer)?;
+    date.to_zoned(jiff::tz::TimeZone::UTC)
+        .map(|zoned| zoned.timestamp())
+        .map_err(|_| NotDer)
+}
+
+impl PartialEq for Certificate {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.der == other.0.der
+    }
+}
+
+impl Eq for Certificate {}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Certificate({})", self.subject_name())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,461 @@
+//! Which certificates are believed.
+//!
+//! A key found in a message is never trusted because it is there. A [`TrustStore`] trusts a certificate that is pinned, or that has a
+//! valid path to one of the anchors; either way the certificate must be valid at the time in question, strong enough, allowed to
+//! sign, and its subject must be one of those expected. The answer for a peer that comes back is remembered, bounded in
+//! number and in time.
+
+mod cache;
+mod legacy;
+mod path;
+mod revocation;
+
+use std::fmt;
+
+use jiff::Timestamp;
+use rustls_pki_types::TrustAnchor;
+
+use crate::certificate::Certificate;
+use crate::error::CryptoError;
+use crate::key::KeyKind;
+use crate::name::DistinguishedName;
+use cache::{Cache, Entry};
+use revocation::RevocationList;
+
+/// What a [`TrustStore`] is made from. Start from [`TrustRules::default`], which trusts nobody.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TrustRules {
+    /// Authorities: a path to one of them is enough. A certificate that is one of them itself is trusted too, so that the
+    /// self-signed certificate of a peer can stand here.
+    pub anchors: Vec<Certificate>,
+    /// Certificates that are trusted by themselves, without any path.
+    pub pinned: Vec<Certificate>,
+    /// More certificates to build paths from, not trusted by themselves.
+    pub intermediates: Vec<Certificate>,
+    /// Who may sign, such as `CN=client`: a subject must have all attributes of one of these. Empty: anybody who is trusted.
+    pub subjects: Vec<String>,
+    /// Revocation lists, PEM or DER. A certificate whose issuer has none among them is refused, unless this is empty.
+    pub revocation_lists: Vec<Vec<u8>>,
+    /// Fewest bits of an RSA or DSA key, in the certificate and everywhere on its path.
+    pub min_rsa_bits: u32,
+    /// Whether certificates may be signed with SHA-1.
+    pub allow_sha1_certificates: bool,
+    /// Whether end entities of version 1 and end entities that claim to be authorities are taken, and signatures with MD5 and
+    /// DSA. Paths are then built by OpenSSL, which knows how, instead of the stricter validator.
+    pub allow_legacy_certificates: bool,
+    /// Whether a certificate that restricts the usage of its key must allow signatures.
+    pub require_key_usage: bool,
+    /// Whether times do not matter. For examining old documents by hand.
+    pub ignore_validity: bool,
+}
+
+impl Default for TrustRules {
+    fn default() -> Self {
+        Self {
+            anchors: Vec::new(),
+            pinned: Vec::new(),
+            intermediates: Vec::new(),
+            subjects: Vec::new(),
+            revocation_lists: Vec::new(),
+            min_rsa_bits: 2048,
+            allow_sha1_certificates: false,
+            allow_legacy_certificates: false,
+            require_key_usage: true,
+            ignore_validity: false,
+        }
+    }
+}
+
+/// Why a certificate is not trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrustError {
+    /// Not pinned, and no path to an anchor.
+    Untrusted {
+        /// Its subject.
+        subject: String,
+    },
+    /// A certificate is no longer valid.
+    Expired {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+        /// Last moment of validity.
+        since: Timestamp,
+    },
+    /// A certificate is not valid yet.
+    NotYetValid {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+        /// First moment of validity.
+        until: Timestamp,
+    },
+    /// A certificate is on a revocation list.
+    Revoked {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+    },
+    /// Revocation lists are configured, and none of them tells about this certificate.
+    RevocationUnknown {
+        /// The issuer whose list is missing.
+        issuer: String,
+    },
+    /// The revocation list that would tell is out of date, or not valid yet.
+    RevocationListExpired {
+        /// The issuer of the list.
+        issuer: String,
+        /// When the next one was due.
+        since: Timestamp,
+    },
+    /// A key is too short.
+    WeakKey {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+        /// Bits found.
+        bits: u32,
+        /// Fewest bits accepted.
+        minimum: u32,
+    },
+    /// A certificate is signed with an algorithm that is not accepted.
+    WeakSignature {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+        /// The algorithm's name or number.
+        algorithm: String,
+    },
+    /// A certificate is of an old kind that is taken only when the rules say so.
+    LegacyCertificate {
+        /// Its subject.
+        subject: String,
+        /// What is old about it.
+        what: &'static str,
+    },
+    /// The certificate restricts the usage of its key, and signatures are not among what it allows; or an authority on its path
+    /// may not sign certificates.
+    KeyUsage {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+    },
+    /// The certificate is trusted, but nobody with this subject is expected.
+    SubjectNotAllowed {
+        /// Its subject.
+        subject: String,
+    },
+    /// There is a path to an anchor, and it breaks a constraint.
+    InvalidPath {
+        /// Subject of the signer's certificate.
+        subject: String,
+        /// The constraint.
+        reason: String,
+    },
+}
+
+impl TrustError {
+    /// A stable name in kebab case, for logs and tests.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Untrusted { .. } => "untrusted-certificate",
+            Self::Expired { .. } => "expired-certificate",
+            Self::NotYetValid { .. } => "certificate-not-yet-valid",
+            Self::Revoked { .. } => "revoked-certificate",
+            Self::RevocationUnknown { .. } => "revocation-unknown",
+            Self::RevocationListExpired { .. } => "expired-revocation-list",
+            Self::WeakKey { .. } => "weak-key",
+            Self::WeakSignature { .. } => "weak-certificate-signature",
+            Self::LegacyCertificate { .. } => "legacy-certificate",
+            Self::KeyUsage { .. } => "key-usage",
+            Self::SubjectNotAllowed { .. } => "subject-not-allowed",
+            Self::InvalidPath { .. } => "invalid-certificate-path",
+        }
+    }
+}
+
+impl fmt::Display for TrustError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untrusted { subject } => {
+                write!(
+                    formatter,
+                    "the certificate of `{subject}` is neither pinned nor issued under an anchor"
+                )
+            }
+            Self::Expired { subject, since } => {
+                write!(
+                    formatter,
+                    "the certificate of `{subject}` expired at {since}"
+                )
+            }
+            Self::NotYetValid { subject, until } => {
+                write!(
+                    formatter,
+                    "the certificate of `{subject}` is not valid before {until}"
+                )
+            }
+            Self::Revoked { subject } => {
+                write!(formatter, "the certificate of `{subject}` has been revoked")
+            }
+            Self::RevocationUnknown { issuer } => {
+                write!(formatter, "no revocation list of `{issuer}` is configured")
+            }
+            Self::RevocationListExpired { issuer, since } => {
+                write!(
+                    formatter,
+                    "the revocation list of `{issuer}` is out of date since {since}"
+                )
+            }
+            Self::WeakKey {
+                subject,
+                bits,
+                minimum,
+            } => write!(
+                formatter,
+                "the key of `{subject}` has {bits} bits (fewest accepted: {minimum})"
+            ),
+            Self::WeakSignature { subject, algorithm } => write!(
+                formatter,
+                "the certificate of `{subject}` is signed with {algorithm}, which is not accepted"
+            ),
+            Self::LegacyCertificate { subject, what } => {
+                write!(
+                    formatter,
+                    "the certificate of `{subject}` is {what}, which is not accepted"
+                )
+            }
+            Self::KeyUsage { subject } => write!(
+                formatter,
+                "the certificate of `{subject}` does not allow its key to be used like this"
+            ),
+            Self::SubjectNotAllowed { subject } => {
+                write!(
+                    formatter,
+                    "`{subject}` is trusted but not among the subjects expected"
+                )
+            }
+            Self::InvalidPath { subject, reason } => {
+                write!(
+                    formatter,
+                    "the certificate path of `{subject}` is not valid: {reason}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for TrustError {}
+
+/// Decides which certificates are trusted. Made once from [`TrustRules`], used by any number of threads.
+pub struct TrustStore {
+    rules: TrustRules,
+    /// The anchors as the path validator wants them, in the same order; those it cannot read are `None` (legacy rules only).
+    anchors: Vec<TrustAnchor<'static>>,
+    subjects: Vec<DistinguishedName>,
+    revocation_lists: Vec<RevocationList>,
+    cache: Cache,
+}
+
+/// When the answer for a certificate holds.
+#[derive(Clone, Copy)]
+struct Window {
+    from: Timestamp,
+    to: Timestamp,
+}
+
+impl Window {
+    fn of(certificate: &Certificate) -> Self {
+        Self {
+            from: certificate.not_before(),
+            to: certificate.not_after(),
+        }
+    }
+
+    fn narrowed(self, other: Self) -> Self {
+        Self {
+            from: self.from.max(other.from),
+            to: self.to.min(other.to),
+        }
+    }
+
+    fn contains(self, now: Timestamp) -> bool {
+        self.from <= now && now <= self.to
+    }
+}
+
+impl TrustStore {
+    /// Prepares the rules for use.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] for subjects, anchors and revocation lists that cannot be used.
+    pub fn new(rules: TrustRules) -> Result<Self, CryptoError> {
+        let anchors = if rules.allow_legacy_certificates {
+            Vec::new()
+        } else {
+            rules
+                .anchors
+                .iter()
+                .map(path::anchor)
+                .collect::<Result<_, _>>()?
+        };
+        let subjects = rules
+            .subjects
+            .iter()
+            .map(|subject| DistinguishedName::parse(subject))
+            .collect::<Result<_, _>>()?;
+        let revocation_lists = rules
+            .revocation_lists
+            .iter()
+            .map(|list| RevocationList::from_file_contents(list))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            rules,
+            anchors,
+            subjects,
+            revocation_lists,
+            cache: Cache::default(),
+        })
+    }
+
+    /// The rules it was made from.
+    #[must_use]
+    pub fn rules(&self) -> &TrustRules {
+        &self.rules
+    }
+
+    /// Reads a certificate, or finds the one that was read and found trusted before, with its key ready for use.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Certificate::from_der`].
+    pub fn read(&self, der: &[u8]) -> Result<Certificate, CryptoError> {
+        match self.cache.certificate(der) {
+            Some(known) => Ok(known),
+            None => Certificate::from_der(der),
+        }
+    }
+
+    /// Whether `certificate` may be believed to have signed a message at `now`.
+    ///
+    /// `intermediates` are what came with it, in any order. The answer for a certificate that was trusted before costs less than
+    /// 2 µs while it and everything on its path stay valid.
+    ///
+    /// # Errors
+    ///
+    /// [`TrustError`]: the first reason found not to. Refusals are not remembered.
+    pub fn check(
+        &self,
+        certificate: &Certificate,
+        intermediates: &[Certificate],
+        now: Timestamp,
+    ) -> Result<(), TrustError> {
+        if let Some(window) = self.cache.window(certificate)
+            && (window.contains(now) || self.rules.ignore_validity)
+        {
+            return Ok(());
+        }
+        let window = self.validate(certificate, intermediates, now)?;
+        self.cache.remember(Entry {
+            certificate: certificate.clone(),
+            window,
+        });
+        Ok(())
+    }
+
+    fn validate(
+        &self,
+        certificate: &Certificate,
+        intermediates: &[Certificate],
+        now: Timestamp,
+    ) -> Result<Window, TrustError> {
+        let itself_trusted =
+            self.rules.pinned.contains(certificate) || self.rules.anchors.contains(certificate);
+        self.check_time(certificate, now)?;
+        let mut window = Window::of(certificate);
+        if itself_trusted {
+            self.check_strength(certificate)?;
+        } else {
+            let path = if self.rules.allow_legacy_certificates {
+                self.legacy_path(certificate, intermediates, now)?
+            } else {
+                self.path(certificate, intermediates, now)?
+            };
+            for (index, step) in path.iter().enumerate() {
+                self.check_strength(step)?;
+                if index > 0
+                    && step
+                        .key_usage()
+                        .is_some_and(|usage| !usage.may_sign_certificates())
+                {
+                    return Err(TrustError::KeyUsage {
+                        subject: step.subject_name().to_string(),
+                    });
+                }
+                // An anchor is trusted for its key, not for its dates (RFC 5280 section 6.1.1).
+                if index + 1 < path.len() {
+                    window = window.narrowed(Window::of(step));
+                }
+            }
+            window = window.narrowed(self.check_revocation(&path, now)?);
+        }
+        let subject = || certificate.subject_name().to_string();
+        if self.rules.require_key_usage
+            && certificate
+                .key_usage()
+                .is_some_and(|usage| !usage.may_sign())
+        {
+            return Err(TrustError::KeyUsage { subject: subject() });
+        }
+        let expected = |name: &DistinguishedName| certificate.subject_name().has_all_of(name);
+        if !self.subjects.is_empty() && !self.subjects.iter().any(expected) {
+            return Err(TrustError::SubjectNotAllowed { subject: subject() });
+        }
+        Ok(window)
+    }
+
+    fn check_time(&self, certificate: &Certificate, now: Timestamp) -> Result<(), TrustError> {
+        if self.rules.ignore_validity {
+            return Ok(());
+        }
+        let subject = || certificate.subject_name().to_string();
+        if now < certificate.not_before() {
+            return Err(TrustError::NotYetValid {
+                subject: subject(),
+                until: certificate.not_before(),
+            });
+        }
+        if now > certificate.not_after() {
+            return Err(TrustError::Expired {
+                subject: subject(),
+                since: certificate.not_after(),
+            });
+        }
+        Ok(())
+    }
+
+    fn check_strength(&self, certificate: &Certificate) -> Result<(), TrustError> {
+        let minimum = self.rules.min_rsa_bits;
+        match certificate.public_key().kind() {
+            KeyKind::Rsa { bits } | KeyKind::Dsa { bits } if bits < minimum => {
+                let subject = certificate.subject_name().to_string();
+                Err(TrustError::WeakKey {
+                    subject,
+                    bits,
+                    minimum,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for TrustStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TrustStore")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
