@@ -57,10 +57,10 @@ pub(crate) fn declaration_end(text: &[u8]) -> usize {
         && text
             .get(bom + 5)
             .is_some_and(|&byte| crate::chars::is_space(byte));
-    match memmem::find(&text[bom..], b"?>") {
-        Some(length) if declared => bom + length + 2,
-        _ => bom,
+    if !declared {
+        return bom;
     }
+    memmem::find(&text[bom..], b"?>").map_or(bom, |length| bom + length + 2)
 }
 
 /// The text of an element.

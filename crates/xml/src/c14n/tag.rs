@@ -68,7 +68,10 @@ impl Walk<'_, '_> {
         tag.extend_from_slice(names.qname_text(name.qname).as_bytes());
         let mut added = self.options.apex_attribute.filter(|_| apex);
         let known = |added: &ApexAttribute<'_>| {
-            scratch.declared.iter().any(|&(prefix, _)| names.prefix(prefix) == added.prefix)
+            scratch
+                .declared
+                .iter()
+                .any(|&(prefix, _)| names.prefix(prefix) == added.prefix)
         };
         let mut undeclared = added.filter(|added| !known(added));
         for &(prefix, uri) in &scratch.declared {
@@ -223,7 +226,10 @@ impl Walk<'_, '_> {
             if let Some(added) = self.options.apex_attribute.filter(|_| apex) {
                 // A prefix or a namespace that the document does not know has no meaning further down.
                 let names = &self.document.parts.names;
-                if let (Some(prefix), Some(uri)) = (names.find_prefix(added.prefix), names.find_uri(added.namespace)) {
+                if let (Some(prefix), Some(uri)) = (
+                    names.find_prefix(added.prefix),
+                    names.find_uri(added.namespace),
+                ) {
                     self.render(prefix, uri);
                 }
             }
