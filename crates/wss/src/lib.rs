@@ -1,1 +1,52 @@
+//! WS-Security 1.1.1 for SOAP envelopes: plans in, proof out.
+//!
+//! A message moves one way, and each step returns a stronger type:
+//!
+//! ```text
+//! inbound   bytes ─ Envelope::parse ─▶ Envelope ─ InboundPlan::peek ─▶ Lookups   (the host answers: Facts)
+//!           Envelope + Facts ─ InboundPlan::open ─▶ Opened ─ marks ─▶ replay cache ─▶ FirstSeen
+//!           Opened + FirstSeen ─ admit ─▶ Verified<Envelope> ─ forward ─▶ bytes
+//! outbound  bytes ─ Envelope::parse ─▶ Envelope ─ OutboundPlan::secure ─▶ Secured bytes
+//! policy    Mechanism | profile | … ─▶ Policy ─ compile, once ─▶ InboundPlan, OutboundPlan
+//! ```
+//!
+//! No socket, file, clock, thread or global: time is handed in, facts are asked for, and one message is one call.
+//! What is not proven has no type to travel in: only [`Verified`] can be forwarded.
 #![forbid(unsafe_code)]
+
+mod digest;
+mod envelope;
+mod evidence;
+mod facts;
+mod forward;
+mod freshness;
+mod key_reference;
+mod mechanism;
+pub mod names;
+mod open;
+mod part;
+mod plan;
+mod policy;
+mod rejected;
+mod secure;
+mod suite;
+mod username;
+
+pub use envelope::{Envelope, EnvelopeError, SoapVersion};
+pub use evidence::{
+    EncryptionEvidence, Evidence, FirstSeen, Mark, Opened, SignatureEvidence, Signer, Verified,
+};
+pub use facts::{Facts, Lookups, Receipt};
+pub use freshness::Freshness;
+pub use mechanism::{Mechanism, UnknownMechanism};
+pub use part::{Part, PartSyntax};
+pub use plan::{InboundPlan, Keys, OutboundPlan, PlanProblem, SharedKey};
+pub use policy::{
+    EncryptedPart, EncryptionPolicy, Extent, KeyBinding, KeyReference, PasswordKind, Policy,
+    ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy, TimestampPolicy,
+    Tuning, UsernamePolicy,
+};
+pub use rejected::{AlgorithmUse, FaultCode, Rejected};
+pub use secure::{SecureError, Secured};
+pub use suite::{KeyTransportMethod, NAMES as SUITE_NAMES, Suite};
+pub use username::User;

@@ -1,0 +1,33 @@
+//! The digests that this crate takes on its own account: of marks, passwords and key identifiers.
+
+use soapstone_crypto::{Digest, DigestAlgorithm, Hasher};
+
+/// SHA-256 over `pieces`, each preceded by its length so that no two lists of pieces are the same octets.
+pub(crate) fn mark<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
+    let mut hasher = hasher(DigestAlgorithm::Sha256);
+    for piece in pieces {
+        hasher.update(&(piece.len() as u64).to_be_bytes());
+        hasher.update(piece);
+    }
+    octets(hasher.finish())
+}
+
+/// SHA-1 over `pieces`, one after the other, as the specifications want it.
+pub(crate) fn sha1<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 20] {
+    let mut hasher = hasher(DigestAlgorithm::Sha1);
+    for piece in pieces {
+        hasher.update(piece);
+    }
+    octets(hasher.finish())
+}
+
+fn hasher(algorithm: DigestAlgorithm) -> Hasher {
+    Hasher::new(algorithm).expect("SHA-1 and SHA-256 are in every build of the library")
+}
+
+fn octets<const LENGTH: usize>(digest: Digest) -> [u8; LENGTH] {
+    digest
+        .as_ref()
+        .try_into()
+        .expect("the digest has the length of its algorithm")
+}

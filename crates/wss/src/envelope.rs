@@ -1,0 +1,304 @@
+//! A SOAP envelope: shape only, no security yet.
+//!
+//! [`Envelope::parse`] finds the parts every later step speaks of and refuses what no honest SOAP stack sends:
+//! a DTD, ids that occur twice, a second Body, anything after the Body. What it returns says nothing about who sent it.
+
+use std::fmt;
+
+use soapstone_xml::{
+    Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions,
+};
+
+use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE};
+
+/// Version of the SOAP envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SoapVersion {
+    /// SOAP 1.1.
+    V11,
+    /// SOAP 1.2.
+    V12,
+}
+
+impl SoapVersion {
+    /// The envelope's namespace.
+    pub const fn namespace(self) -> &'static str {
+        match self {
+            Self::V11 => SOAP11,
+            Self::V12 => SOAP12,
+        }
+    }
+
+    /// Media type of a message in this version.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::V11 => "text/xml",
+            Self::V12 => "application/soap+xml",
+        }
+    }
+
+    /// The attribute that says which node a header block is for.
+    pub const fn actor_attribute(self) -> &'static str {
+        match self {
+            Self::V11 => "actor",
+            Self::V12 => "role",
+        }
+    }
+}
+
+impl fmt::Display for SoapVersion {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::V11 => "SOAP 1.1",
+            Self::V12 => "SOAP 1.2",
+        })
+    }
+}
+
+/// Why bytes are not a SOAP envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EnvelopeError {
+    /// Not XML, or outside the limits.
+    Xml(ParseError),
+    /// The root element is something else.
+    NotAnEnvelope {
+        /// Expanded name of the root, `{namespace}local`.
+        found: String,
+    },
+    /// A child of the envelope that does not belong there: after the Body, a second Header or Body, or of another name.
+    UnexpectedChild {
+        /// Expanded name.
+        found: String,
+        /// Line, from 1.
+        line: u32,
+    },
+    /// The envelope has no Body.
+    BodyMissing,
+    /// An id that occurs twice: a reference to it would be ambiguous.
+    DuplicateId(DuplicateId),
+}
+
+impl fmt::Display for EnvelopeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Xml(error) => error.fmt(out),
+            Self::NotAnEnvelope { found } => {
+                write!(
+                    out,
+                    "expected a SOAP 1.1 or 1.2 `Envelope`, found `{found}`"
+                )
+            }
+            Self::UnexpectedChild { found, line } => write!(
+                out,
+                "expected an optional `Header` and one `Body` in the `Envelope`, found `{found}` in line {line}"
+            ),
+            Self::BodyMissing => out.write_str("the `Envelope` has no `Body`"),
+            Self::DuplicateId(duplicate) => duplicate.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for EnvelopeError {}
+
+impl From<ParseError> for EnvelopeError {
+    fn from(error: ParseError) -> Self {
+        Self::Xml(error)
+    }
+}
+
+/// A well-formed, bounded SOAP envelope with unambiguous ids.
+#[derive(Debug)]
+pub struct Envelope {
+    pub(crate) document: Document,
+    pub(crate) options: ParseOptions,
+    version: SoapVersion,
+    header: Option<NodeId>,
+    body: NodeId,
+}
+
+impl Envelope {
+    /// Scans `bytes` once and finds Header and Body.
+    ///
+    /// ```
+    /// use soapstone_wss::{Envelope, SoapVersion};
+    /// use soapstone_xml::{Buffers, Limits};
+    ///
+    /// let bytes = br#"<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope"><e:Body/></e:Envelope>"#;
+    /// let envelope = Envelope::parse(bytes.to_vec(), &Limits::default(), &mut Buffers::default())?;
+    /// assert_eq!(envelope.version(), SoapVersion::V12);
+    /// # Ok::<(), soapstone_wss::EnvelopeError>(())
+    /// ```
+    pub fn parse(
+        bytes: Vec<u8>,
+        limits: &Limits,
+        buffers: &mut Buffers,
+    ) -> Result<Self, EnvelopeError> {
+        let options = ParseOptions {
+            limits: limits.clone(),
+            ids: IdAttributes::standard(),
+        };
+        let document = Document::parse(bytes, &options, buffers)?;
+        if let Some(duplicate) = document.duplicate_id() {
+            return Err(EnvelopeError::DuplicateId(duplicate));
+        }
+        let root = document.root();
+        let version = match (root.namespace(), root.local()) {
+            (SOAP11, "Envelope") => SoapVersion::V11,
+            (SOAP12, "Envelope") => SoapVersion::V12,
+            _ => {
+                return Err(EnvelopeError::NotAnEnvelope {
+                    found: expanded_name(root),
+                });
+            }
+        };
+        let mut header = None;
+        let mut body = None;
+        for child in root.children() {
+            let ours = child.namespace() == version.namespace() && body.is_none();
+            match child.local() {
+                "Header" if ours && header.is_none() => header = Some(child.id()),
+                "Body" if ours => body = Some(child.id()),
+                _ => {
+                    return Err(EnvelopeError::UnexpectedChild {
+                        found: expanded_name(child),
+                        line: child.line_column().0,
+                    });
+                }
+            }
+        }
+        let body = body.ok_or(EnvelopeError::BodyMissing)?;
+        Ok(Self {
+            document,
+            options,
+            version,
+            header,
+            body,
+        })
+    }
+
+    /// SOAP version of the envelope.
+    pub fn version(&self) -> SoapVersion {
+        self.version
+    }
+
+    /// The `soap:Header`, if there is one.
+    pub fn header(&self) -> Option<Element<'_>> {
+        self.header.map(|header| self.document.element(header))
+    }
+
+    /// The `soap:Body`.
+    pub fn body(&self) -> Element<'_> {
+        self.document.element(self.body)
+    }
+
+    /// The envelope as a document.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Name of the operation that the Body asks for: its first child, `{namespace}local`.
+    pub fn operation(&self) -> Option<String> {
+        self.body().first_child().map(expanded_name)
+    }
+
+    /// Gives the memory back for the next message.
+    pub fn recycle(self, buffers: &mut Buffers) {
+        self.document.recycle(buffers);
+    }
+
+    /// `wsse:Security` header blocks for `actor`; more than one is an error that the caller states.
+    pub(crate) fn security_headers<'e>(
+        &'e self,
+        actor: Option<&'e str>,
+    ) -> impl Iterator<Item = Element<'e>> {
+        self.header()
+            .into_iter()
+            .flat_map(|header| header.children())
+            .filter(move |block| block.is(WSSE, "Security") && self.is_for(*block, actor))
+    }
+
+    /// Whether a header block is addressed to `actor` (`None`: the ultimate receiver, however spelled).
+    pub(crate) fn is_for(&self, block: Element<'_>, actor: Option<&str>) -> bool {
+        let said = block.attribute(self.version.namespace(), self.version.actor_attribute());
+        let said = said
+            .as_deref()
+            .filter(|role| !role.is_empty() && *role != ULTIMATE_RECEIVER);
+        said == actor
+    }
+
+    /// Whether the receiver must understand a header block or fail.
+    pub(crate) fn must_understand(&self, block: Element<'_>) -> bool {
+        let said = block.attribute(self.version.namespace(), "mustUnderstand");
+        matches!(said.as_deref().map(str::trim), Some("1" | "true"))
+    }
+}
+
+/// `{namespace}local`, or `local` without a namespace.
+pub(crate) fn expanded_name(element: Element<'_>) -> String {
+    if element.namespace().is_empty() {
+        element.local().to_owned()
+    } else {
+        format!("{{{}}}{}", element.namespace(), element.local())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(inner: &str) -> Result<Envelope, EnvelopeError> {
+        let text = format!(r#"<s:Envelope xmlns:s="{SOAP11}">{inner}</s:Envelope>"#);
+        Envelope::parse(
+            text.into_bytes(),
+            &Limits::default(),
+            &mut Buffers::default(),
+        )
+    }
+
+    #[test]
+    fn header_and_body_are_found() {
+        let envelope =
+            parse("<s:Header><a/></s:Header><s:Body><b xmlns='urn:b'/></s:Body>").unwrap();
+        assert_eq!(envelope.version(), SoapVersion::V11);
+        assert_eq!(envelope.header().unwrap().local(), "Header");
+        assert_eq!(envelope.operation().unwrap(), "{urn:b}b");
+    }
+
+    #[test]
+    fn a_second_body_is_refused() {
+        let refused = parse("<s:Body/><s:Body/>").unwrap_err();
+        let found = format!("{{{SOAP11}}}Body");
+        assert_eq!(refused, EnvelopeError::UnexpectedChild { found, line: 1 });
+    }
+
+    #[test]
+    fn a_header_after_the_body_is_refused() {
+        let found = format!("{{{SOAP11}}}Header");
+        assert_eq!(
+            parse("<s:Body/><s:Header/>").unwrap_err(),
+            EnvelopeError::UnexpectedChild { found, line: 1 }
+        );
+    }
+
+    #[test]
+    fn an_envelope_without_body_is_refused() {
+        assert_eq!(
+            parse("<s:Header/>").unwrap_err(),
+            EnvelopeError::BodyMissing
+        );
+    }
+
+    #[test]
+    fn an_id_that_occurs_twice_is_refused() {
+        let wsu = crate::names::WSU;
+        let refused = parse(&format!(
+            "<s:Body xmlns:u='{wsu}' u:Id='a'><b u:Id='a'/></s:Body>"
+        ))
+        .unwrap_err();
+        assert!(
+            matches!(refused, EnvelopeError::DuplicateId(_)),
+            "{refused}"
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! What was proven about a message, and the types that say so.
+//!
+//! `Opened` has passed the cryptography and the plan; `Verified` has passed the replay cache too. A [`Verified`] can be had in
+//! one way only:
+//!
+//! ```compile_fail
+//! use soapstone_wss::{Envelope, Verified};
+//! fn forge(envelope: Envelope) -> Verified<Envelope> {
+//!     Verified { inner: envelope } // private
+//! }
+//! ```
+
+use jiff::Timestamp;
+use soapstone_crypto::{Certificate, DataEncryption, SignatureAlgorithm};
+use soapstone_xml::{Buffers, NodeId};
+
+use crate::envelope::Envelope;
+use crate::facts::Receipt;
+use crate::forward;
+use crate::freshness::Freshness;
+use crate::policy::Extent;
+use crate::rejected::Rejected;
+
+/// Whose key made a signature.
+#[derive(Clone, Debug)]
+pub enum Signer {
+    /// The holder of the private key of this certificate, which is trusted.
+    Certificate(Certificate),
+    /// A holder of the shared key of this name.
+    SharedKey(String),
+    /// Whoever received the request's session key.
+    RequestKey,
+}
+
+/// A signature that verified.
+#[derive(Clone, Debug)]
+pub struct SignatureEvidence {
+    /// Whose.
+    pub signer: Signer,
+    /// How it was made.
+    pub algorithm: SignatureAlgorithm,
+    /// The nodes that it covers, each with all its content.
+    pub nodes: Vec<NodeId>,
+    /// SHA-256 over what was signed and by whom: the same for every copy of the message.
+    pub(crate) mark: [u8; 32],
+    /// Place in the order of signatures and decryptions.
+    pub(crate) step: u32,
+}
+
+/// Something that was encrypted.
+#[derive(Clone, Debug)]
+pub struct EncryptionEvidence {
+    /// The element: itself, or the one whose content it was.
+    pub node: NodeId,
+    /// With or without its tags.
+    pub extent: Extent,
+    /// How.
+    pub algorithm: DataEncryption,
+    pub(crate) encrypted_data: NodeId,
+    pub(crate) step: u32,
+}
+
+/// All that was proven about a message.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Evidence {
+    /// Signatures, in the order of verification.
+    pub signatures: Vec<SignatureEvidence>,
+    /// Encrypted elements and contents, in the order of decryption.
+    pub encrypted: Vec<EncryptionEvidence>,
+    /// The user who authenticated with a password.
+    pub user: Option<String>,
+    /// The life of the message.
+    pub freshness: Option<Freshness>,
+    /// Short names of weak algorithms that the message used and the plan allows.
+    pub weak: Vec<&'static str>,
+    /// Header blocks that no signature covers, by expanded name: they are not passed on.
+    pub dropped: Vec<String>,
+}
+
+impl Evidence {
+    /// The certificate that made the first signature.
+    pub fn signer(&self) -> Option<&Certificate> {
+        self.signatures
+            .iter()
+            .find_map(|signature| match &signature.signer {
+                Signer::Certificate(certificate) => Some(certificate),
+                _ => None,
+            })
+    }
+}
+
+/// Something that must not be seen twice before `until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// SHA-256 of what identifies it.
+    pub key: [u8; 32],
+    /// From then on the message is too old anyway.
+    pub until: Timestamp,
+}
+
+/// The word of a replay cache that none of a message's marks was seen before.
+#[derive(Debug)]
+pub struct FirstSeen(());
+
+impl FirstSeen {
+    /// Asserts that all marks of the message were absent and are remembered now, in one atomic step.
+    ///
+    /// Only a replay cache, or a test that has none, may say so.
+    pub fn assertion() -> Self {
+        Self(())
+    }
+}
+
+/// A message that passed the cryptography and the plan, and might still be a replay.
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) envelope: Envelope,
+    pub(crate) evidence: Evidence,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) receipt: Receipt,
+    /// Header blocks to pass on.
+    pub(crate) blocks: Vec<NodeId>,
+}
+
+impl Opened {
+    /// What the replay cache is asked about.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Admits the message on the word of the replay cache.
+    ///
+    /// # Errors
+    /// None today; a cache that refuses gives no [`FirstSeen`].
+    pub fn admit(self, _first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
+        Ok(Verified {
+            inner: self.envelope,
+            evidence: self.evidence,
+            receipt: self.receipt,
+            blocks: self.blocks,
+        })
+    }
+}
+
+/// A message of which everything that the plan demands is proven.
+#[derive(Debug)]
+pub struct Verified<T> {
+    inner: T,
+    evidence: Evidence,
+    receipt: Receipt,
+    blocks: Vec<NodeId>,
+}
+
+impl Verified<Envelope> {
+    /// The envelope, decrypted parts in place.
+    pub fn envelope(&self) -> &Envelope {
+        &self.inner
+    }
+
+    /// What was proven.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where the plan wants signatures, no
+    /// header block and no comment that is not signed.
+    pub fn forward(&self, out: &mut Vec<u8>) {
+        forward::write(&self.inner, &self.blocks, out);
+    }
+
+    /// Takes what the answer needs, and gives the memory back.
+    pub fn finish(self, buffers: &mut Buffers) -> (Evidence, Receipt) {
+        self.inner.recycle(buffers);
+        (self.evidence, self.receipt)
+    }
+}

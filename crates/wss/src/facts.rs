@@ -1,0 +1,75 @@
+//! What a plan asks of its host before the cryptography, and what it leaves behind for the answer.
+//!
+//! The one rule: an unproven message decides which facts are looked up, never what they are.
+
+use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
+
+use crate::envelope::Envelope;
+use crate::names::{WSSE, XENC};
+use crate::plan::InboundPlan;
+
+/// What a message needs from outside to be opened. Nothing of it is proven.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// Users whose passwords are wanted.
+    pub users: Vec<String>,
+    /// The user's name is encrypted: the passwords of all users are wanted.
+    pub hidden_user: bool,
+}
+
+/// Answers to [`Lookups`].
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Passwords of users, by name. A user that is not known is left out.
+    pub passwords: Vec<(String, SecretBytes)>,
+    /// Certificates that messages may name without carrying them, beside those of the plan.
+    pub certificates: Vec<Certificate>,
+    /// For a response: what its request left behind.
+    pub request: Option<Receipt>,
+}
+
+impl Facts {
+    pub(crate) fn password(&self, user: &str) -> Option<&SecretBytes> {
+        self.passwords
+            .iter()
+            .find(|(name, _)| name == user)
+            .map(|(_, password)| password)
+    }
+}
+
+/// What one message leaves behind for the message that answers it.
+#[derive(Debug, Default)]
+pub struct Receipt {
+    /// Who signed the message.
+    pub signer: Option<Certificate>,
+    /// Session keys that it carried, with the SHA-1 of their wrapped octets (`EncryptedKeySHA1`).
+    pub session_keys: Vec<([u8; 20], SymmetricKey)>,
+}
+
+impl InboundPlan {
+    /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
+    pub fn peek(&self, envelope: &Envelope) -> Lookups {
+        let mut lookups = Lookups::default();
+        if self.policy.username.is_none() {
+            return lookups;
+        }
+        let children = || {
+            envelope
+                .security_headers(self.policy.actor.as_deref())
+                .flat_map(|security| security.children())
+        };
+        lookups.hidden_user = children().any(|child| child.is(XENC, "EncryptedData"));
+        for token in children()
+            .filter(|token| token.is(WSSE, "UsernameToken"))
+            .take(self.policy.limits.tokens)
+        {
+            let name = token
+                .child(WSSE, "Username")
+                .and_then(|name| name.text_strict().map(|text| text.into_owned()));
+            if let Some(name) = name.filter(|name| !lookups.users.contains(name)) {
+                lookups.users.push(name);
+            }
+        }
+        lookups
+    }
+}

@@ -1,0 +1,158 @@
+//! The presets: seven names for common policies, six of them without a conversation.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::part::Part;
+use crate::policy::{
+    EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, PasswordKind, Policy,
+    ProtectionOrder, Recipient, SecurityLimits, SignaturePolicy, TimestampPolicy, Tuning,
+    UsernamePolicy,
+};
+use crate::suite::Suite;
+
+/// A preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mechanism {
+    /// No security header.
+    None,
+    /// A `UsernameToken`.
+    Username,
+    /// Body and Timestamp signed.
+    Sign,
+    /// The content of the Body encrypted.
+    Encrypt,
+    /// Signed, then encrypted.
+    SignEncrypt,
+    /// Encrypted, then signed.
+    EncryptSign,
+}
+
+impl Mechanism {
+    /// All of them, in order of cost.
+    pub const ALL: [Self; 6] = [
+        Self::None,
+        Self::Username,
+        Self::Sign,
+        Self::Encrypt,
+        Self::SignEncrypt,
+        Self::EncryptSign,
+    ];
+
+    /// The name used in configuration, metrics and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Username => "username",
+            Self::Sign => "sign",
+            Self::Encrypt => "encrypt",
+            Self::SignEncrypt => "sign-encrypt",
+            Self::EncryptSign => "encrypt-sign",
+        }
+    }
+
+    /// Whether messages carry a signature.
+    pub const fn signs(self) -> bool {
+        matches!(self, Self::Sign | Self::SignEncrypt | Self::EncryptSign)
+    }
+
+    /// Whether messages carry encrypted parts.
+    pub const fn encrypts(self) -> bool {
+        matches!(self, Self::Encrypt | Self::SignEncrypt | Self::EncryptSign)
+    }
+
+    /// The policy of this preset with the algorithms of `suite`: certificates as keys, Body and Timestamp signed,
+    /// the content of the Body encrypted. A Timestamp is demanded where it can be signed, and checked if present elsewhere.
+    pub fn policy(self, suite: Suite) -> Policy {
+        let freshness = TimestampPolicy::default();
+        Policy {
+            suite,
+            timestamp: (self != Self::None).then_some(TimestampPolicy {
+                required: self.signs(),
+                ..freshness
+            }),
+            username: (self == Self::Username).then(|| UsernamePolicy {
+                passwords: vec![PasswordKind::Digest],
+                ttl: freshness.ttl,
+                skew: freshness.skew,
+            }),
+            signature: self.signs().then(|| SignaturePolicy {
+                parts: vec![Part::Body, Part::Timestamp],
+                key: KeyBinding::Certificate,
+                reference: KeyReference::Direct,
+            }),
+            encryption: self.encrypts().then(|| EncryptionPolicy {
+                parts: vec![EncryptedPart::customary(Part::Body)],
+                key: KeyBinding::Certificate,
+                reference: KeyReference::IssuerSerial,
+                recipient: Recipient::Peer,
+            }),
+            order: if self == Self::EncryptSign {
+                ProtectionOrder::EncryptBeforeSigning
+            } else {
+                ProtectionOrder::SignBeforeEncrypting
+            },
+            actor: None,
+            retirements: Vec::new(),
+            limits: SecurityLimits::default(),
+            tuning: Tuning::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// Sets the freshness of Timestamps and of `UsernameToken`s alike.
+    pub fn set_freshness(&mut self, ttl: Duration, skew: Duration) {
+        if let Some(timestamp) = &mut self.timestamp {
+            timestamp.ttl = ttl;
+            timestamp.skew = skew;
+        }
+        if let Some(username) = &mut self.username {
+            username.ttl = ttl;
+            username.skew = skew;
+        }
+    }
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// A text that names no mechanism.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMechanism {
+    /// What was found.
+    pub found: String,
+}
+
+impl fmt::Display for UnknownMechanism {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("expected one of ")?;
+        for (position, mechanism) in Mechanism::ALL.iter().enumerate() {
+            write!(
+                out,
+                "{}`{mechanism}`",
+                if position == 0 { "" } else { ", " }
+            )?;
+        }
+        write!(out, ", found `{}`", self.found)
+    }
+}
+
+impl std::error::Error for UnknownMechanism {}
+
+impl FromStr for Mechanism {
+    type Err = UnknownMechanism;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMechanism> {
+        Self::ALL
+            .into_iter()
+            .find(|mechanism| mechanism.name() == text)
+            .ok_or_else(|| UnknownMechanism {
+                found: text.to_owned(),
+            })
+    }
+}

@@ -1,0 +1,52 @@
+//! Namespaces and URIs of SOAP, WS-Security and its profiles, each spelled once.
+
+/// SOAP 1.1 envelope.
+pub const SOAP11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+/// SOAP 1.2 envelope.
+pub const SOAP12: &str = "http://www.w3.org/2003/05/soap-envelope";
+/// WS-Security 1.0 extension elements (`wsse`).
+pub const WSSE: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
+/// WS-Security 1.1 extension elements (`wsse11`).
+pub const WSSE11: &str = "http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd";
+/// WS-Security utility elements (`wsu`).
+pub const WSU: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+/// XML-Signature.
+pub const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
+/// XML-Encryption.
+pub const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
+
+/// SOAP 1.2 role of the last node of the message path (SOAP 1.2 part 1, 2.2).
+pub const ULTIMATE_RECEIVER: &str = "http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver";
+
+/// `EncodingType` of base64 text (SOAP Message Security 1.1.1, 6.3).
+pub const BASE64_BINARY: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary";
+/// The STR Dereference Transform (SOAP Message Security 1.1.1, 8.3).
+pub const STR_TRANSFORM: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#STR-Transform";
+/// `KeyIdentifier/@ValueType` of the SHA-1 of a certificate (SOAP Message Security 1.1.1, 7.3).
+pub const THUMBPRINT_SHA1: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#ThumbprintSHA1";
+/// `KeyIdentifier/@ValueType` of the SHA-1 of the octets that an `EncryptedKey` carries enciphered
+/// (SOAP Message Security 1.1.1, 7.7).
+pub const ENCRYPTED_KEY_SHA1: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKeySHA1";
+/// `TokenType` of an `EncryptedKey` (SOAP Message Security 1.1.1, 7.7).
+pub const ENCRYPTED_KEY_TOKEN: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKey";
+/// `ValueType` of one X.509 v3 certificate (X.509 Token Profile 1.1.1, 3.1).
+pub const X509_V3: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+/// `ValueType` of a certification path (X.509 Token Profile 1.1.1, 3.1).
+pub const X509_PKI_PATH_V1: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509PKIPathv1";
+/// `KeyIdentifier/@ValueType` of a subject key identifier (X.509 Token Profile 1.1.1, 3.2.1).
+pub const X509_SKI: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509SubjectKeyIdentifier";
+/// `Password/@Type` of a password in the clear (UsernameToken Profile 1.1.1, 3.1).
+pub const PASSWORD_TEXT: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordText";
+/// `Password/@Type` of a digested password (UsernameToken Profile 1.1.1, 3.1).
+pub const PASSWORD_DIGEST: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest";
+/// `EncryptedData/@Type`: a whole element was encrypted (XML-Enc 3.1).
+pub const TYPE_ELEMENT: &str = "http://www.w3.org/2001/04/xmlenc#Element";
+/// `EncryptedData/@Type`: the content of an element was encrypted (XML-Enc 3.1).
+pub const TYPE_CONTENT: &str = "http://www.w3.org/2001/04/xmlenc#Content";

@@ -1,0 +1,204 @@
+//! The plan's demands, each compared with what was proven, node by node.
+
+use soapstone_xml::{Element, NodeId};
+
+use super::Opening;
+use crate::envelope::expanded_name;
+use crate::names::{DS, WSSE11};
+use crate::part::Part;
+use crate::policy::{EncryptedPart, Extent, ProtectionOrder};
+use crate::rejected::Rejected;
+
+impl Opening<'_> {
+    pub(super) fn compare(&self) -> Result<(), Rejected> {
+        let policy = &self.plan.policy;
+        if policy.timestamp.is_some_and(|timestamp| timestamp.required) && self.timestamp.is_none()
+        {
+            return Err(Rejected::TimestampMissing);
+        }
+        if policy.username.is_some() && self.username.is_none() {
+            return Err(Rejected::UsernameMissing);
+        }
+        if let Some(signature) = &policy.signature {
+            if self.signatures.is_empty() {
+                return Err(Rejected::SignatureMissing);
+            }
+            for part in &signature.parts {
+                for node in self.nodes_of(part) {
+                    if self.signing_steps(node).next().is_none() {
+                        return Err(Rejected::Unsigned { part: part.clone() });
+                    }
+                }
+            }
+        }
+        if let Some(encryption) = &policy.encryption {
+            for wanted in &encryption.parts {
+                for node in self.nodes_of(&wanted.part) {
+                    self.compare_encrypted(wanted, node)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_encrypted(&self, wanted: &EncryptedPart, node: NodeId) -> Result<(), Rejected> {
+        let part = || wanted.part.clone();
+        let encrypted = self
+            .encrypting_step(node, wanted.extent)
+            .ok_or_else(|| Rejected::Unencrypted { part: part() })?;
+        let signed = self
+            .plan
+            .policy
+            .signature
+            .as_ref()
+            .is_some_and(|signature| signature.parts.contains(&wanted.part));
+        let right_order = !signed
+            || self
+                .signing_steps(node)
+                .any(|step| match self.plan.policy.order {
+                    ProtectionOrder::SignBeforeEncrypting => step > encrypted,
+                    ProtectionOrder::EncryptBeforeSigning => step < encrypted,
+                });
+        if right_order {
+            Ok(())
+        } else {
+            Err(Rejected::WrongOrder { part: part() })
+        }
+    }
+
+    /// The nodes of this message that a part means. None where the part is absent, which is for the required parts to judge.
+    fn nodes_of(&self, part: &Part) -> Vec<NodeId> {
+        match part {
+            Part::Body => vec![self.envelope.body().id()],
+            Part::Timestamp => self.timestamp.into_iter().collect(),
+            Part::UsernameToken => self.username.into_iter().collect(),
+            Part::Signature => self.signatures.clone(),
+            Part::Token => self.signing_tokens.clone(),
+            Part::Header { namespace, local } => self
+                .header_blocks()
+                .filter(|block| block.is(namespace, local))
+                .map(|block| block.id())
+                .collect(),
+            Part::Id(id) => self
+                .envelope
+                .document
+                .by_id(id)
+                .ok()
+                .flatten()
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// Header blocks as the application sees them: what an `EncryptedHeader` held counts as the block (SOAP Message Security 1.1.1, 9.3).
+    pub(super) fn header_blocks(&self) -> impl Iterator<Item = Element<'_>> {
+        self.envelope
+            .header()
+            .into_iter()
+            .flat_map(|header| header.children())
+            .map(|block| {
+                let inner = block
+                    .is(WSSE11, "EncryptedHeader")
+                    .then(|| block.first_child())
+                    .flatten();
+                inner
+                    .filter(|inner| self.was_encrypted(inner.id()))
+                    .unwrap_or(block)
+            })
+    }
+
+    fn was_encrypted(&self, node: NodeId) -> bool {
+        self.grafts.iter().any(|graft| graft.nodes.contains(&node))
+    }
+
+    /// The steps at which accepted signatures covered `node`: itself, or something that holds it.
+    fn signing_steps(&self, node: NodeId) -> impl Iterator<Item = u32> {
+        let holders = self.holders(node);
+        self.evidence
+            .signatures
+            .iter()
+            .filter(move |signature| {
+                signature
+                    .nodes
+                    .iter()
+                    .any(|signed| holders.contains(signed))
+            })
+            .map(|signature| signature.step)
+    }
+
+    /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was.
+    fn holders(&self, node: NodeId) -> Vec<NodeId> {
+        let mut holders = Vec::new();
+        let mut next = Some(node);
+        while let Some(node) = next {
+            holders.push(node);
+            let hidden_in = self
+                .grafts
+                .iter()
+                .filter(|graft| graft.nodes.contains(&node))
+                .map(|graft| graft.encrypted_data);
+            holders.extend(hidden_in);
+            next = self
+                .envelope
+                .document
+                .element(node)
+                .parent()
+                .map(|parent| parent.id());
+        }
+        holders
+    }
+
+    /// The step at which `node` (or its content) was deciphered.
+    fn encrypting_step(&self, node: NodeId, extent: Extent) -> Option<u32> {
+        self.evidence
+            .encrypted
+            .iter()
+            .find(|proof| {
+                proof.extent == extent && proof.node == node
+                    || extent == Extent::Content && proof.node == node
+            })
+            .map(|proof| proof.step)
+            // What is encrypted with something around it is encrypted.
+            .or_else(|| {
+                let around = self.holders(node);
+                self.evidence
+                    .encrypted
+                    .iter()
+                    .find(|proof| {
+                        around[1..].contains(&proof.node)
+                            || around[1..].contains(&proof.encrypted_data)
+                    })
+                    .map(|proof| proof.step)
+            })
+    }
+
+    /// The header blocks that may be passed on; those that no signature covers, in a plan that wants signatures, may not.
+    pub(super) fn blocks_to_pass_on(
+        &mut self,
+        security: Option<NodeId>,
+    ) -> Result<Vec<NodeId>, Rejected> {
+        let mut blocks = Vec::new();
+        let mut dropped = Vec::new();
+        for block in self.header_blocks() {
+            if Some(block.id()) == security
+                || block.is(crate::names::WSSE, "Security")
+                || block.is(DS, "Signature")
+            {
+                continue;
+            }
+            if self.plan.policy.signature.is_none()
+                || self.signing_steps(block.id()).next().is_some()
+            {
+                blocks.push(block.id());
+            } else if self.envelope.must_understand(block) {
+                return Err(Rejected::HeaderNotVerified {
+                    header: expanded_name(block),
+                });
+            } else {
+                dropped.push(expanded_name(block));
+            }
+        }
+        self.evidence.dropped = dropped;
+        Ok(blocks)
+    }
+}

@@ -1,0 +1,300 @@
+//! Decryption: session keys from `EncryptedKey`, plaintext grafted in the place of `EncryptedData`.
+//!
+//! The one rule: from the moment a secret is in play there is one failure, `EncryptionError::Failed`, whatever went wrong.
+
+use soapstone_crypto::{DataEncryption, SymmetricKey};
+use soapstone_xml::{Buffers, NodeId};
+use soapstone_xmlsec::enc::{
+    ContentType, EncryptedData, EncryptedKey, EncryptionError, KeyEncryption, OpeningKey,
+    ReferenceList,
+};
+
+use super::signature::not_allowed;
+use super::{Graft, Opening, SessionKey};
+use crate::digest;
+use crate::envelope::expanded_name;
+use crate::evidence::EncryptionEvidence;
+use crate::key_reference::KeyLocator;
+use crate::names::XENC;
+use crate::policy::{Extent, KeyBinding};
+use crate::rejected::{AlgorithmUse, Rejected};
+use crate::suite::KeyTransportMethod;
+
+impl Opening<'_> {
+    pub(super) fn process_encrypted_key(
+        &mut self,
+        node: NodeId,
+        buffers: &mut Buffers,
+    ) -> Result<(), Rejected> {
+        let limits = self.plan.policy.limits;
+        if self.encrypted_keys == limits.encrypted_keys {
+            return Err(Rejected::TooMany {
+                what: "`xenc:EncryptedKey`",
+                limit: limits.encrypted_keys,
+            });
+        }
+        self.encrypted_keys += 1;
+        if !self.encryption_key_is(KeyBinding::Certificate) {
+            let element = self.envelope.document.element(node);
+            return Err(Rejected::ElementUnexpected {
+                element: expanded_name(element),
+            });
+        }
+        let wrapped = EncryptedKey::parse(&self.envelope.document, node, limits.references)?;
+        self.count_references(wrapped.data_references.len())?;
+        let KeyEncryption::Transport { algorithm, oaep } = &wrapped.method else {
+            let allowed = self
+                .plan
+                .policy
+                .suite
+                .key_transport
+                .iter()
+                .map(|one| one.algorithm.short_name());
+            return Err(not_allowed(
+                AlgorithmUse::KeyTransport,
+                wrapped.method.uri(),
+                allowed,
+            ));
+        };
+        let found = KeyTransportMethod {
+            algorithm: *algorithm,
+            digest: oaep.digest,
+            mask: oaep.mgf,
+        };
+        if !self
+            .plan
+            .policy
+            .suite
+            .key_transport
+            .iter()
+            .any(|allowed| allowed.accepts(&found))
+        {
+            let allowed = self
+                .plan
+                .policy
+                .suite
+                .key_transport
+                .iter()
+                .map(|one| one.algorithm.short_name());
+            let described = format!(
+                "{} with digest {} and mask {}",
+                algorithm.uri(),
+                oaep.digest,
+                oaep.mgf
+            );
+            return Err(not_allowed(AlgorithmUse::KeyTransport, &described, allowed));
+        }
+        self.note_weak(algorithm.is_weak(), algorithm.short_name())?;
+        let identity = self
+            .plan
+            .keys
+            .identity
+            .as_ref()
+            .ok_or_else(|| Rejected::KeyNotFound {
+                reference: "our private key".to_owned(),
+            })?;
+        if let Some(info) = wrapped.key_info {
+            let locator = KeyLocator::read(self.envelope.document.element(info))?;
+            let ours = match &locator {
+                KeyLocator::Token(_) => {
+                    self.certificate(&locator)?.certificate.der() == identity.certificate().der()
+                }
+                _ => locator.names(identity.certificate()),
+            };
+            if !ours {
+                return Err(Rejected::KeyNotFound {
+                    reference: locator.to_string(),
+                });
+            }
+        }
+        // The data says how long the key must be, so that a failed unwrapping can go on with a key of that length.
+        let data = wrapped
+            .data_references
+            .iter()
+            .map(|uri| self.encrypted_data(uri))
+            .collect::<Result<Vec<_>, _>>()?;
+        let length = match data.first() {
+            Some(first) => first.method.key_length(),
+            None => self
+                .plan
+                .policy
+                .suite
+                .data
+                .first()
+                .map_or(32, |method| method.key_length()),
+        };
+        let key = wrapped.open(OpeningKey::Private(identity.key()), Some(length))?;
+        let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
+        for data in &data {
+            self.decrypt(data, &key, buffers)?;
+        }
+        self.session_keys.push(SessionKey { node, sha1, key });
+        Ok(())
+    }
+
+    pub(super) fn process_reference_list(
+        &mut self,
+        node: NodeId,
+        buffers: &mut Buffers,
+    ) -> Result<(), Rejected> {
+        let limits = self.plan.policy.limits;
+        let list = ReferenceList::parse(self.envelope.document.element(node), limits.references)?;
+        self.count_references(list.data.len())?;
+        for uri in &list.data {
+            let data = self.encrypted_data(uri)?;
+            let key = self.data_key(&data)?;
+            self.decrypt(&data, &key, buffers)?;
+        }
+        Ok(())
+    }
+
+    /// The key that a lone `EncryptedData` names.
+    fn data_key(&self, data: &EncryptedData) -> Result<SymmetricKey, Rejected> {
+        let locator = data
+            .key_info
+            .map(|info| KeyLocator::read(self.envelope.document.element(info)))
+            .transpose()?;
+        let not_found = || Rejected::KeyNotFound {
+            reference: locator.as_ref().map_or_else(
+                || "an `EncryptedData` without `ds:KeyInfo`".to_owned(),
+                ToString::to_string,
+            ),
+        };
+        if self.encryption_key_is(KeyBinding::Shared) {
+            let shared = self.plan.keys.shared.as_deref().ok_or_else(not_found)?;
+            let named = match &locator {
+                None => true,
+                Some(KeyLocator::Name(name)) => *name == shared.name,
+                Some(KeyLocator::EncryptedKeySha1(sha1)) => *sha1 == shared.sha1(),
+                Some(_) => false,
+            };
+            return if named {
+                Ok(shared.encrypting.clone())
+            } else {
+                Err(not_found())
+            };
+        }
+        let locator = locator.as_ref().ok_or_else(not_found)?;
+        if self.encryption_key_is(KeyBinding::RequestKey) {
+            let KeyLocator::EncryptedKeySha1(sha1) = locator else {
+                return Err(not_found());
+            };
+            let keys = self
+                .facts
+                .request
+                .as_ref()
+                .map(|request| request.session_keys.as_slice())
+                .unwrap_or_default();
+            return keys
+                .iter()
+                .find(|(known, _)| known.as_slice() == sha1.as_slice())
+                .map(|(_, key)| key.clone())
+                .ok_or_else(not_found);
+        }
+        self.session_key(locator)
+            .map(|session| session.key.clone())
+            .ok_or_else(not_found)
+    }
+
+    /// The `EncryptedData` that a `DataReference` means, with an algorithm of the plan.
+    fn encrypted_data(&self, uri: &str) -> Result<EncryptedData, Rejected> {
+        let document = &self.envelope.document;
+        let not_found = || Rejected::KeyNotFound {
+            reference: format!("the data reference `{uri}`"),
+        };
+        let id = uri.strip_prefix('#').ok_or_else(not_found)?;
+        let node = document.by_id(id).ok().flatten().ok_or_else(not_found)?;
+        if !document.element(node).is(XENC, "EncryptedData") || document.element(node).is_replaced()
+        {
+            return Err(not_found());
+        }
+        let data = EncryptedData::parse(document, node)?;
+        let allowed = &self.plan.policy.suite.data;
+        if !allowed.contains(&data.method) {
+            return Err(not_allowed(
+                AlgorithmUse::Data,
+                data.method.uri(),
+                allowed.iter().map(|one| one.short_name()),
+            ));
+        }
+        Ok(data)
+    }
+
+    fn decrypt(
+        &mut self,
+        data: &EncryptedData,
+        key: &SymmetricKey,
+        buffers: &mut Buffers,
+    ) -> Result<(), Rejected> {
+        self.note_weak(data.method.is_weak(), data.method.short_name())?;
+        let document = &self.envelope.document;
+        let element = document.element(data.node);
+        if element.is_replaced() {
+            return Err(EncryptionError::Failed.into());
+        }
+        let parent = element.parent().map(|parent| parent.id());
+        let content = data.content_type == ContentType::Content;
+        // Whether everything inside the parent was in this ciphertext.
+        let whole = parent.is_some_and(|parent| {
+            let parent = document.element(parent);
+            parent.children().count() == 1 && parent.text().trim().is_empty()
+        });
+        let grafted = data.decrypt(
+            &mut self.envelope.document,
+            key,
+            &self.envelope.options,
+            buffers,
+        )?;
+        if let Some(duplicate) = self.envelope.document.duplicate_id() {
+            return Err(Rejected::Envelope(
+                crate::envelope::EnvelopeError::DuplicateId(duplicate),
+            ));
+        }
+        let step = self.next_step();
+        let document = &self.envelope.document;
+        let siblings = |node: &NodeId| {
+            document
+                .element(*node)
+                .next_sibling()
+                .map(|next| next.id())
+                .filter(|next| grafted.contains(*next))
+        };
+        let nodes: Vec<NodeId> = std::iter::successors(grafted.first(), siblings).collect();
+        if let (true, true, Some(parent)) = (content, whole, parent) {
+            self.evidence
+                .encrypted
+                .push(evidence(parent, Extent::Content, data, step));
+        }
+        if !content {
+            for node in &nodes {
+                self.evidence
+                    .encrypted
+                    .push(evidence(*node, Extent::Element, data, step));
+            }
+        }
+        self.grafts.push(Graft {
+            encrypted_data: data.node,
+            nodes,
+        });
+        Ok(())
+    }
+
+    fn encryption_key_is(&self, binding: KeyBinding) -> bool {
+        self.plan
+            .policy
+            .encryption
+            .as_ref()
+            .is_some_and(|encryption| encryption.key == binding)
+    }
+}
+
+fn evidence(node: NodeId, extent: Extent, data: &EncryptedData, step: u32) -> EncryptionEvidence {
+    let algorithm: DataEncryption = data.method;
+    EncryptionEvidence {
+        node,
+        extent,
+        algorithm,
+        encrypted_data: data.node,
+        step,
+    }
+}

@@ -1,0 +1,318 @@
+//! Opening a message: the `wsse:Security` header is processed in its order, then what was proven is compared with the plan.
+//!
+//! Every step looks up nodes of one tree. A signature proves nodes; the comparison asks whether the node that stands in the place the
+//! plan speaks of is among them. Neither names nor ids decide anything, which is what makes signature wrapping
+//! (McIntosh and Austel 2005) fruitless.
+
+mod compare;
+mod decrypt;
+mod signature;
+mod tokens;
+
+use jiff::Timestamp;
+use soapstone_crypto::{Certificate, SymmetricKey};
+use soapstone_xml::{Buffers, NodeId};
+use soapstone_xmlsec::dsig::Scratch;
+
+use crate::digest;
+use crate::envelope::{Envelope, expanded_name};
+use crate::evidence::{Evidence, Mark, Opened};
+use crate::facts::{Facts, Receipt};
+use crate::freshness;
+use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::plan::InboundPlan;
+use crate::policy::{KeyBinding, TimestampPolicy};
+use crate::rejected::Rejected;
+use crate::username::UsernameToken;
+
+/// A session key that an `EncryptedKey` of this message carried.
+struct SessionKey {
+    node: NodeId,
+    sha1: [u8; 20],
+    key: SymmetricKey,
+}
+
+/// Where a graft came from: the nodes that took the place of an `EncryptedData`.
+struct Graft {
+    encrypted_data: NodeId,
+    nodes: Vec<NodeId>,
+}
+
+/// One message being opened.
+struct Opening<'p> {
+    plan: &'p InboundPlan,
+    facts: &'p Facts,
+    now: Timestamp,
+    envelope: Envelope,
+    evidence: Evidence,
+    marks: Vec<Mark>,
+    scratch: Scratch,
+    session_keys: Vec<SessionKey>,
+    grafts: Vec<Graft>,
+    timestamp: Option<NodeId>,
+    username: Option<NodeId>,
+    signatures: Vec<NodeId>,
+    signing_tokens: Vec<NodeId>,
+    tokens: usize,
+    encrypted_keys: usize,
+    references: usize,
+    /// Counts signatures and decryptions, so that their order can be compared with the plan's.
+    step: u32,
+}
+
+impl InboundPlan {
+    /// Opens a message: decrypts, verifies and compares with the plan. Pure: no clock but `now`, nothing remembered.
+    ///
+    /// # Errors
+    /// Why the message is refused; see [`Rejected::fault`] for what may be told to the peer.
+    pub fn open(
+        &self,
+        envelope: Envelope,
+        facts: &Facts,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<Opened, Rejected> {
+        let mut scratch = Scratch::default();
+        scratch.canonical_runs = self.policy.tuning.canonical_runs;
+        let opening = Opening {
+            plan: self,
+            facts,
+            now,
+            envelope,
+            evidence: Evidence::default(),
+            marks: Vec::new(),
+            scratch,
+            session_keys: Vec::new(),
+            grafts: Vec::new(),
+            timestamp: None,
+            username: None,
+            signatures: Vec::new(),
+            signing_tokens: Vec::new(),
+            tokens: 0,
+            encrypted_keys: 0,
+            references: 0,
+            step: 0,
+        };
+        opening.run(buffers)
+    }
+}
+
+impl Opening<'_> {
+    fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
+        let security = self.security_header()?;
+        if let Some(security) = security {
+            let mut next = self
+                .envelope
+                .document
+                .element(security)
+                .first_child()
+                .map(|child| child.id());
+            while let Some(node) = next {
+                self.process(node, buffers)?;
+                // Asked anew each time: decryption may have put other elements in the place of this one's followers.
+                next = self.after(node);
+            }
+        }
+        self.compare()?;
+        self.mark();
+        let blocks = self.blocks_to_pass_on(security)?;
+        let receipt = self.receipt();
+        Ok(Opened {
+            envelope: self.envelope,
+            evidence: self.evidence,
+            marks: self.marks,
+            receipt,
+            blocks,
+        })
+    }
+
+    /// The `wsse:Security` header to process.
+    fn security_header(&self) -> Result<Option<NodeId>, Rejected> {
+        let policy = &self.plan.policy;
+        let mut headers = self.envelope.security_headers(policy.actor.as_deref());
+        let first = headers.next();
+        if headers.next().is_some() {
+            return Err(Rejected::SecurityDuplicated);
+        }
+        match first {
+            None if policy.has_security() && self.demands_header() => {
+                Err(Rejected::SecurityMissing)
+            }
+            None => Ok(None),
+            Some(header) if !policy.has_security() => {
+                if self.envelope.must_understand(header) {
+                    return Err(Rejected::SecurityUnexpected);
+                }
+                Ok(None)
+            }
+            Some(header) => Ok(Some(header.id())),
+        }
+    }
+
+    fn demands_header(&self) -> bool {
+        let policy = &self.plan.policy;
+        policy.signature.is_some()
+            || policy.encryption.is_some()
+            || policy.username.is_some()
+            || policy.timestamp.is_some_and(|timestamp| timestamp.required)
+    }
+
+    /// The next child of the header after `node`, or after what took the place of `node`.
+    fn after(&self, node: NodeId) -> Option<NodeId> {
+        let last = self
+            .grafts
+            .iter()
+            .find(|graft| graft.encrypted_data == node)
+            .and_then(|graft| graft.nodes.last().copied());
+        self.envelope
+            .document
+            .element(last.unwrap_or(node))
+            .next_sibling()
+            .map(|next| next.id())
+    }
+
+    fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
+        let element = self.envelope.document.element(node);
+        match (element.namespace(), element.local()) {
+            (WSU, "Timestamp") => self.process_timestamp(node),
+            (WSSE, "UsernameToken") => self.process_username(node),
+            // Read when something refers to it.
+            (WSSE, "BinarySecurityToken") => self.count_token(),
+            (XENC, "EncryptedKey") => self.process_encrypted_key(node, buffers),
+            (XENC, "ReferenceList") => self.process_reference_list(node, buffers),
+            (DS, "Signature") => self.process_signature(node),
+            // Says which signatures of the request were seen; nothing depends on it unless a policy asks for it.
+            (WSSE11, "SignatureConfirmation") => Ok(()),
+            _ => Err(Rejected::ElementUnexpected {
+                element: expanded_name(element),
+            }),
+        }
+    }
+
+    fn process_timestamp(&mut self, node: NodeId) -> Result<(), Rejected> {
+        if self.timestamp.replace(node).is_some() {
+            return Err(Rejected::TimestampDuplicated);
+        }
+        let TimestampPolicy { ttl, skew, .. } = self.plan.policy.timestamp.unwrap_or_default();
+        self.evidence.freshness = Some(freshness::read(
+            self.envelope.document.element(node),
+            ttl,
+            skew,
+            self.now,
+        )?);
+        Ok(())
+    }
+
+    fn process_username(&mut self, node: NodeId) -> Result<(), Rejected> {
+        self.count_token()?;
+        let element = self.envelope.document.element(node);
+        let Some(policy) = &self.plan.policy.username else {
+            return Err(Rejected::ElementUnexpected {
+                element: expanded_name(element),
+            });
+        };
+        if self.username.replace(node).is_some() {
+            return Err(Rejected::TooMany {
+                what: "`wsse:UsernameToken`",
+                limit: 1,
+            });
+        }
+        let token = UsernameToken::read(element, policy, self.now)?;
+        token.authenticate(self.facts.password(&token.user))?;
+        if let Some(key) = token.nonce_mark() {
+            let until = match token.freshness {
+                Some(freshness) => freshness.remember_until(policy.skew),
+                None => freshness::later(self.now, policy.ttl + policy.skew),
+            };
+            self.marks.push(Mark { key, until });
+        }
+        self.evidence.user = Some(token.user);
+        Ok(())
+    }
+
+    fn count_token(&mut self) -> Result<(), Rejected> {
+        self.tokens += 1;
+        let limit = self.plan.policy.limits.tokens;
+        if self.tokens > limit {
+            Err(Rejected::TooMany {
+                what: "security tokens",
+                limit,
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    fn count_references(&mut self, more: usize) -> Result<(), Rejected> {
+        self.references += more;
+        let limit = self.plan.policy.limits.references;
+        if self.references > limit {
+            Err(Rejected::TooMany {
+                what: "references",
+                limit,
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    fn next_step(&mut self) -> u32 {
+        self.step += 1;
+        self.step
+    }
+
+    /// What a replay of this message would repeat: for signed messages what was signed, for encrypted ones the wrapped keys.
+    fn mark(&mut self) {
+        let policy = self.plan.policy.timestamp.unwrap_or_default();
+        let until = match self.evidence.freshness {
+            Some(freshness) => freshness.remember_until(policy.skew),
+            None => freshness::later(self.now, policy.ttl + policy.skew),
+        };
+        for signature in &self.evidence.signatures {
+            self.marks.push(Mark {
+                key: signature.mark,
+                until,
+            });
+        }
+        let encrypted_only = self.evidence.signatures.is_empty();
+        for session_key in self.session_keys.iter().filter(|_| encrypted_only) {
+            let key = digest::mark([b"encrypted key".as_slice(), &session_key.sha1]);
+            self.marks.push(Mark { key, until });
+        }
+    }
+
+    fn receipt(&mut self) -> Receipt {
+        let session_keys = std::mem::take(&mut self.session_keys);
+        Receipt {
+            signer: self.evidence.signer().cloned(),
+            session_keys: session_keys
+                .into_iter()
+                .map(|session| (session.sha1, session.key))
+                .collect(),
+        }
+    }
+
+    /// Certificates that a message may name without carrying them.
+    fn known_certificates(&self) -> impl Iterator<Item = &Certificate> {
+        let keys = &self.plan.keys;
+        let identity = keys.identity.iter().map(|identity| identity.certificate());
+        let pinned = keys
+            .trust
+            .iter()
+            .flat_map(|trust| trust.rules().pinned.iter().chain(&trust.rules().anchors));
+        keys.peer
+            .iter()
+            .chain(pinned)
+            .chain(&self.facts.certificates)
+            .chain(identity)
+    }
+
+    /// Whether the plan lets signatures be made with this kind of key.
+    fn signing_key_is(&self, binding: KeyBinding) -> bool {
+        self.plan
+            .policy
+            .signature
+            .as_ref()
+            .is_some_and(|signature| signature.key == binding)
+    }
+}

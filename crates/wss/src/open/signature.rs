@@ -1,0 +1,357 @@
+//! One `ds:Signature`: its algorithms, its key, its value, its references; in this order.
+//!
+//! Nothing is computed with a key before every algorithm is known to be in the plan's suite, and no reference is digested before the
+//! signature value verified, so that a forger cannot make us digest.
+
+use soapstone_crypto::{PublicKey, SignatureAlgorithm, SymmetricKey};
+use soapstone_xml::{
+    Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
+};
+use soapstone_xmlsec::dsig::{
+    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Signature, Target, Transform,
+    VerificationKey,
+};
+
+use super::Opening;
+use crate::digest;
+use crate::evidence::{SignatureEvidence, Signer};
+use crate::key_reference::KeyLocator;
+use crate::names::{DS, STR_TRANSFORM, WSSE};
+use crate::policy::KeyBinding;
+use crate::rejected::{AlgorithmUse, Rejected};
+
+/// The key of a signature, found and believed.
+enum Key {
+    Public(PublicKey),
+    Shared,
+    Request(usize),
+}
+
+impl Opening<'_> {
+    pub(super) fn process_signature(&mut self, node: NodeId) -> Result<(), Rejected> {
+        let limits = self.plan.policy.limits;
+        if self.signatures.len() == limits.signatures {
+            return Err(Rejected::TooMany {
+                what: "signatures",
+                limit: limits.signatures,
+            });
+        }
+        if self.plan.policy.signature.is_none() {
+            let element = self.envelope.document.element(node);
+            return Err(Rejected::ElementUnexpected {
+                element: crate::envelope::expanded_name(element),
+            });
+        }
+        let mut rules = Rules::default();
+        rules.references = limits.references;
+        rules.extensions = &[STR_TRANSFORM];
+        let signature = Signature::parse(&self.envelope.document, node, &rules)?;
+        self.count_references(signature.references.len())?;
+        self.check_algorithms(&signature)?;
+        self.note_weak(signature.method.is_weak(), signature.method.short_name())?;
+
+        let (key, signer) = self.signing_key(&signature)?;
+        let shared = self.plan.keys.shared.as_deref();
+        let request = self.facts.request.as_ref();
+        let verification = match &key {
+            Key::Public(key) => VerificationKey::Public(key),
+            Key::Shared => VerificationKey::Secret(
+                shared
+                    .map(|shared| &shared.signing)
+                    .ok_or_else(|| no_key("a shared key"))?,
+            ),
+            Key::Request(position) => {
+                let key: Option<&SymmetricKey> = request
+                    .and_then(|request| request.session_keys.get(*position))
+                    .map(|(_, key)| key);
+                VerificationKey::Secret(key.ok_or_else(|| no_key("the request's session key"))?)
+            }
+        };
+        signature.verify_value(&self.envelope.document, verification, &mut self.scratch)?;
+
+        let mut nodes = Vec::with_capacity(signature.references.len());
+        for reference in &signature.references {
+            nodes.push(self.verify_reference(reference)?);
+        }
+        // Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
+        let digests = signature
+            .references
+            .iter()
+            .map(|reference| reference.digest_value.as_slice());
+        let mark = digest::mark(
+            [b"signature", signature_owner(&signer)]
+                .into_iter()
+                .chain(digests),
+        );
+        let step = self.next_step();
+        self.signatures.push(node);
+        self.evidence.signatures.push(SignatureEvidence {
+            signer,
+            algorithm: signature.method,
+            nodes,
+            mark,
+            step,
+        });
+        Ok(())
+    }
+
+    fn verify_reference(&mut self, reference: &Reference) -> Result<NodeId, Rejected> {
+        let document = &self.envelope.document;
+        let target = reference.target(document)?;
+        let mut dereference = Dereference { token: None };
+        reference.verify(document, target, &mut dereference, &mut self.scratch)?;
+        let weak = reference.digest_method.is_weak();
+        let signed = match (target, dereference.token) {
+            (_, Some(token)) => token,
+            (Target::Element { node, .. }, None) => node,
+            (_, None) => {
+                return Err(Rejected::TokenUnsupported {
+                    found: "a reference to the whole document".to_owned(),
+                });
+            }
+        };
+        self.note_weak(weak, reference.digest_method.short_name())?;
+        Ok(signed)
+    }
+
+    /// Counts the use of a weak algorithm, and refuses it if its time is over.
+    pub(super) fn note_weak(&mut self, weak: bool, name: &'static str) -> Result<(), Rejected> {
+        if weak {
+            if let Some(since) = self.plan.policy.retired(name, self.now) {
+                return Err(Rejected::AlgorithmRetired {
+                    algorithm: name,
+                    since,
+                });
+            }
+            if !self.evidence.weak.contains(&name) {
+                self.evidence.weak.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what the suite does not list, before any key is touched.
+    fn check_algorithms(&self, signature: &Signature) -> Result<(), Rejected> {
+        let suite = &self.plan.policy.suite;
+        let allowed: &[SignatureAlgorithm] = if self.signing_key_is(KeyBinding::Certificate) {
+            &suite.signature
+        } else {
+            &suite.symmetric_signature
+        };
+        if !allowed.contains(&signature.method) {
+            return Err(not_allowed(
+                AlgorithmUse::Signature,
+                signature.method.uri(),
+                allowed.iter().map(|one| one.short_name()),
+            ));
+        }
+        self.check_canonicalization(&signature.canonicalization)?;
+        for reference in &signature.references {
+            if !suite.digest.contains(&reference.digest_method) {
+                let allowed = suite.digest.iter().map(|one| one.short_name());
+                return Err(not_allowed(
+                    AlgorithmUse::Digest,
+                    reference.digest_method.uri(),
+                    allowed,
+                ));
+            }
+            for transform in &reference.transforms {
+                if let Transform::Canonicalization(method) = transform {
+                    self.check_canonicalization(method)?;
+                }
+            }
+            // Without a canonicalization the reference would be digested in inclusive form (XML-DSig 4.4.3.2).
+            let canonicalized = reference
+                .transforms
+                .iter()
+                .any(|transform| !matches!(transform, Transform::Enveloped));
+            if !canonicalized {
+                self.check_canonicalization(&CanonicalizationMethod::new(
+                    Canonicalization::Inclusive10,
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_canonicalization(&self, found: &CanonicalizationMethod) -> Result<(), Rejected> {
+        let allowed = &self.plan.policy.suite.canonicalization;
+        if allowed.contains(&found.method) {
+            return Ok(());
+        }
+        Err(not_allowed(
+            AlgorithmUse::Canonicalization,
+            found.method.uri(),
+            allowed.iter().map(|one| one.uri()),
+        ))
+    }
+
+    /// The key that the plan and the trust store accept for this signature.
+    fn signing_key(&mut self, signature: &Signature) -> Result<(Key, Signer), Rejected> {
+        let locator = signature
+            .key_info
+            .map(|info| KeyLocator::read(self.envelope.document.element(info)))
+            .transpose()?;
+        if self.signing_key_is(KeyBinding::Shared) {
+            let shared = self
+                .plan
+                .keys
+                .shared
+                .as_deref()
+                .ok_or_else(|| no_key("a shared key"))?;
+            return match locator {
+                None => Ok((Key::Shared, Signer::SharedKey(shared.name.clone()))),
+                Some(KeyLocator::Name(name)) if name == shared.name => {
+                    Ok((Key::Shared, Signer::SharedKey(name)))
+                }
+                Some(KeyLocator::EncryptedKeySha1(sha1)) if sha1 == shared.sha1() => {
+                    Ok((Key::Shared, Signer::SharedKey(shared.name.clone())))
+                }
+                Some(other) => Err(no_key(&other.to_string())),
+            };
+        }
+        let locator = locator.ok_or_else(|| no_key("a signature without `ds:KeyInfo`"))?;
+        if self.signing_key_is(KeyBinding::RequestKey) {
+            let known = self.facts.request.as_ref().and_then(|request| {
+                let KeyLocator::EncryptedKeySha1(sha1) = &locator else {
+                    return None;
+                };
+                request
+                    .session_keys
+                    .iter()
+                    .position(|(known, _)| known.as_slice() == sha1.as_slice())
+            });
+            return known
+                .map(|position| (Key::Request(position), Signer::RequestKey))
+                .ok_or_else(|| no_key(&locator.to_string()));
+        }
+        let chain = self.certificate(&locator)?;
+        let trust = self
+            .plan
+            .keys
+            .trust
+            .as_ref()
+            .ok_or_else(|| no_key("a trust anchor"))?;
+        trust.check(&chain.certificate, &chain.intermediates, self.now)?;
+        if let Some(token) = chain.token {
+            self.signing_tokens.push(token);
+        }
+        Ok((
+            Key::Public(chain.certificate.public_key().clone()),
+            Signer::Certificate(chain.certificate),
+        ))
+    }
+}
+
+fn signature_owner(signer: &Signer) -> &[u8] {
+    match signer {
+        Signer::Certificate(certificate) => certificate.der(),
+        Signer::SharedKey(name) => name.as_bytes(),
+        Signer::RequestKey => b"request",
+    }
+}
+
+fn no_key(reference: &str) -> Rejected {
+    Rejected::KeyNotFound {
+        reference: reference.to_owned(),
+    }
+}
+
+/// The refusal of an algorithm, with what would have been accepted.
+pub(super) fn not_allowed(
+    purpose: AlgorithmUse,
+    found: &str,
+    allowed: impl Iterator<Item = &'static str>,
+) -> Rejected {
+    Rejected::AlgorithmNotAllowed {
+        purpose,
+        found: found.to_owned(),
+        allowed: allowed.collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The STR Dereference Transform: the token that a `SecurityTokenReference` refers to is digested in its place.
+struct Dereference {
+    token: Option<NodeId>,
+}
+
+impl Extension for Dereference {
+    fn apply(
+        &mut self,
+        document: &Document,
+        transform: &Transform,
+        target: Target<'_>,
+        sink: &mut DigestSink,
+    ) -> Result<(), String> {
+        let Target::Element { node, .. } = target else {
+            return Err("expected a reference to a SecurityTokenReference".to_owned());
+        };
+        let reference = document.element(node);
+        if !reference.is(WSSE, "SecurityTokenReference") {
+            return Err(format!(
+                "expected a reference to a SecurityTokenReference, found `{}`",
+                reference.local()
+            ));
+        }
+        let Ok(KeyLocator::Token(id)) = KeyLocator::read_reference(reference) else {
+            return Err(
+                "only direct references to tokens of the message are dereferenced".to_owned(),
+            );
+        };
+        let token = document
+            .by_id(&id)
+            .ok()
+            .flatten()
+            .ok_or_else(|| format!("no token `#{id}`"))?;
+        let Transform::Other { node, .. } = transform else {
+            return Err("expected the parameters of the transform".to_owned());
+        };
+        let method = document
+            .element(*node)
+            .child(WSSE, "TransformationParameters")
+            .and_then(|parameters| parameters.child(DS, "CanonicalizationMethod"))
+            .ok_or_else(|| {
+                "expected a CanonicalizationMethod in TransformationParameters".to_owned()
+            })?;
+        let method = CanonicalizationMethod::parse(method).map_err(|error| error.to_string())?;
+        let mut prefixes: Vec<&str> = method
+            .inclusive_prefixes
+            .iter()
+            .map(String::as_str)
+            .collect();
+        prefixes.push("#default");
+        let options = C14nOptions {
+            method: method.method,
+            inclusive_prefixes: &prefixes,
+            ..C14nOptions::new(method.method)
+        };
+        let mut octets = Vec::new();
+        canonicalize(
+            document,
+            Apex::Element(token),
+            &options,
+            &mut C14nScratch::default(),
+            &mut octets,
+        )
+        .map_err(|error| error.to_string())?;
+        // The default namespace is always declared on the token, if only to say that there is none (SOAP Message Security 1.1.1, 8.3).
+        let tag_end = octets
+            .iter()
+            .position(|octet| *octet == b'>')
+            .unwrap_or_default();
+        let name_end = octets
+            .iter()
+            .position(|octet| *octet == b' ')
+            .map_or(tag_end, |space| space.min(tag_end));
+        let declared = octets[..tag_end]
+            .windows(8)
+            .any(|window| window == b" xmlns=\"");
+        soapstone_xml::Sink::write(sink, &octets[..name_end]);
+        if !declared {
+            soapstone_xml::Sink::write(sink, b" xmlns=\"\"");
+        }
+        soapstone_xml::Sink::write(sink, &octets[name_end..]);
+        self.token = Some(token);
+        Ok(())
+    }
+}

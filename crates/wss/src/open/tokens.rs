@@ -1,0 +1,124 @@
+//! From a reference in the message to a key of ours or a trusted certificate.
+//!
+//! The one rule: a certificate that is in the message is worth nothing until the trust store says so.
+
+use soapstone_crypto::Certificate;
+use soapstone_xml::NodeId;
+
+use super::{Opening, SessionKey};
+use crate::envelope::expanded_name;
+use crate::key_reference::KeyLocator;
+use crate::names::{WSSE, XENC};
+use crate::rejected::Rejected;
+
+/// A certificate with what the message says leads from it to an anchor.
+pub(super) struct Chain {
+    pub(super) certificate: Certificate,
+    pub(super) intermediates: Vec<Certificate>,
+    /// The token that carried it, if it is a child of the `wsse:Security` header.
+    pub(super) token: Option<NodeId>,
+}
+
+impl Opening<'_> {
+    /// Finds the certificate that a locator means. Nothing is proven about it yet.
+    pub(super) fn certificate(&self, locator: &KeyLocator) -> Result<Chain, Rejected> {
+        let chain = |certificate| Chain {
+            certificate,
+            intermediates: Vec::new(),
+            token: None,
+        };
+        match locator {
+            KeyLocator::Token(id) => {
+                let node = self.token_by_id(id)?;
+                let element = self.envelope.document.element(node);
+                if !element.is(WSSE, "BinarySecurityToken") {
+                    return Err(Rejected::TokenUnsupported {
+                        found: expanded_name(element),
+                    });
+                }
+                let inner = self.certificate(&KeyLocator::read_token(element)?)?;
+                Ok(Chain {
+                    token: Some(node),
+                    ..inner
+                })
+            }
+            KeyLocator::Certificate(der) => match self
+                .known_certificates()
+                .find(|known| known.der() == der.as_slice())
+            {
+                Some(known) => Ok(chain(known.clone())),
+                None => self.read_certificate(der).map(chain),
+            },
+            KeyLocator::Path(der) => {
+                let mut path =
+                    Certificate::from_pki_path(der).map_err(|error| unreadable(&error))?;
+                let certificate = path.pop().ok_or_else(|| Rejected::KeyNotFound {
+                    reference: "an empty certification path".to_owned(),
+                })?;
+                Ok(Chain {
+                    certificate,
+                    intermediates: path,
+                    token: None,
+                })
+            }
+            _ => self
+                .known_certificates()
+                .find(|known| locator.names(known))
+                .cloned()
+                .map(chain)
+                .ok_or_else(|| Rejected::KeyNotFound {
+                    reference: locator.to_string(),
+                }),
+        }
+    }
+
+    fn read_certificate(&self, der: &[u8]) -> Result<Certificate, Rejected> {
+        match &self.plan.keys.trust {
+            Some(trust) => trust.read(der),
+            None => Certificate::from_der(der),
+        }
+        .map_err(|error| unreadable(&error))
+    }
+
+    /// The token of this message with this id.
+    pub(super) fn token_by_id(&self, id: &str) -> Result<NodeId, Rejected> {
+        let not_found = || Rejected::KeyNotFound {
+            reference: format!("the token `#{id}`"),
+        };
+        self.envelope
+            .document
+            .by_id(id)
+            .ok()
+            .flatten()
+            .ok_or_else(not_found)
+    }
+
+    /// The session key of this message that a locator means; `None` if it means no session key.
+    pub(super) fn session_key(&self, locator: &KeyLocator) -> Option<&SessionKey> {
+        match locator {
+            KeyLocator::Token(id) => {
+                let node = self.envelope.document.by_id(id).ok().flatten()?;
+                let is_key = self
+                    .envelope
+                    .document
+                    .element(node)
+                    .is(XENC, "EncryptedKey");
+                self.session_keys
+                    .iter()
+                    .find(|session| is_key && session.node == node)
+            }
+            KeyLocator::EncryptedKeySha1(sha1) => self
+                .session_keys
+                .iter()
+                .find(|session| session.sha1.as_slice() == sha1.as_slice()),
+            _ => None,
+        }
+    }
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> Rejected {
+    Rejected::Malformed {
+        element: "wsse:BinarySecurityToken",
+        problem: error.to_string(),
+    }
+}

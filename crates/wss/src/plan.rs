@@ -1,0 +1,417 @@
+//! Policies compiled into plans.
+//!
+//! Everything that can be wrong with a policy and its keys is found here, once, and reported together. A plan is immutable and
+//! shared between threads; per message it is only run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use soapstone_crypto::{Certificate, Identity, SignatureAlgorithm, SymmetricKey, TrustStore};
+use soapstone_xml::Canonicalization;
+
+use crate::digest;
+use crate::part::Part;
+use crate::policy::{Extent, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
+use crate::username::User;
+
+/// A symmetric key that both sides hold, with the name they give it.
+#[derive(Debug)]
+pub struct SharedKey {
+    /// `ds:KeyName`.
+    pub name: String,
+    /// Signs (HMAC).
+    pub signing: SymmetricKey,
+    /// Encrypts; as long as the suite's data encryption wants.
+    pub encrypting: SymmetricKey,
+}
+
+impl SharedKey {
+    /// What stands for the key in `EncryptedKeySHA1` references: it was never wrapped, so the SHA-1 of the key itself, as WSS4J has it.
+    pub(crate) fn sha1(&self) -> [u8; 20] {
+        digest::sha1([self.signing.expose()])
+    }
+}
+
+/// The keys that a plan may use.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    /// Our private key and certificate: signs outbound, decrypts inbound.
+    pub identity: Option<Arc<Identity>>,
+    /// The peer's certificate: encrypted to outbound, known inbound when a message only names it.
+    pub peer: Option<Certificate>,
+    /// Whom to believe, inbound.
+    pub trust: Option<Arc<TrustStore>>,
+    /// The symmetric key both sides hold.
+    pub shared: Option<Arc<SharedKey>>,
+    /// Who we are, outbound.
+    pub user: Option<Arc<User>>,
+}
+
+/// One thing wrong with a policy or its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanProblem {
+    /// A key that the policy needs is not there.
+    KeyMissing {
+        /// What is missing.
+        what: &'static str,
+        /// What it is needed for.
+        purpose: &'static str,
+    },
+    /// The suite lists no algorithm for a purpose.
+    NoAlgorithm {
+        /// The purpose.
+        purpose: &'static str,
+    },
+    /// No signature algorithm of the suite fits our key.
+    KeyDoesNotFit {
+        /// Kind of our key.
+        key: String,
+        /// The suite's name.
+        suite: String,
+    },
+    /// A part that cannot be treated this way.
+    Part {
+        /// The part.
+        part: Part,
+        /// Why not.
+        problem: &'static str,
+    },
+    /// A way to name keys that does not go with the kind of key.
+    Reference {
+        /// The way.
+        reference: KeyReference,
+        /// Why not.
+        problem: &'static str,
+    },
+    /// A canonicalization that messages we make cannot use.
+    Canonicalization {
+        /// The method.
+        method: Canonicalization,
+    },
+}
+
+impl fmt::Display for PlanProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyMissing { what, purpose } => write!(out, "{what} is needed to {purpose}"),
+            Self::NoAlgorithm { purpose } => write!(out, "no {purpose} algorithm is named"),
+            Self::KeyDoesNotFit { key, suite } => {
+                write!(
+                    out,
+                    "suite `{suite}` names no signature algorithm for a key of kind {key}"
+                )
+            }
+            Self::Part { part, problem } => write!(out, "`{part}` {problem}"),
+            Self::Reference { reference, problem } => {
+                write!(out, "key reference {reference:?} {problem}")
+            }
+            Self::Canonicalization { method } => write!(
+                out,
+                "messages are written in exclusive canonical form; `{}` can only be accepted, not used",
+                method.uri()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PlanProblem {}
+
+/// What to demand of messages that arrive.
+#[derive(Debug)]
+pub struct InboundPlan {
+    pub(crate) policy: Policy,
+    pub(crate) keys: Keys,
+}
+
+/// What to do to messages that leave.
+#[derive(Debug)]
+pub struct OutboundPlan {
+    pub(crate) policy: Policy,
+    pub(crate) keys: Keys,
+    /// The signature algorithm that fits policy and key.
+    pub(crate) signature: Option<SignatureAlgorithm>,
+}
+
+impl Policy {
+    /// Whether the policy asks for a `wsse:Security` header at all.
+    pub fn has_security(&self) -> bool {
+        self.timestamp.is_some()
+            || self.username.is_some()
+            || self.signature.is_some()
+            || self.encryption.is_some()
+    }
+
+    fn check(&self, problems: &mut Vec<PlanProblem>) {
+        if let Some(signature) = &self.signature {
+            if self.suite.digest.is_empty() {
+                problems.push(PlanProblem::NoAlgorithm { purpose: "digest" });
+            }
+            if self.suite.canonicalization.is_empty() {
+                problems.push(PlanProblem::NoAlgorithm {
+                    purpose: "canonicalization",
+                });
+            }
+            let algorithms = match signature.key {
+                KeyBinding::Certificate => &self.suite.signature,
+                KeyBinding::Shared | KeyBinding::RequestKey => &self.suite.symmetric_signature,
+            };
+            if algorithms.is_empty() {
+                problems.push(PlanProblem::NoAlgorithm {
+                    purpose: "signature",
+                });
+            }
+            if signature.parts.contains(&Part::Signature) {
+                problems.push(PlanProblem::Part {
+                    part: Part::Signature,
+                    problem: "cannot sign itself",
+                });
+            }
+            if signature.parts.contains(&Part::Timestamp) && self.timestamp.is_none() {
+                problems.push(PlanProblem::Part {
+                    part: Part::Timestamp,
+                    problem: "is to be signed, and the policy has none",
+                });
+            }
+            if signature.parts.contains(&Part::UsernameToken) && self.username.is_none() {
+                problems.push(PlanProblem::Part {
+                    part: Part::UsernameToken,
+                    problem: "is to be signed, and the policy has none",
+                });
+            }
+        }
+        if let Some(encryption) = &self.encryption {
+            if self.suite.data.is_empty() {
+                problems.push(PlanProblem::NoAlgorithm {
+                    purpose: "data encryption",
+                });
+            }
+            if encryption.key == KeyBinding::Certificate && self.suite.key_transport.is_empty() {
+                problems.push(PlanProblem::NoAlgorithm {
+                    purpose: "key transport",
+                });
+            }
+            for wanted in &encryption.parts {
+                let problem = match (&wanted.part, wanted.extent) {
+                    (Part::Body, Extent::Element) => {
+                        "must stay an element of the envelope: encrypt its content"
+                    }
+                    (Part::Timestamp, _) => "must stay readable",
+                    (Part::Token, _) => {
+                        "names the key that opens the message: it must stay readable"
+                    }
+                    (Part::Signature, Extent::Content) => "is encrypted as a whole",
+                    (Part::Signature, Extent::Element) if self.signature.is_none() => {
+                        "is to be encrypted, and the policy has none"
+                    }
+                    (Part::UsernameToken, Extent::Content) => "is encrypted as a whole",
+                    (Part::UsernameToken, Extent::Element) if self.username.is_none() => {
+                        "is to be encrypted, and the policy has none"
+                    }
+                    _ => continue,
+                };
+                problems.push(PlanProblem::Part {
+                    part: wanted.part.clone(),
+                    problem,
+                });
+            }
+        }
+    }
+}
+
+fn need(there: bool, what: &'static str, purpose: &'static str, problems: &mut Vec<PlanProblem>) {
+    if !there {
+        problems.push(PlanProblem::KeyMissing { what, purpose });
+    }
+}
+
+fn report<T>(plan: T, problems: Vec<PlanProblem>) -> Result<T, Vec<PlanProblem>> {
+    if problems.is_empty() {
+        Ok(plan)
+    } else {
+        Err(problems)
+    }
+}
+
+impl InboundPlan {
+    /// Compiles what to demand of messages that arrive.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not just the first.
+    pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
+        let mut problems = Vec::new();
+        policy.check(&mut problems);
+        match policy.signature.as_ref().map(|signature| signature.key) {
+            Some(KeyBinding::Certificate) => {
+                need(
+                    keys.trust.is_some(),
+                    "a trust anchor or a pinned certificate",
+                    "verify signatures",
+                    &mut problems,
+                );
+            }
+            Some(KeyBinding::Shared) => {
+                need(
+                    keys.shared.is_some(),
+                    "a shared key",
+                    "verify signatures",
+                    &mut problems,
+                );
+            }
+            Some(KeyBinding::RequestKey) | None => {}
+        }
+        match policy.encryption.as_ref().map(|encryption| encryption.key) {
+            Some(KeyBinding::Certificate) => {
+                need(
+                    keys.identity.is_some(),
+                    "our private key",
+                    "decrypt",
+                    &mut problems,
+                );
+            }
+            Some(KeyBinding::Shared) => need(
+                keys.shared.is_some(),
+                "a shared key",
+                "decrypt",
+                &mut problems,
+            ),
+            Some(KeyBinding::RequestKey) | None => {}
+        }
+        report(Self { policy, keys }, problems)
+    }
+
+    /// The policy it was compiled from.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}
+
+impl OutboundPlan {
+    /// Compiles what to do to messages that leave.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not just the first.
+    pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
+        let mut problems = Vec::new();
+        policy.check(&mut problems);
+        let mut algorithm = None;
+        if let Some(signature) = &policy.signature {
+            match signature.key {
+                KeyBinding::Certificate => {
+                    need(
+                        keys.identity.is_some(),
+                        "our private key and certificate",
+                        "sign",
+                        &mut problems,
+                    );
+                    if let Some(identity) = &keys.identity {
+                        algorithm = policy
+                            .suite
+                            .signature
+                            .iter()
+                            .copied()
+                            .find(|one| one.fits(identity.key().kind()));
+                        if algorithm.is_none() && !policy.suite.signature.is_empty() {
+                            let key = identity.key().kind().to_string();
+                            problems.push(PlanProblem::KeyDoesNotFit {
+                                key,
+                                suite: policy.suite.name.clone(),
+                            });
+                        }
+                    }
+                    if signature.reference == KeyReference::EncryptedKeySha1 {
+                        let problem =
+                            "names a symmetric key, and signatures are made with a certificate";
+                        problems.push(PlanProblem::Reference {
+                            reference: signature.reference,
+                            problem,
+                        });
+                    }
+                }
+                KeyBinding::Shared => {
+                    need(keys.shared.is_some(), "a shared key", "sign", &mut problems);
+                    algorithm = policy.suite.symmetric_signature.first().copied();
+                }
+                KeyBinding::RequestKey => {
+                    algorithm = policy.suite.symmetric_signature.first().copied()
+                }
+            }
+            if let Some(method) = policy
+                .suite
+                .canonicalization
+                .first()
+                .filter(|method| **method != Canonicalization::Exclusive)
+            {
+                problems.push(PlanProblem::Canonicalization { method: *method });
+            }
+        }
+        if let Some(encryption) = &policy.encryption {
+            match encryption.key {
+                KeyBinding::Certificate => {
+                    let known = encryption.recipient == Recipient::Requester || keys.peer.is_some();
+                    need(known, "the peer's certificate", "encrypt", &mut problems);
+                    if encryption.reference == KeyReference::EncryptedKeySha1 {
+                        let problem =
+                            "names a symmetric key, and session keys are wrapped to a certificate";
+                        problems.push(PlanProblem::Reference {
+                            reference: encryption.reference,
+                            problem,
+                        });
+                    }
+                }
+                KeyBinding::Shared => {
+                    need(
+                        keys.shared.is_some(),
+                        "a shared key",
+                        "encrypt",
+                        &mut problems,
+                    );
+                    if let (Some(shared), Some(data)) = (&keys.shared, policy.suite.data.first()) {
+                        need(
+                            shared.encrypting.len() == data.key_length(),
+                            "a shared key as long as the suite's data encryption wants",
+                            "encrypt",
+                            &mut problems,
+                        );
+                    }
+                }
+                KeyBinding::RequestKey => {}
+            }
+        }
+        if policy
+            .username
+            .as_ref()
+            .is_some_and(|username| username.passwords.is_empty())
+        {
+            problems.push(PlanProblem::NoAlgorithm {
+                purpose: "password",
+            });
+        }
+        need(
+            policy.username.is_none() || keys.user.is_some(),
+            "a user with a password",
+            "send a `UsernameToken`",
+            &mut problems,
+        );
+        report(
+            Self {
+                policy,
+                keys,
+                signature: algorithm,
+            },
+            problems,
+        )
+    }
+
+    /// The policy it was compiled from.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(crate) fn password_kind(&self) -> Option<PasswordKind> {
+        self.policy
+            .username
+            .as_ref()
+            .and_then(|username| username.passwords.first().copied())
+    }
+}

@@ -1,0 +1,240 @@
+//! What a peer and we agree on for one direction of messages.
+//!
+//! Presets, profiles and (later) WSDL policies all produce a [`Policy`]; compiling one gives the plan that is
+//! run for every message. A policy says everything explicitly: nothing is added when it is executed.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::part::Part;
+use crate::suite::Suite;
+
+/// Requirements for one direction.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Algorithms used and accepted.
+    pub suite: Suite,
+    /// Whether messages carry a `wsu:Timestamp`, and how fresh it must be.
+    pub timestamp: Option<TimestampPolicy>,
+    /// Whether messages carry a `wsse:UsernameToken`.
+    pub username: Option<UsernamePolicy>,
+    /// Whether messages are signed.
+    pub signature: Option<SignaturePolicy>,
+    /// Whether messages are encrypted.
+    pub encryption: Option<EncryptionPolicy>,
+    /// Which comes first where a part is both signed and encrypted.
+    pub order: ProtectionOrder,
+    /// `soap:actor` (1.1) or `soap:role` (1.2) of the `wsse:Security` header; `None` is the ultimate receiver.
+    pub actor: Option<String>,
+    /// Weak algorithms of the suite that are used and accepted only for a while yet.
+    pub retirements: Vec<Retirement>,
+    /// Bounds on what one message may ask for.
+    pub limits: SecurityLimits,
+    /// Optimisations, switchable so that each can be measured alone.
+    pub tuning: Tuning,
+}
+
+/// The end of a weak algorithm in one peer's messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retirement {
+    /// Short name of the algorithm.
+    pub algorithm: String,
+    /// From then on it is refused, although the suite lists it.
+    pub from: Timestamp,
+}
+
+impl Policy {
+    /// When `algorithm` was retired, if that is past.
+    pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
+        let retirement = self
+            .retirements
+            .iter()
+            .find(|retirement| retirement.algorithm == algorithm)?;
+        (retirement.from <= now).then_some(retirement.from)
+    }
+}
+
+/// Freshness of messages (SOAP Message Security 1.1.1, 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimestampPolicy {
+    /// Inbound: a message without one is refused. One that is there is checked in any case.
+    pub required: bool,
+    /// Time from `Created` to `Expires`, and the longest age accepted, whatever `Expires` says.
+    pub ttl: Duration,
+    /// Difference of clocks that is forgiven.
+    pub skew: Duration,
+}
+
+impl Default for TimestampPolicy {
+    /// Five minutes, the customary bound of WS-Security stacks, and one minute of skew.
+    fn default() -> Self {
+        Self {
+            required: true,
+            ttl: Duration::from_secs(300),
+            skew: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How a user proves to know the password (UsernameToken Profile 1.1.1, 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PasswordKind {
+    /// The password itself: only over TLS or encrypted.
+    Text,
+    /// `Base64(SHA-1(nonce + created + password))`.
+    Digest,
+}
+
+/// A `wsse:UsernameToken`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsernamePolicy {
+    /// Kinds accepted; the first is the one used in messages that we make.
+    pub passwords: Vec<PasswordKind>,
+    /// Longest age of `wsu:Created`.
+    pub ttl: Duration,
+    /// Difference of clocks that is forgiven.
+    pub skew: Duration,
+}
+
+/// Which key signs or encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyBinding {
+    /// Certificates: the sender signs with its private key, and wraps a fresh session key to the receiver's certificate.
+    Certificate,
+    /// One symmetric key that both sides hold.
+    Shared,
+    /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
+    RequestKey,
+}
+
+/// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyReference {
+    /// A `BinarySecurityToken` in the header and a `Reference` to it.
+    Direct,
+    /// `KeyIdentifier` with the subject key identifier.
+    SubjectKeyIdentifier,
+    /// `KeyIdentifier` with the SHA-1 of the certificate.
+    Thumbprint,
+    /// `X509IssuerSerial`.
+    IssuerSerial,
+    /// The token inside the reference.
+    Embedded,
+    /// `ds:KeyName` (the subject of a certificate, or the name of a shared key).
+    KeyName,
+    /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared keys.
+    EncryptedKeySha1,
+}
+
+/// What is signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignaturePolicy {
+    /// The parts; all of them, whenever they are in the message.
+    pub parts: Vec<Part>,
+    /// With which key.
+    pub key: KeyBinding,
+    /// How messages that we make name the key. Inbound, every kind is understood.
+    pub reference: KeyReference,
+}
+
+/// Whether the tags of a part are encrypted with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Only what is between the tags.
+    Content,
+    /// The whole element. A header block becomes a `wsse11:EncryptedHeader`.
+    Element,
+}
+
+/// One encrypted part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncryptedPart {
+    /// The part.
+    pub part: Part,
+    /// With or without its tags.
+    pub extent: Extent,
+}
+
+impl EncryptedPart {
+    /// The part in its customary extent: the content of the Body, the whole of anything else.
+    pub fn customary(part: Part) -> Self {
+        let extent = if part == Part::Body {
+            Extent::Content
+        } else {
+            Extent::Element
+        };
+        Self { part, extent }
+    }
+}
+
+/// To whom session keys are wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient {
+    /// The configured peer.
+    Peer,
+    /// Whoever signed the request: for a service with many clients.
+    Requester,
+}
+
+/// What is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncryptionPolicy {
+    /// The parts; all of them, whenever they are in the message.
+    pub parts: Vec<EncryptedPart>,
+    /// With which key.
+    pub key: KeyBinding,
+    /// How messages that we make name the key. Inbound, every kind is understood.
+    pub reference: KeyReference,
+    /// For whom, with [`KeyBinding::Certificate`].
+    pub recipient: Recipient,
+}
+
+/// Order of protection of parts that are signed and encrypted (WS-SecurityPolicy 1.3, 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtectionOrder {
+    /// The signature covers the plain text.
+    SignBeforeEncrypting,
+    /// The signature covers the cipher text.
+    EncryptBeforeSigning,
+}
+
+/// Bounds on the security elements of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecurityLimits {
+    /// `ds:Reference` and `xenc:DataReference` elements, all signatures and keys together. 64 covers signed headers of every
+    /// profile that we know; a message with each of its records signed needs more and must be told so.
+    pub references: usize,
+    /// Signatures. A primary and a few endorsing ones.
+    pub signatures: usize,
+    /// `EncryptedKey` elements: each costs a private-key operation.
+    pub encrypted_keys: usize,
+    /// Security tokens, embedded ones included.
+    pub tokens: usize,
+}
+
+impl Default for SecurityLimits {
+    fn default() -> Self {
+        Self {
+            references: 64,
+            signatures: 4,
+            encrypted_keys: 4,
+            tokens: 16,
+        }
+    }
+}
+
+/// Optimisations that change speed and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Hand source bytes that are canonical already to the digest as they are, instead of writing them anew.
+    pub canonical_runs: bool,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            canonical_runs: true,
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! `EncryptedData` in the place of parts, and the `EncryptedKey` (or the `ReferenceList`) that says how to open them.
+//!
+//! A plaintext is copied once, into the buffer in which it is enciphered; from there it goes as base64 to the place where it stays.
+
+use std::ops::Range;
+
+use soapstone_crypto::{OaepParameters, SymmetricKey, base64, seal_in_place};
+use soapstone_xml::Buffers;
+use soapstone_xmlsec::enc::{ContentType, KeyEncryption};
+use soapstone_xmlsec::write::{self, EncryptedDataStart, EncryptedKeyParts};
+
+use super::{SecureError, Securing, Session, content, is_self_closing, qualified_name, range};
+use crate::digest;
+use crate::envelope::Envelope;
+use crate::key_reference;
+use crate::names::WSSE11;
+use crate::part::Part;
+use crate::policy::{Extent, KeyBinding, KeyReference, ProtectionOrder, Recipient};
+
+impl Securing<'_> {
+    /// Encrypts the parts that are in the message itself.
+    pub(super) fn encrypt_parts(
+        &mut self,
+        envelope: &Envelope,
+        buffers: &mut Buffers,
+    ) -> Result<(), SecureError> {
+        let plan = self.plan;
+        let Some(policy) = &plan.policy.encryption else {
+            return Ok(());
+        };
+        self.begin_session()?;
+        let source = envelope.document.bytes();
+        for wanted in &policy.parts {
+            for (index, node) in self
+                .nodes_of(envelope, &wanted.part)?
+                .into_iter()
+                .enumerate()
+            {
+                let element = envelope.document.element(node);
+                let name = match &wanted.part {
+                    Part::Body => "body".to_owned(),
+                    _ => format!("data-{}-{index}", element.range().start),
+                };
+                let (plain, kind) = match wanted.extent {
+                    Extent::Content => (content(element, source), ContentType::Content),
+                    Extent::Element => (range(element), ContentType::Element),
+                };
+                let inner = self.edits.take_within(&plain);
+                let length = plain.len().saturating_add_signed(inner.growth());
+                let mut data = buffers.take(1024 + length / 3 * 4 + 64);
+                self.encrypt(&kind, &name, length, &mut data, buffers, |out| {
+                    inner.apply(source, plain.clone(), out)
+                })?;
+                let is_block = matches!(wanted.part, Part::Header { .. });
+                self.put(envelope, node, wanted.extent, is_block, plain, data);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts `data` where the part was.
+    fn put(
+        &mut self,
+        envelope: &Envelope,
+        node: soapstone_xml::NodeId,
+        extent: Extent,
+        is_block: bool,
+        plain: Range<usize>,
+        data: Vec<u8>,
+    ) {
+        let source = envelope.document.bytes();
+        let element = envelope.document.element(node);
+        if extent == Extent::Content && is_self_closing(element, source) {
+            let whole = range(element);
+            let end = format!("</{}>", qualified_name(element)).into_bytes();
+            self.edits.replace(
+                whole.end - 2..whole.end,
+                [b">", data.as_slice(), &end].concat(),
+            );
+        } else if extent == Extent::Element && is_block {
+            self.edits
+                .replace(plain, encrypted_header(envelope, node, &data));
+        } else {
+            self.edits.replace(plain, data);
+        }
+    }
+
+    /// Encrypts the `UsernameToken` that we wrote, if the plan wants it.
+    pub(super) fn encrypt_username(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
+        if self.wants_encrypted(&Part::UsernameToken) && !self.username.is_empty() {
+            let token = std::mem::take(&mut self.username);
+            self.username = self.encrypt_written(&token, "user-data", buffers)?;
+        }
+        Ok(())
+    }
+
+    /// Encrypts the signature that we wrote, if the plan wants it.
+    pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
+        if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
+            let signature = std::mem::take(&mut self.signature);
+            self.signature = self.encrypt_written(&signature, "sig", buffers)?;
+        }
+        Ok(())
+    }
+
+    fn wants_encrypted(&self, part: &Part) -> bool {
+        self.plan
+            .policy
+            .encryption
+            .iter()
+            .flat_map(|encryption| &encryption.parts)
+            .any(|wanted| wanted.part == *part)
+    }
+
+    fn encrypt_written(
+        &mut self,
+        octets: &[u8],
+        name: &str,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<u8>, SecureError> {
+        let mut data = Vec::with_capacity(1024 + octets.len() / 3 * 4);
+        self.encrypt(
+            &ContentType::Element,
+            name,
+            octets.len(),
+            &mut data,
+            buffers,
+            |out| out.extend_from_slice(octets),
+        )?;
+        Ok(data)
+    }
+
+    /// Appends an `EncryptedData` to `out`, around what `plaintext` writes.
+    fn encrypt(
+        &mut self,
+        kind: &ContentType,
+        name: &str,
+        length: usize,
+        out: &mut Vec<u8>,
+        buffers: &mut Buffers,
+        plaintext: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), SecureError> {
+        let session = self
+            .session
+            .as_ref()
+            .ok_or(SecureError::RequestKeyMissing)?;
+        let id = format!("{}-{name}", self.id);
+        let mut cipher = buffers.take(session.algorithm.ciphertext_length(length) + 32);
+        cipher.resize(session.algorithm.iv_length(), 0);
+        plaintext(&mut cipher);
+        seal_in_place(session.algorithm, &session.key, &mut cipher, 0)?;
+        write::begin_encrypted_data(
+            &EncryptedDataStart {
+                id: Some(&id),
+                mime_type: None,
+                content_type: kind,
+                method: session.algorithm,
+                raw_key_info: Some(&session.key_info),
+            },
+            out,
+        );
+        base64::encode_into(&cipher, out);
+        write::end_encrypted_data(out);
+        buffers.give(cipher);
+        self.data_ids.push(id);
+        Ok(())
+    }
+
+    /// Chooses the key that encrypts, and how each `EncryptedData` names it.
+    fn begin_session(&mut self) -> Result<(), SecureError> {
+        let plan = self.plan;
+        let Some(policy) = &plan.policy.encryption else {
+            return Ok(());
+        };
+        let algorithm = plan.policy.suite.data[0];
+        let mut key_info = Vec::new();
+        let key = match policy.key {
+            KeyBinding::Certificate => {
+                key_reference::write_encrypted_key(&format!("{}-key", self.id), &mut key_info);
+                SymmetricKey::generate(algorithm.key_length())?
+            }
+            KeyBinding::Shared => {
+                let shared = plan
+                    .keys
+                    .shared
+                    .as_deref()
+                    .ok_or(SecureError::RequestKeyMissing)?;
+                key_reference::write_shared(policy.reference, shared, &mut key_info);
+                shared.encrypting.clone()
+            }
+            KeyBinding::RequestKey => {
+                let (sha1, key) = self
+                    .request
+                    .and_then(|request| request.session_keys.first())
+                    .ok_or(SecureError::RequestKeyMissing)?;
+                key_reference::write_encrypted_key_sha1(sha1, &mut key_info);
+                key.clone()
+            }
+        };
+        self.session = Some(Session {
+            key,
+            algorithm,
+            key_info,
+        });
+        Ok(())
+    }
+
+    /// Writes what opens the `EncryptedData` elements, now that all of them are known.
+    pub(super) fn finish_encryption(&mut self) -> Result<(), SecureError> {
+        let plan = self.plan;
+        let (Some(policy), Some(session)) = (&plan.policy.encryption, self.session.take()) else {
+            return Ok(());
+        };
+        let (signature, others): (Vec<&str>, Vec<&str>) = self
+            .data_ids
+            .iter()
+            .map(String::as_str)
+            .partition(|id| id.ends_with("-sig"));
+        // A signature over cipher text has to be readable before that cipher text is deciphered: two lists, in that order.
+        let apart =
+            plan.policy.order == ProtectionOrder::EncryptBeforeSigning && !signature.is_empty();
+        let listed: Vec<&str> = if apart {
+            Vec::new()
+        } else {
+            signature.iter().chain(&others).copied().collect()
+        };
+        match policy.key {
+            KeyBinding::Certificate => {
+                let recipient = match policy.recipient {
+                    Recipient::Peer => plan.keys.peer.as_ref(),
+                    Recipient::Requester => self
+                        .request
+                        .and_then(|request| request.signer.as_ref())
+                        .or(plan.keys.peer.as_ref()),
+                }
+                .ok_or(SecureError::RequestKeyMissing)?;
+                let transport = plan.policy.suite.key_transport[0];
+                let oaep = OaepParameters::new(transport.digest, transport.mask);
+                let cipher_value = recipient.public_key().wrap(
+                    transport.algorithm,
+                    &oaep,
+                    session.key.expose(),
+                )?;
+                let mut key_info = Vec::new();
+                let token = format!("{}-peer", self.id);
+                if policy.reference == KeyReference::Direct {
+                    key_reference::write_token(recipient, &token, &mut self.tokens_of_keys);
+                }
+                key_reference::write_certificate(
+                    policy.reference,
+                    recipient,
+                    &token,
+                    &mut key_info,
+                );
+                write::encrypted_key(
+                    &EncryptedKeyParts {
+                        id: Some(&format!("{}-key", self.id)),
+                        recipient: None,
+                        method: &KeyEncryption::Transport {
+                            algorithm: transport.algorithm,
+                            oaep,
+                        },
+                        raw_key_info: Some(&key_info),
+                        cipher_value: &cipher_value,
+                        data_references: &listed,
+                        carried_key_name: None,
+                    },
+                    &mut self.encrypted_key,
+                );
+                let sha1 = digest::sha1([cipher_value.as_slice()]);
+                self.receipt.session_keys.push((sha1, session.key));
+            }
+            KeyBinding::Shared | KeyBinding::RequestKey if !apart => {
+                write::reference_list(&listed, &mut self.encrypted_key)
+            }
+            KeyBinding::Shared | KeyBinding::RequestKey => {}
+        }
+        if apart {
+            write::reference_list(&signature, &mut self.signature_list);
+            write::reference_list(&others, &mut self.data_list);
+        }
+        Ok(())
+    }
+}
+
+/// The `wsse11:EncryptedHeader` that takes the place of a header block, with the block's `mustUnderstand` and actor
+/// (SOAP Message Security 1.1.1, 9.3).
+fn encrypted_header(envelope: &Envelope, node: soapstone_xml::NodeId, data: &[u8]) -> Vec<u8> {
+    let block = envelope.document.element(node);
+    let namespace = envelope.version().namespace();
+    let mut out = format!("<wsse11:EncryptedHeader xmlns:wsse11=\"{WSSE11}\"").into_bytes();
+    let copied: Vec<_> = ["mustUnderstand", "actor", "role", "relay"]
+        .into_iter()
+        .filter_map(|local| {
+            block
+                .attribute(namespace, local)
+                .map(|value| (local, value))
+        })
+        .collect();
+    if !copied.is_empty() {
+        out.extend_from_slice(format!(" xmlns:soap=\"{namespace}\"").as_bytes());
+    }
+    for (local, value) in copied {
+        out.extend_from_slice(format!(" soap:{local}=\"").as_bytes());
+        soapstone_xml::escape::attribute(&value, &mut out);
+        out.push(b'"');
+    }
+    out.push(b'>');
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"</wsse11:EncryptedHeader>");
+    out
+}

@@ -1,0 +1,200 @@
+//! `wsse:UsernameToken` (UsernameToken Profile 1.1.1): written, read, and its password checked.
+//!
+//! The one rule: an unknown user costs the same time and gives the same answer as a wrong password.
+
+use soapstone_crypto::{SecretBytes, base64, random};
+use soapstone_xml::{Element, escape};
+
+use jiff::Timestamp;
+
+use crate::digest;
+use crate::freshness::{self, Freshness};
+use crate::names::{BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, WSSE, WSU};
+use crate::policy::{PasswordKind, UsernamePolicy};
+use crate::rejected::Rejected;
+
+/// A name and a password: ourselves, in messages that we make.
+#[derive(Debug)]
+pub struct User {
+    /// `wsse:Username`.
+    pub name: String,
+    /// The password, UTF-8.
+    pub password: SecretBytes,
+}
+
+/// A `UsernameToken` as found, with nothing checked but its shape and its times.
+pub(crate) struct UsernameToken {
+    pub(crate) user: String,
+    pub(crate) kind: PasswordKind,
+    password: SecretBytes,
+    nonce: Vec<u8>,
+    created: String,
+    pub(crate) freshness: Option<Freshness>,
+}
+
+/// Longest nonce remembered, octets; 16 is customary.
+const NONCE_LIMIT: usize = 128;
+
+impl UsernameToken {
+    /// Reads the token. A digest needs nonce and `Created` (UsernameToken Profile 1.1.1, 3.1: without them it can be replayed).
+    pub(crate) fn read(
+        token: Element<'_>,
+        policy: &UsernamePolicy,
+        now: Timestamp,
+    ) -> Result<Self, Rejected> {
+        let malformed = |problem: &str| Rejected::Malformed {
+            element: "wsse:UsernameToken",
+            problem: problem.to_owned(),
+        };
+        let only = |namespace: &str, local: &str| -> Result<Option<Element<'_>>, Rejected> {
+            let mut found = token.children().filter(|child| child.is(namespace, local));
+            let first = found.next();
+            match found.next() {
+                None => Ok(first),
+                Some(_) => Err(malformed(&format!("expected one `{local}`, found more"))),
+            }
+        };
+        let text = |element: Element<'_>| {
+            element
+                .text_strict()
+                .map(std::borrow::Cow::into_owned)
+                .ok_or_else(|| {
+                    malformed(&format!(
+                        "expected text in `{}`, found elements or comments",
+                        element.local()
+                    ))
+                })
+        };
+        let user = text(
+            only(WSSE, "Username")?.ok_or_else(|| malformed("expected `Username`, found none"))?,
+        )?;
+        let password =
+            only(WSSE, "Password")?.ok_or_else(|| malformed("expected `Password`, found none"))?;
+        let kind = match password.attribute("", "Type").as_deref() {
+            None | Some(PASSWORD_TEXT) => PasswordKind::Text,
+            Some(PASSWORD_DIGEST) => PasswordKind::Digest,
+            Some(other) => {
+                return Err(Rejected::PasswordKindNotAllowed {
+                    found: other.to_owned(),
+                });
+            }
+        };
+        if !policy.passwords.contains(&kind) {
+            let found = if kind == PasswordKind::Text {
+                PASSWORD_TEXT
+            } else {
+                PASSWORD_DIGEST
+            };
+            return Err(Rejected::PasswordKindNotAllowed {
+                found: found.to_owned(),
+            });
+        }
+        let nonce = match only(WSSE, "Nonce")? {
+            None => Vec::new(),
+            Some(nonce) => {
+                let coded = text(nonce)?;
+                if coded.len() > 2 * NONCE_LIMIT {
+                    return Err(malformed(&format!(
+                        "expected a nonce of at most {NONCE_LIMIT} octets, found more"
+                    )));
+                }
+                let mut octets = Vec::new();
+                base64::decode_xml(coded.as_bytes(), &mut octets)
+                    .map_err(|_| malformed("expected base64 in `Nonce`, found something else"))?;
+                octets
+            }
+        };
+        let created = only(WSU, "Created")?;
+        let freshness = created
+            .map(|created| freshness::read_created(created, policy.ttl, policy.skew, now))
+            .transpose()?;
+        if kind == PasswordKind::Digest && (nonce.is_empty() || created.is_none()) {
+            return Err(malformed(
+                "expected `Nonce` and `Created` beside a password digest, found not both",
+            ));
+        }
+        Ok(Self {
+            user,
+            kind,
+            password: SecretBytes::new(text(password)?.into_bytes()),
+            nonce,
+            created: created.map(text).transpose()?.unwrap_or_default(),
+            freshness,
+        })
+    }
+
+    /// Checks the password against the one that the host knows for this user; `None` if it knows no such user.
+    pub(crate) fn authenticate(&self, known: Option<&SecretBytes>) -> Result<(), Rejected> {
+        let stand_in = SecretBytes::new(b"no such user".to_vec());
+        let expected = known.unwrap_or(&stand_in);
+        let coded;
+        let expected = match self.kind {
+            PasswordKind::Text => expected.expose().as_slice(),
+            PasswordKind::Digest => {
+                coded = base64::encode(&password_digest(&self.nonce, &self.created, expected));
+                coded.as_bytes()
+            }
+        };
+        // Digests of equal length are compared, so that neither the length of the password nor its beginning shows.
+        let salt = random::bytes::<16>();
+        let matches = digest::mark([&salt, expected])
+            == digest::mark([&salt, self.password.expose().as_slice()]);
+        if matches && known.is_some() {
+            Ok(())
+        } else {
+            Err(Rejected::AuthenticationFailed {
+                user: self.user.clone(),
+            })
+        }
+    }
+
+    /// What must not be seen twice: the nonce with the user and the time.
+    pub(crate) fn nonce_mark(&self) -> Option<[u8; 32]> {
+        let pieces = [
+            b"nonce",
+            self.user.as_bytes(),
+            self.created.as_bytes(),
+            self.nonce.as_slice(),
+        ];
+        (!self.nonce.is_empty()).then(|| digest::mark(pieces))
+    }
+}
+
+/// `SHA-1(nonce + created + password)` (UsernameToken Profile 1.1.1, 3.1).
+fn password_digest(nonce: &[u8], created: &str, password: &SecretBytes) -> [u8; 20] {
+    digest::sha1([nonce, created.as_bytes(), password.expose()])
+}
+
+/// Appends a token for `user`, in canonical form.
+pub(crate) fn write(user: &User, kind: PasswordKind, id: &str, now: Timestamp, out: &mut Vec<u8>) {
+    let nonce = random::bytes::<16>();
+    let created = freshness::write(now);
+    out.extend_from_slice(b"<wsse:UsernameToken xmlns:wsse=\"");
+    out.extend_from_slice(WSSE.as_bytes());
+    out.extend_from_slice(b"\" xmlns:wsu=\"");
+    out.extend_from_slice(WSU.as_bytes());
+    out.extend_from_slice(b"\" wsu:Id=\"");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b"\"><wsse:Username>");
+    escape::text(&user.name, out);
+    out.extend_from_slice(b"</wsse:Username><wsse:Password Type=\"");
+    match kind {
+        PasswordKind::Text => {
+            out.extend_from_slice(PASSWORD_TEXT.as_bytes());
+            out.extend_from_slice(b"\">");
+            escape::text(&String::from_utf8_lossy(user.password.expose()), out);
+        }
+        PasswordKind::Digest => {
+            out.extend_from_slice(PASSWORD_DIGEST.as_bytes());
+            out.extend_from_slice(b"\">");
+            base64::encode_into(&password_digest(&nonce, &created, &user.password), out);
+        }
+    }
+    out.extend_from_slice(b"</wsse:Password><wsse:Nonce EncodingType=\"");
+    out.extend_from_slice(BASE64_BINARY.as_bytes());
+    out.extend_from_slice(b"\">");
+    base64::encode_into(&nonce, out);
+    out.extend_from_slice(b"</wsse:Nonce><wsu:Created>");
+    out.extend_from_slice(created.as_bytes());
+    out.extend_from_slice(b"</wsu:Created></wsse:UsernameToken>");
+}

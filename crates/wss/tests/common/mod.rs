@@ -1,0 +1,164 @@
+//! Two parties with keys, and a message, for the tests of this crate.
+
+use std::sync::{Arc, LazyLock};
+
+use jiff::Timestamp;
+use soapstone_crypto::{
+    Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore, issue,
+};
+use soapstone_wss::{
+    Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Policy,
+    Receipt, Rejected, Secured, SharedKey, Suite, User, Verified,
+};
+use soapstone_xml::{Buffers, Limits};
+
+/// Everybody who takes part in the tests. Made once: keys take time.
+pub struct Parties {
+    pub authority: Arc<Identity>,
+    pub client: Arc<Identity>,
+    pub service: Arc<Identity>,
+    pub stranger: Arc<Identity>,
+    pub shared: Arc<SharedKey>,
+}
+
+pub static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
+    let rsa = KeyKind::Rsa { bits: 2048 };
+    let authority = issue::authority("CN=Test CA", rsa).unwrap();
+    let other = issue::authority("CN=Other CA", rsa).unwrap();
+    let leaf =
+        |issuer: &Identity, subject: &str| Arc::new(issue::leaf(issuer, subject, rsa).unwrap());
+    let key = SymmetricKey::generate(32).unwrap();
+    Parties {
+        client: leaf(&authority, "CN=client"),
+        service: leaf(&authority, "CN=service"),
+        stranger: leaf(&other, "CN=client"),
+        shared: Arc::new(SharedKey {
+            name: "both of us".to_owned(),
+            signing: key.clone(),
+            encrypting: key,
+        }),
+        authority: Arc::new(authority),
+    }
+});
+
+pub const PASSWORD: &[u8] = b"open sesame";
+
+pub fn user(name: &str) -> Arc<User> {
+    Arc::new(User {
+        name: name.to_owned(),
+        password: SecretBytes::copy_of(PASSWORD),
+    })
+}
+
+pub fn client_keys() -> Keys {
+    Keys {
+        identity: Some(Arc::clone(&PARTIES.client)),
+        peer: Some(PARTIES.service.certificate().clone()),
+        trust: Some(trust()),
+        shared: Some(Arc::clone(&PARTIES.shared)),
+        user: Some(user("alice")),
+    }
+}
+
+pub fn service_keys() -> Keys {
+    Keys {
+        identity: Some(Arc::clone(&PARTIES.service)),
+        peer: Some(PARTIES.client.certificate().clone()),
+        trust: Some(trust()),
+        shared: Some(Arc::clone(&PARTIES.shared)),
+        user: None,
+    }
+}
+
+pub fn trust_rules() -> TrustRules {
+    let mut rules = TrustRules::default();
+    rules.anchors.push(PARTIES.authority.certificate().clone());
+    rules
+}
+
+fn trust() -> Arc<TrustStore> {
+    Arc::new(TrustStore::new(trust_rules()).unwrap())
+}
+
+pub fn suite(name: &str) -> Suite {
+    Suite::named(name).unwrap()
+}
+
+/// The shared key for both signature and encryption.
+pub fn with_shared_key(mut policy: Policy) -> Policy {
+    if let Some(signature) = &mut policy.signature {
+        signature.key = KeyBinding::Shared;
+    }
+    if let Some(encryption) = &mut policy.encryption {
+        encryption.key = KeyBinding::Shared;
+    }
+    policy
+}
+
+pub const PLAIN: &str = concat!(
+    r#"<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" xmlns:a="http://www.w3.org/2005/08/addressing">"#,
+    r#"<soap:Header><a:To>urn:service</a:To><a:Action soap:mustUnderstand="0">urn:echo</a:Action></soap:Header>"#,
+    r#"<soap:Body><e:echo xmlns:e="urn:echo"><e:text kind='x' a:b="1">Grüße &amp; mehr</e:text><e:empty/></e:echo></soap:Body></soap:Envelope>"#
+);
+
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+pub fn envelope(text: &str) -> Envelope {
+    Envelope::parse(
+        text.as_bytes().to_vec(),
+        &Limits::default(),
+        &mut Buffers::default(),
+    )
+    .unwrap()
+}
+
+pub fn secure_with(policy: &Policy, keys: Keys, plain: &str, request: Option<&Receipt>) -> Secured {
+    let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
+    plan.secure(envelope(plain), request, now(), &mut Buffers::default())
+        .unwrap()
+}
+
+pub fn secure(policy: &Policy, plain: &str) -> String {
+    String::from_utf8(secure_with(policy, client_keys(), plain, None).bytes).unwrap()
+}
+
+pub fn facts() -> Facts {
+    Facts {
+        passwords: vec![("alice".to_owned(), SecretBytes::copy_of(PASSWORD))],
+        ..Facts::default()
+    }
+}
+
+pub fn open_with(
+    policy: &Policy,
+    keys: Keys,
+    facts: &Facts,
+    message: &str,
+    now: Timestamp,
+) -> Result<Verified<Envelope>, Rejected> {
+    let plan = InboundPlan::compile(policy.clone(), keys).unwrap();
+    let mut buffers = Buffers::default();
+    let envelope = Envelope::parse(
+        message.as_bytes().to_vec(),
+        &Limits::default(),
+        &mut buffers,
+    )?;
+    plan.open(envelope, facts, now, &mut buffers)?
+        .admit(FirstSeen::assertion())
+}
+
+pub fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>, Rejected> {
+    open_with(policy, service_keys(), &facts(), message, now())
+}
+
+pub fn forwarded(verified: &Verified<Envelope>) -> String {
+    let mut out = Vec::new();
+    verified.forward(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+pub fn policy(mechanism: Mechanism, suite_name: &str) -> Policy {
+    mechanism.policy(suite(suite_name))
+}
