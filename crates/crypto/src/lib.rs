@@ -11,14 +11,17 @@
 //! * secrets are wiped when dropped, and can neither be printed nor compared with `==`.
 #![forbid(unsafe_code)]
 
+mod agreement;
 pub mod algorithms;
 pub mod base64;
 pub mod certificate;
 pub mod cipher;
 mod der;
+pub mod derive;
 pub mod digest;
 mod error;
 mod fetched;
+pub mod identity;
 pub mod key;
 pub mod keystore;
 pub mod mac;
@@ -26,8 +29,11 @@ pub mod name;
 pub mod random;
 pub mod secret;
 mod signature;
+#[cfg(test)]
+mod testing;
 pub mod transport;
 pub mod trust;
+mod wrap;
 
 pub use algorithms::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
@@ -35,8 +41,10 @@ pub use algorithms::{
 };
 pub use certificate::{Certificate, KeyUsage};
 pub use cipher::{open_in_place, seal_in_place};
+pub use derive::{ConcatKdf, Hkdf, Pbkdf2};
 pub use digest::{Digest, Hasher, digest};
 pub use error::{CryptoError, DecryptFailed};
+pub use identity::Identity;
 pub use key::{Curve, KeyKind, PrivateKey, PublicKey, SymmetricKey};
 pub use mac::MacTruncation;
 pub use name::{DistinguishedName, NameStyle};

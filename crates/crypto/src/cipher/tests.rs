@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::hex;
 
 const ALL: &[DataEncryption] = DataEncryption::ALL;
 
@@ -133,13 +134,6 @@ fn a_buffer_without_room_for_the_vector_is_refused() {
             operation: "encrypting without room for the vector"
         })
     );
-}
-
-fn hex(text: &str) -> Vec<u8> {
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
-        .collect()
 }
 
 /// NIST SP 800-38A F.2 (AES) and the GCM specification's test cases 2, 8 and 14, with padding or tag as they fall.
