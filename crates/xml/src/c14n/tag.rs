@@ -7,9 +7,12 @@ use super::ApexAttribute;
 use super::walk::Walk;
 use crate::attributes::{self, StartTag};
 use crate::document::Document;
-use crate::names::{NONE, prefix, uri};
+use crate::element::Element;
+use crate::names::{NONE, XML_NAMESPACE, prefix, uri};
+use crate::nodes::base::join;
 use crate::scan::reference;
 use crate::tape::flags;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -44,8 +47,10 @@ impl Walk<'_, '_> {
         let entry = document.entry(index);
         let name = document.parts.names.name(entry.name);
         self.read_attributes(index);
+        let mut joined_base = None;
         if apex && !self.exclusive {
             self.inherit_attributes(index);
+            joined_base = self.join_base(index);
         }
         self.collect_declarations(index, apex);
 
@@ -97,10 +102,19 @@ impl Walk<'_, '_> {
             {
                 write_added(attribute, tag);
             }
+            let base = joined_base
+                .as_deref()
+                .filter(|_| attribute.uri == uri::XML && written.1 == "base");
+            if base == Some("") {
+                continue;
+            }
             tag.push(b' ');
             tag.extend_from_slice(document.slice(attribute.name.clone()).as_bytes());
             tag.extend_from_slice(b"=\"");
-            attribute_value(document.slice(attribute.value.clone()), tag);
+            match base {
+                Some(base) => crate::escape::attribute(base, tag),
+                None => attribute_value(document.slice(attribute.value.clone()), tag),
+            }
             tag.push(b'"');
         }
         added
@@ -177,7 +191,7 @@ impl Walk<'_, '_> {
                 let Some(local) = written.name.strip_prefix("xml:") else {
                     continue;
                 };
-                if self.eleven && !matches!(local, "lang" | "space") {
+                if self.eleven && !matches!(local, "lang" | "space" | "base") {
                     continue;
                 }
                 let known = |attribute: &WrittenAttribute| {
@@ -195,6 +209,27 @@ impl Walk<'_, '_> {
                 });
             }
         }
+    }
+
+    /// The `xml:base` of an apex in C14N 1.1 (2.4): its own joined with those of its ancestors, which are all left out. `None` if
+    /// no ancestor has one; empty if the attribute is not written.
+    fn join_base(&self, index: u32) -> Option<String> {
+        if !self.eleven {
+            return None;
+        }
+        let base = |element: Element<'_>| {
+            element
+                .attribute(XML_NAMESPACE, "base")
+                .map(Cow::into_owned)
+        };
+        let apex = self.document.element_at(index);
+        let mut outer = apex.ancestors().filter_map(base);
+        let nearest = outer.next()?;
+        let innermost = match base(apex) {
+            Some(own) => join(&nearest, &own),
+            None => nearest,
+        };
+        Some(outer.fold(innermost, |inner, outer| join(&outer, &inner)))
     }
 
     /// Finds the namespaces that this tag must declare in the output, and remembers them as rendered.
