@@ -1,8 +1,5 @@
 //! Reads the declarations of a DTD: internal subset, external subset, parameter entities (XML 1.0 sections 2.8, 3.2–3.4, 4).
 //!
-//! A parameter-entity reference opens a frame on top of the text that references it, padded by a space on either side
-//! (section 4.4.8), so that no token spans two frames.
-//!
 //! The one rule kept here: what a frame opens it closes. A declaration, a conditional section or a literal that begins in one
 //! entity and ends in another is refused.
 
@@ -12,40 +9,10 @@ use super::entities::{
     AttributeDeclaration, Budget, Declarations, Entity, Literal, Reference, Resolve, reference,
     undeclared,
 };
+use super::reader::{Frame, Reader};
 use super::source::{found, is_space, name_length, place, token_length};
-use super::{DeclaredId, DtdError, Place};
+use super::{DeclaredId, DtdError};
 use crate::nodes::base;
-
-/// A text that is being read.
-struct Frame {
-    /// For messages and against recursion: `%name;`, the system identifier, or empty for the document.
-    entity: Rc<str>,
-    text: Rc<str>,
-    at: usize,
-    /// What system identifiers in it are relative to.
-    base: Rc<str>,
-    /// References to parameter entities may stand inside its declarations (not so in the internal subset).
-    external: bool,
-    /// Included conditional sections that are open.
-    sections: u32,
-}
-
-impl Frame {
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-}
-
-/// Reads one DTD into its [`Declarations`].
-struct Grammar<'g, 'l> {
-    /// The text that comes next, and below it the texts that reference it.
-    frame: Frame,
-    outer: Vec<Frame>,
-    declarations: &'g mut Declarations,
-    budget: &'g mut Budget<'l>,
-    resolve: Resolve<'g>,
-    standalone: bool,
-}
 
 /// Reads the document type declaration at `at` (its `<!DOCTYPE`) and everything it refers to. Returns where it ends.
 pub(super) fn document_type(
@@ -65,7 +32,7 @@ pub(super) fn document_type(
         external: false,
         sections: 0,
     };
-    let mut grammar = Grammar {
+    let mut reader = Reader {
         frame: document,
         outer: Vec::new(),
         declarations,
@@ -73,28 +40,28 @@ pub(super) fn document_type(
         resolve,
         standalone,
     };
-    grammar.space("white space")?;
-    grammar.name("the name of the root element")?;
-    let spaced = grammar.skip_space()?;
+    reader.space("white space")?;
+    reader.name("the name of the root element")?;
+    let spaced = reader.skip_space()?;
     let mut external = None;
-    if spaced && (grammar.starts("SYSTEM") || grammar.starts("PUBLIC")) {
-        external = grammar.external_id(false)?;
-        grammar.skip_space()?;
+    if spaced && (reader.starts("SYSTEM") || reader.starts("PUBLIC")) {
+        external = reader.external_id(false)?;
+        reader.skip_space()?;
     }
-    if grammar.eat("[") {
-        grammar.subset()?;
-        grammar.expect("]")?;
-        grammar.skip_space()?;
+    if reader.eat("[") {
+        reader.subset()?;
+        reader.expect("]")?;
+        reader.skip_space()?;
     }
-    grammar.expect(">")?;
-    let end = grammar.frame.at;
+    reader.expect(">")?;
+    let end = reader.frame.at;
     if let Some(system_id) = external.filter(|_| !standalone) {
-        let (text, start) = grammar.declarations.load(&system_id, grammar.resolve)?;
-        grammar
+        let (text, start) = reader.declarations.load(&system_id, reader.resolve)?;
+        reader
             .budget
             .replaced(text.len())
-            .map_err(|passed| passed.at(grammar.here()))?;
-        grammar.frame = Frame {
+            .map_err(|passed| passed.at(reader.here()))?;
+        reader.frame = Frame {
             entity: system_id.clone(),
             text,
             at: start,
@@ -102,15 +69,15 @@ pub(super) fn document_type(
             external: true,
             sections: 0,
         };
-        grammar.subset()?;
-        if !grammar.frame.rest().is_empty() {
-            return Err(grammar.unexpected("a declaration"));
+        reader.subset()?;
+        if !reader.frame.rest().is_empty() {
+            return Err(reader.unexpected("a declaration"));
         }
     }
     Ok(end)
 }
 
-impl Grammar<'_, '_> {
+impl Reader<'_, '_> {
     /// Reads declarations until the first frame ends or shows the `]` of the internal subset.
     fn subset(&mut self) -> Result<(), DtdError> {
         loop {
@@ -480,190 +447,6 @@ impl Grammar<'_, '_> {
             identifier = self.quoted("a system identifier")?;
         }
         Ok(Some(Rc::from(base::join(&self.frame.base, &identifier))))
-    }
-
-    /// A quoted literal, which ends in the frame where it begins.
-    fn quoted(&mut self, expected: &'static str) -> Result<String, DtdError> {
-        let rest = self.frame.rest();
-        let Some(quote) = rest
-            .chars()
-            .next()
-            .filter(|quote| matches!(quote, '"' | '\''))
-        else {
-            return Err(self.unexpected(expected));
-        };
-        let length = rest[1..]
-            .find(quote)
-            .ok_or_else(|| self.unexpected_at_end("the closing quote"))?;
-        let literal = rest[1..=length].to_owned();
-        self.frame.at += length + 2;
-        Ok(literal)
-    }
-
-    /// Reads over a comment or processing instruction up to and with `end`.
-    fn through(&mut self, end: &'static str) -> Result<(), DtdError> {
-        let length = self
-            .frame
-            .rest()
-            .find(end)
-            .ok_or_else(|| self.unexpected_at_end("the end of a comment or instruction"))?;
-        self.frame.at += length + end.len();
-        Ok(())
-    }
-
-    /// White space, or the edge of a parameter entity, which counts as such.
-    fn space(&mut self, expected: &'static str) -> Result<(), DtdError> {
-        if self.skip_space()? {
-            Ok(())
-        } else {
-            Err(self.unexpected(expected))
-        }
-    }
-
-    /// Skips white space inside a declaration, entering and leaving parameter entities. Tells whether there was any.
-    fn skip_space(&mut self) -> Result<bool, DtdError> {
-        let mut any = false;
-        loop {
-            let frame = &mut self.frame;
-            let left = frame.rest().trim_start_matches(is_space).len();
-            any |= left < frame.text.len() - frame.at;
-            frame.at = frame.text.len() - left;
-            if left == 0 && self.leave() {
-                any = true;
-            } else if self.starts("%")
-                && self.frame.external
-                && name_length(&self.frame.rest()[1..]) > 0
-            {
-                self.parameter_reference()?;
-                any = true;
-            } else {
-                return Ok(any);
-            }
-        }
-    }
-
-    /// Opens the parameter entity referenced at the `%` that comes next.
-    fn parameter_reference(&mut self) -> Result<(), DtdError> {
-        let rest = self.frame.rest();
-        let length = 1 + name_length(&rest[1..]);
-        if length == 1 || !rest[length..].starts_with(';') {
-            return Err(self.unexpected("a reference to a parameter entity"));
-        }
-        let written: Rc<str> = Rc::from(&rest[..=length]);
-        let here = self.here();
-        let declared = self
-            .declarations
-            .parameter
-            .get(&written[1..length])
-            .cloned();
-        let declared = declared.ok_or_else(|| undeclared(here.clone(), &written))?;
-        if self.is_open(&written) {
-            return Err(DtdError::Recursive {
-                place: here,
-                reference: written.to_string(),
-            });
-        }
-        self.budget
-            .reference(self.outer.len() + 1)
-            .map_err(|passed| passed.at(here.clone()))?;
-        self.frame.at += written.len();
-        if self.standalone && matches!(declared, Entity::External(_)) {
-            return Ok(());
-        }
-        let opened =
-            self.declarations
-                .open(&declared, &written, self.resolve, self.budget, || {
-                    here.clone()
-                })?;
-        let text = Rc::from(format!(" {} ", &opened.text[opened.start..]));
-        let external = opened.base.is_some() || self.frame.external;
-        let base = opened.base.unwrap_or_else(|| self.frame.base.clone());
-        let inner = Frame {
-            entity: written,
-            text,
-            at: 0,
-            base,
-            external,
-            sections: 0,
-        };
-        self.outer.push(std::mem::replace(&mut self.frame, inner));
-        Ok(())
-    }
-
-    fn name(&mut self, expected: &'static str) -> Result<Rc<str>, DtdError> {
-        let rest = self.frame.rest();
-        let length = name_length(rest);
-        if length == 0 {
-            return Err(self.unexpected(expected));
-        }
-        let name = Rc::from(&rest[..length]);
-        self.frame.at += length;
-        Ok(name)
-    }
-
-    fn starts(&self, with: &str) -> bool {
-        self.frame.rest().starts_with(with)
-    }
-
-    fn eat(&mut self, token: &str) -> bool {
-        let there = self.starts(token);
-        if there {
-            self.frame.at += token.len();
-        }
-        there
-    }
-
-    fn expect(&mut self, token: &'static str) -> Result<(), DtdError> {
-        if self.eat(token) {
-            Ok(())
-        } else {
-            Err(self.unexpected(token))
-        }
-    }
-
-    /// Goes back to the text that referenced this one; `false` when there is none.
-    fn leave(&mut self) -> bool {
-        match self.outer.pop() {
-            Some(frame) => {
-                self.frame = frame;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn is_open(&self, reference: &str) -> bool {
-        *self.frame.entity == *reference
-            || self.outer.iter().any(|frame| *frame.entity == *reference)
-    }
-
-    fn count_declaration(&mut self) -> Result<(), DtdError> {
-        self.budget
-            .declaration()
-            .map_err(|passed| passed.at(self.here()))
-    }
-
-    fn here(&self) -> Place {
-        let frame = &self.frame;
-        place(&frame.entity, &frame.text, frame.at)
-    }
-
-    fn unexpected(&self, expected: &'static str) -> DtdError {
-        let frame = &self.frame;
-        DtdError::Syntax {
-            place: self.here(),
-            expected,
-            found: found(&frame.text, frame.at),
-        }
-    }
-
-    /// `expected` is missing from here to the end of the entity.
-    fn unexpected_at_end(&self, expected: &'static str) -> DtdError {
-        DtdError::Syntax {
-            place: self.here(),
-            expected,
-            found: "the end of the entity".to_owned(),
-        }
     }
 }
 

@@ -6,8 +6,9 @@
 //! document without its DTD, in UTF-8, ready for the scanner, plus the attributes that were declared `ID`. Only the
 //! `soapstone xml …` commands call it.
 //!
-//! The work is divided as XML 1.0 divides it: `source` turns the octets of one entity into text, `grammar` reads the
-//! declarations of the internal and external subset, `entities` keeps what they declare, `expand` rewrites the document.
+//! The work is divided as XML 1.0 divides it: `source` turns the octets of one entity into text, `reader` reads texts that
+//! reference each other, `grammar` the declarations of the internal and external subset, `entities` keeps what they declare,
+//! `expand` rewrites the document.
 //!
 //! The one rule kept here: nothing is fetched and nothing is unbounded. Whatever lies outside the document is asked for
 //! through the `resolve` function that the caller hands in, and every replacement is charged to [`Limits`] before it is
@@ -16,6 +17,7 @@
 mod entities;
 mod expand;
 mod grammar;
+mod reader;
 mod source;
 
 use std::fmt;

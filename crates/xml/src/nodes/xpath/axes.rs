@@ -4,7 +4,7 @@
 //! predicates count in that order.
 
 use super::XPathError;
-use super::parser::{Axis, NodeTest, Step};
+use super::expression::{Axis, NodeTest, Step};
 use crate::nodes::{NodeKind, Tree, TreeNode};
 
 /// Calls `visit` for each node on the axis of `node`, in axis order, until it says to stop.

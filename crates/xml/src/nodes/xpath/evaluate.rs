@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::expression::{Expr, Step};
 use super::lexer::Operator;
-use super::parser::{Expr, Step};
 use super::value::{Value, compare_numbers, from_number, to_number};
 use super::{XPathError, axes};
 use crate::nodes::{Tree, TreeNode};
@@ -24,11 +24,37 @@ pub(super) struct Context {
     pub(super) size: usize,
 }
 
+/// What may still be done.
+#[derive(Debug)]
+pub(super) struct Operations {
+    left: u64,
+    maximum: u64,
+}
+
+impl Operations {
+    pub(super) fn new(maximum: u64) -> Operations {
+        Operations {
+            left: maximum,
+            maximum,
+        }
+    }
+
+    /// Charges nodes visited or octets built.
+    fn charge(&mut self, operations: usize) -> Result<(), XPathError> {
+        let left = self.left.checked_sub(operations as u64);
+        self.left = left.unwrap_or(0);
+        left.map(drop).ok_or(XPathError::Limit {
+            limit: "operations",
+            maximum: self.maximum,
+        })
+    }
+}
+
 /// The evaluation of one expression, for one context node or for many after each other.
 pub(super) struct Evaluator<'e, 't> {
     pub(super) tree: &'e Tree<'t>,
     pub(super) here: Option<TreeNode>,
-    pub(super) operations: &'e mut u64,
+    pub(super) operations: &'e mut Operations,
     /// Values of the constants that are known.
     pub(super) constants: Vec<Option<Value>>,
 }
@@ -190,12 +216,12 @@ impl<'e> Evaluator<'e, '_> {
     pub(super) fn string_value(&mut self, node: TreeNode) -> Result<Cow<'e, str>, XPathError> {
         self.charge(self.tree.end(node).index() - node.index())?;
         let value = self.tree.string_value(node);
-        charge(self.operations, value.len())?;
+        self.operations.charge(value.len())?;
         Ok(value)
     }
 
     pub(super) fn charge(&mut self, operations: usize) -> Result<(), XPathError> {
-        charge(self.operations, operations)
+        self.operations.charge(operations)
     }
 
     /// Takes the steps one after another.
@@ -221,7 +247,7 @@ impl<'e> Evaluator<'e, '_> {
             let from = selected.len();
             let (tree, operations) = (self.tree, &mut *self.operations);
             axes::walk(tree, step.axis, node, &mut |node| {
-                charge(operations, 1)?;
+                operations.charge(1)?;
                 if axes::passes(tree, step, node) {
                     selected.push(node);
                 }
@@ -242,7 +268,7 @@ impl<'e> Evaluator<'e, '_> {
         let mut found = false;
         for node in axes::needed(tree, step.axis, nodes) {
             axes::walk(tree, step.axis, node, &mut |node| {
-                charge(operations, 1)?;
+                operations.charge(1)?;
                 found = axes::passes(tree, step, node);
                 Ok(!found)
             })?;
@@ -408,22 +434,6 @@ impl<'e> Evaluator<'e, '_> {
             extremes = (extremes.0.min(number), extremes.1.max(number));
         }
         Ok(extremes)
-    }
-}
-
-fn charge(left: &mut u64, operations: usize) -> Result<(), XPathError> {
-    match left.checked_sub(operations as u64) {
-        Some(rest) => {
-            *left = rest;
-            Ok(())
-        }
-        None => {
-            *left = 0;
-            Err(XPathError::Limit {
-                limit: "operations",
-                maximum: super::OPERATIONS,
-            })
-        }
     }
 }
 

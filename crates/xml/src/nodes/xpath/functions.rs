@@ -4,8 +4,8 @@
 
 use super::XPathError;
 use super::evaluate::{Context, Evaluator};
+use super::expression::{Expr, Function};
 use super::lexer::is_space;
-use super::parser::{Expr, Function};
 use super::value::{Value, round};
 use crate::names::XML_NAMESPACE;
 use crate::nodes::{NodeKind, TreeNode};

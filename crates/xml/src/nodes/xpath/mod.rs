@@ -4,7 +4,7 @@
 //! function that depends on where the expression stands; the transforms of XML-Signature need both. There are no variables:
 //! section 6.6.3 of XML-Signature binds none.
 //!
-//! `lexer` and `parser` make an [`Expression`]; `axes`, `evaluate`, `functions` and `value` evaluate it over a
+//! `lexer` and `parser` make an [`Expression`] (its parts are in `expression`); `axes`, `evaluate`, `functions` and `value` evaluate it over a
 //! [`Tree`]. [`Evaluation`] is what a verifier uses: it selects nodes, filters a set of nodes, and bounds the
 //! work of everything it evaluates together.
 //!
@@ -13,6 +13,7 @@
 
 mod axes;
 mod evaluate;
+mod expression;
 mod functions;
 mod lexer;
 mod parser;
@@ -22,17 +23,17 @@ use std::fmt;
 
 use super::{NodeSet, Tree, TreeNode};
 use crate::DuplicateId;
-use evaluate::{Context, Evaluator};
+use evaluate::{Context, Evaluator, Operations};
 pub use value::Value;
 
-/// Nodes visited and octets of strings built by one [`Evaluation`]: some seconds of work. The largest signed document with an
-/// XPath transform known to the project (1 MB of XAdES) needs a twentieth.
-pub const OPERATIONS: u64 = 200_000_000;
+/// Most nodes visited and octets of strings built by one [`Evaluation`], unless told otherwise: at worst some four seconds of
+/// work. The common filters of signatures need about ten per node of the document.
+pub const OPERATIONS: u64 = 100_000_000;
 
 /// An expression, parsed.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    root: parser::Expr,
+    root: expression::Expr,
     constants: usize,
 }
 
@@ -58,16 +59,21 @@ impl Expression {
 pub struct Evaluation<'e, 'd> {
     tree: &'e Tree<'d>,
     here: Option<TreeNode>,
-    operations: u64,
+    operations: Operations,
 }
 
 impl<'e, 'd> Evaluation<'e, 'd> {
-    /// Evaluates over `tree`.
+    /// Evaluates over `tree`, with at most [`OPERATIONS`] operations.
     pub fn new(tree: &'e Tree<'d>) -> Evaluation<'e, 'd> {
+        Evaluation::bounded(tree, OPERATIONS)
+    }
+
+    /// Evaluates over `tree`, with at most this many operations.
+    pub fn bounded(tree: &'e Tree<'d>, operations: u64) -> Evaluation<'e, 'd> {
         Evaluation {
             tree,
             here: None,
-            operations: OPERATIONS,
+            operations: Operations::new(operations),
         }
     }
 
