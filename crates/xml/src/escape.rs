@@ -4,13 +4,40 @@
 
 /// Appends character data: `&`, `<`, `>` and CR become references.
 pub fn text(text: &str, output: &mut Vec<u8>) {
-    escape(text.as_bytes(), output, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'\r' => Some("&#xD;"),
-        _ => None,
-    });
+    /// Pieces of text in which one character to escape makes the whole piece slow.
+    const PIECE: usize = 1024;
+    for piece in text.as_bytes().chunks(PIECE) {
+        // Most text holds nothing to escape, and looking for that first halves the time of short texts too.
+        if is_plain_text(piece) {
+            output.extend_from_slice(piece);
+        } else {
+            escape(piece, output, |byte| match byte {
+                b'&' => Some("&amp;"),
+                b'<' => Some("&lt;"),
+                b'>' => Some("&gt;"),
+                b'\r' => Some("&#xD;"),
+                _ => None,
+            });
+        }
+    }
+}
+
+/// Whether character data holds nothing to escape: 16 bytes at a time, the last 16 once more instead of a remainder.
+fn is_plain_text(bytes: &[u8]) -> bool {
+    const fn is_plain(byte: u8) -> bool {
+        !matches!(byte, b'&' | b'<' | b'>' | b'\r')
+    }
+    // Without an early exit, so that the compiler makes vector instructions of it.
+    let is_plain_block = |block: &[u8; 16]| {
+        block
+            .iter()
+            .fold(true, |plain, byte| plain & is_plain(*byte))
+    };
+    let (blocks, rest) = bytes.as_chunks::<16>();
+    match bytes.last_chunk::<16>() {
+        Some(last) => blocks.iter().all(is_plain_block) && is_plain_block(last),
+        None => rest.iter().all(|byte| is_plain(*byte)),
+    }
 }
 
 /// Appends an attribute value, without its quotes: `&`, `<`, `"`, TAB, LF and CR become references.
@@ -48,6 +75,23 @@ mod tests {
         let mut output = Vec::new();
         text("a&b<c>d\re\"f\t\n", &mut output);
         assert_eq!(output, b"a&amp;b&lt;c&gt;d&#xD;e\"f\t\n");
+    }
+
+    #[test]
+    fn text_of_every_length_is_escaped_wherever_the_character_stands() {
+        for length in (1..70).chain([1_023, 1_024, 1_025, 2_100]) {
+            let plain = "é".repeat(length);
+            let mut output = Vec::new();
+            text(&plain, &mut output);
+            assert_eq!(output, plain.as_bytes());
+            for at in [0, length / 2, length - 1] {
+                let before = "x".repeat(at);
+                let after = "y".repeat(length - 1 - at);
+                output.clear();
+                text(&format!("{before}<{after}"), &mut output);
+                assert_eq!(output, format!("{before}&lt;{after}").as_bytes());
+            }
+        }
     }
 
     #[test]
