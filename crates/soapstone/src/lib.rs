@@ -1,6 +1,16 @@
 //! WS-Security for Rust: what an application depends on.
 //!
+//! An [`Endpoint`](endpoint::Endpoint) secures and opens messages as its file says; the layers below are re-exported for those who
+//! build policies themselves.
+//!
 //! The rule kept here: everything that an application needs is reachable from this crate.
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod endpoint;
+pub mod replay;
+
+pub use soapstone_crypto as crypto;
+pub use soapstone_wss as wss;
+pub use soapstone_xml as xml;
+pub use soapstone_xmlsec as xmlsec;

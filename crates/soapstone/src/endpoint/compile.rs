@@ -1,0 +1,638 @@
+//! From what an endpoint file says to plans.
+//!
+//! Names become algorithms, files become keys, a preset becomes a policy with the file's changes; and whatever is wrong with any of
+//! them is reported together, each with its place in the file.
+
+use std::sync::Arc;
+
+use soapstone_crypto::{
+    Certificate, DataEncryption, DigestAlgorithm, Identity, KeyStore, KeyTransport, SecretBytes,
+    SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore,
+};
+use soapstone_wss::{
+    EncryptedPart, EncryptionPolicy, Extent, InboundPlan, KeyBinding, KeyReference,
+    KeyTransportMethod, Keys, Mechanism, OutboundPlan, Part, PasswordKind, Policy, Recipient,
+    Retirement, SUITE_NAMES, SharedKey, SignaturePolicy, Suite, User,
+};
+use soapstone_xml::{Canonicalization, Limits};
+
+use super::{Endpoint, Role};
+use crate::config::{
+    EncryptedScope, EndpointConfig, IdentitySource, KeyReferenceName, LoadedFile, Located,
+    MechanismName, PartName, PasswordForm, Place, Problem, Problems, SecuritySource,
+};
+
+/// The suite of an endpoint that names none: authenticated encryption, nothing weak.
+const DEFAULT_SUITE: &str = "Basic256GCM";
+
+pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
+    let mut compiler = Compiler {
+        config,
+        problems: Vec::new(),
+    };
+    let endpoint = compiler.endpoint(role);
+    match endpoint {
+        Some(endpoint) if compiler.problems.is_empty() => Ok(endpoint),
+        _ => {
+            compiler
+                .problems
+                .sort_by_key(|problem| (problem.line, problem.column));
+            Err(Problems(compiler.problems))
+        }
+    }
+}
+
+struct Compiler<'c> {
+    config: &'c EndpointConfig,
+    problems: Vec<Problem>,
+}
+
+impl Compiler<'_> {
+    fn report(&mut self, place: Place, message: impl Into<String>) {
+        self.problems.push(self.config.problem(place, message));
+    }
+
+    fn report_with_hint(
+        &mut self,
+        place: Place,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.problems
+            .push(self.config.problem(place, message).with_hint(hint));
+    }
+
+    fn endpoint(&mut self, role: Role) -> Option<Endpoint> {
+        let mechanism = self.mechanism();
+        let suite = self.suite();
+        let keys = self.keys();
+        let limits = self.limits();
+        let users = self.users();
+        let (mechanism, suite) = (mechanism?, suite?);
+        let name = suite.name.clone();
+        let policy = self.policy(mechanism, suite);
+
+        let (inbound, outbound) = match role {
+            Role::Secure => (None, Some(policy)),
+            Role::Open => (Some(policy), None),
+            Role::Service => {
+                let response = self.response(&policy, self.config.peer.is_some());
+                (Some(policy), Some(response))
+            }
+            Role::Client => {
+                let response = self.response(&policy, self.config.identity.is_some());
+                (Some(response), Some(policy))
+            }
+        };
+        let place = self.config.security.place;
+        let inbound =
+            inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
+        let outbound =
+            outbound.and_then(|policy| self.plan(OutboundPlan::compile(policy, keys), place));
+        Some(Endpoint {
+            inbound,
+            outbound,
+            limits,
+            users,
+            replay: self.config.security.replay.clone(),
+            time: self.config.security.time.as_ref().map(|time| time.value),
+            mechanism: mechanism.name(),
+            suite: if mechanism == Mechanism::None {
+                String::new()
+            } else {
+                name
+            },
+        })
+    }
+
+    fn plan<P>(
+        &mut self,
+        plan: Result<P, Vec<soapstone_wss::PlanProblem>>,
+        place: Place,
+    ) -> Option<P> {
+        match plan {
+            Ok(plan) => Some(plan),
+            Err(problems) => {
+                for problem in problems {
+                    self.report(place, problem.to_string());
+                }
+                None
+            }
+        }
+    }
+
+    /// The policy of answers: the same protection, without a password, and with the keys that are there for the way back.
+    fn response(&self, request: &Policy, has_certificate: bool) -> Policy {
+        let mut policy = request.clone();
+        policy.username = None;
+        let signs = policy.signature.is_some();
+        if let Some(signature) = &mut policy.signature {
+            signature.parts.retain(|part| *part != Part::UsernameToken);
+        }
+        if let Some(encryption) = &mut policy.encryption {
+            encryption
+                .parts
+                .retain(|wanted| wanted.part != Part::UsernameToken);
+            if encryption.key == KeyBinding::Certificate && !has_certificate {
+                if signs {
+                    encryption.recipient = Recipient::Requester;
+                } else {
+                    encryption.key = KeyBinding::RequestKey;
+                }
+            }
+        }
+        policy
+    }
+
+    fn mechanism(&mut self) -> Option<Mechanism> {
+        let source = &self.config.security.source;
+        let mechanism = match &source.value {
+            SecuritySource::Mechanism(name) => match name {
+                MechanismName::None => Mechanism::None,
+                MechanismName::Username => Mechanism::Username,
+                MechanismName::Sign => Mechanism::Sign,
+                MechanismName::Encrypt => Mechanism::Encrypt,
+                MechanismName::SignEncrypt => Mechanism::SignEncrypt,
+                MechanismName::EncryptSign => Mechanism::EncryptSign,
+                MechanismName::SecureConversation => {
+                    self.report(
+                        source.place,
+                        "mechanism `secure-conversation` is not supported yet",
+                    );
+                    return None;
+                }
+            },
+            SecuritySource::Policy(_) => {
+                self.report(
+                    source.place,
+                    "`policy` files are not supported yet; name a `mechanism`",
+                );
+                return None;
+            }
+            SecuritySource::Profile(_) => {
+                self.report(
+                    source.place,
+                    "`profile` names are not supported yet; name a `mechanism`",
+                );
+                return None;
+            }
+        };
+        Some(mechanism)
+    }
+
+    fn suite(&mut self) -> Option<Suite> {
+        let config = self.config;
+        let suite = match &config.security.suite {
+            None => Suite::named(DEFAULT_SUITE),
+            Some(name) => {
+                // The second reading of the `…Sha256` suites goes by the name that WCF's users know it by.
+                let (letter, sha256) = match name.value.strip_suffix("+RsaSha256") {
+                    Some(letter) => (letter, true),
+                    None => (name.value.as_str(), false),
+                };
+                let suite = Suite::named(letter).map(|suite| {
+                    if sha256 {
+                        suite.with_sha256_signatures()
+                    } else {
+                        suite
+                    }
+                });
+                if suite.is_none() {
+                    let hint = format!(
+                        "the suites are {}; `+RsaSha256` behind one makes its signatures SHA-256",
+                        SUITE_NAMES.join(", ")
+                    );
+                    self.report_with_hint(
+                        name.place,
+                        format!("no algorithm suite is called \"{}\"", name.value),
+                        hint,
+                    );
+                }
+                suite.map(|suite| Suite {
+                    name: name.value.clone(),
+                    ..suite
+                })
+            }
+        };
+        let mut suite = suite?;
+        if let Some(algorithms) = &config.security.algorithms {
+            suite.name = "custom".to_owned();
+            self.override_list(
+                &algorithms.digest,
+                &mut suite.digest,
+                DigestAlgorithm::from_name,
+                "digest algorithm",
+            );
+            self.override_list(
+                &algorithms.data,
+                &mut suite.data,
+                DataEncryption::from_name,
+                "data encryption algorithm",
+            );
+            self.override_list(
+                &algorithms.canonicalization,
+                &mut suite.canonicalization,
+                Canonicalization::from_name,
+                "canonicalization",
+            );
+            let mut signatures = Vec::new();
+            self.override_list(
+                &algorithms.signature,
+                &mut signatures,
+                SignatureAlgorithm::from_name,
+                "signature algorithm",
+            );
+            if !signatures.is_empty() {
+                (suite.symmetric_signature, suite.signature) =
+                    signatures.into_iter().partition(|one| one.is_mac());
+            }
+            self.key_transport(&mut suite);
+        }
+        Some(suite)
+    }
+
+    fn override_list<T>(
+        &mut self,
+        named: &[Located<String>],
+        list: &mut Vec<T>,
+        find: impl Fn(&str) -> Option<T>,
+        what: &str,
+    ) {
+        if named.is_empty() {
+            return;
+        }
+        list.clear();
+        for name in named {
+            match find(&name.value) {
+                Some(algorithm) => list.push(algorithm),
+                None => self.report_with_hint(
+                    name.place,
+                    format!("no {what} is called \"{}\"", name.value),
+                    "name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \"exc-c14n\"",
+                ),
+            }
+        }
+    }
+
+    /// Each key transport algorithm with each pair of digests that the file names for OAEP.
+    fn key_transport(&mut self, suite: &mut Suite) {
+        let config = self.config;
+        let Some(named) = &config.security.algorithms else {
+            return;
+        };
+        let (mut transports, mut digests, mut masks) = (Vec::new(), Vec::new(), Vec::new());
+        self.override_list(
+            &named.key_transport,
+            &mut transports,
+            KeyTransport::from_name,
+            "key transport algorithm",
+        );
+        self.override_list(
+            &named.oaep_digest,
+            &mut digests,
+            DigestAlgorithm::from_name,
+            "digest algorithm",
+        );
+        self.override_list(
+            &named.oaep_mgf,
+            &mut masks,
+            DigestAlgorithm::from_name,
+            "digest algorithm",
+        );
+        if transports.is_empty() {
+            if digests.is_empty() && masks.is_empty() {
+                return;
+            }
+            transports = suite
+                .key_transport
+                .iter()
+                .map(|method| method.algorithm)
+                .collect();
+        }
+        suite.key_transport.clear();
+        for algorithm in transports {
+            let customary = match algorithm {
+                KeyTransport::RsaOaep => DigestAlgorithm::Sha256,
+                _ => DigestAlgorithm::Sha1,
+            };
+            if algorithm == KeyTransport::Rsa15 {
+                suite.key_transport.push(KeyTransportMethod::RSA15);
+                continue;
+            }
+            let or_customary = |named: &[DigestAlgorithm]| {
+                if named.is_empty() {
+                    vec![customary]
+                } else {
+                    named.to_vec()
+                }
+            };
+            // `rsa-oaep-mgf1p` has SHA-1 in its mask by definition (XML-Enc 5.5.2).
+            let fixed = algorithm == KeyTransport::RsaOaepMgf1p;
+            for digest in or_customary(&digests) {
+                for mask in if fixed {
+                    vec![DigestAlgorithm::Sha1]
+                } else {
+                    or_customary(&masks)
+                } {
+                    suite.key_transport.push(KeyTransportMethod {
+                        algorithm,
+                        digest,
+                        mask,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The preset's policy with the changes that the file makes.
+    fn policy(&mut self, mechanism: Mechanism, suite: Suite) -> Policy {
+        let config = self.config;
+        let security = &config.security;
+        let mut policy = mechanism.policy(suite);
+        let reference = security
+            .key_reference
+            .as_ref()
+            .map(|reference| key_reference(reference.value));
+        let shared = config.shared_key.is_some();
+        if let Some(parts) = &security.signed {
+            let signature = policy.signature.get_or_insert_with(|| SignaturePolicy {
+                parts: Vec::new(),
+                key: KeyBinding::Certificate,
+                reference: KeyReference::Direct,
+            });
+            signature.parts = parts.iter().map(|named| part(&named.value)).collect();
+        }
+        if let Some(parts) = &security.encrypted {
+            let parts = parts
+                .iter()
+                .map(|named| {
+                    let customary = EncryptedPart::customary(part(&named.value.0));
+                    match named.value.1 {
+                        None => customary,
+                        Some(EncryptedScope::Content) => EncryptedPart {
+                            extent: Extent::Content,
+                            ..customary
+                        },
+                        Some(EncryptedScope::Element | EncryptedScope::Header) => EncryptedPart {
+                            extent: Extent::Element,
+                            ..customary
+                        },
+                    }
+                })
+                .collect();
+            let encryption = policy.encryption.get_or_insert_with(|| EncryptionPolicy {
+                parts: Vec::new(),
+                key: KeyBinding::Certificate,
+                reference: KeyReference::IssuerSerial,
+                recipient: Recipient::Peer,
+            });
+            encryption.parts = parts;
+        }
+        if let Some(signature) = &mut policy.signature {
+            signature.reference = reference.unwrap_or(signature.reference);
+            if shared {
+                signature.key = KeyBinding::Shared;
+            }
+        }
+        if let Some(encryption) = &mut policy.encryption {
+            encryption.reference = reference.unwrap_or(encryption.reference);
+            if shared {
+                encryption.key = KeyBinding::Shared;
+            }
+        }
+        if let Some(timestamp) = &security.timestamp {
+            if timestamp.value.wanted {
+                let mut wanted = policy.timestamp.unwrap_or_default();
+                wanted.required = true;
+                wanted.ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
+                wanted.skew = timestamp.value.skew.unwrap_or(wanted.skew);
+                policy.timestamp = Some(wanted);
+                policy.set_freshness(wanted.ttl, wanted.skew);
+            } else {
+                policy.timestamp = None;
+                if let Some(signature) = policy
+                    .signature
+                    .as_mut()
+                    .filter(|_| security.signed.is_none())
+                {
+                    signature.parts.retain(|part| *part != Part::Timestamp);
+                }
+            }
+        }
+        if let (Some(username), Some(password)) = (&mut policy.username, &security.password) {
+            username.passwords = vec![match password.value {
+                PasswordForm::Digest => PasswordKind::Digest,
+                PasswordForm::Text => PasswordKind::Text,
+            }];
+        }
+        policy.actor = security.actor.as_ref().map(|actor| actor.value.clone());
+        if let Some(references) = &config.limits.references {
+            policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
+        }
+        for weak in &security.allow_weak_until {
+            let name = &weak.algorithm.value;
+            let known = SignatureAlgorithm::from_name(name)
+                .map(SignatureAlgorithm::short_name)
+                .or_else(|| DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name))
+                .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
+                .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name));
+            match known {
+                Some(known) => policy.retirements.push(Retirement {
+                    algorithm: known.to_owned(),
+                    from: weak.until.value,
+                }),
+                None => self.report(
+                    weak.algorithm.place,
+                    format!("no algorithm is called \"{name}\""),
+                ),
+            }
+        }
+        policy
+    }
+
+    fn keys(&mut self) -> Keys {
+        Keys {
+            identity: self.identity().map(Arc::new),
+            peer: self
+                .config
+                .peer
+                .as_ref()
+                .and_then(|peer| self.certificate(&peer.certificate)),
+            trust: self.trust().map(Arc::new),
+            shared: self.shared_key().map(Arc::new),
+            user: self.config.users.first().map(|user| {
+                Arc::new(User {
+                    name: user.name.value.clone(),
+                    password: SecretBytes::copy_of(user.password.value.expose().as_bytes()),
+                })
+            }),
+        }
+    }
+
+    fn users(&self) -> Vec<(String, SecretBytes)> {
+        let secret = |user: &crate::config::UserConfig| {
+            SecretBytes::copy_of(user.password.value.expose().as_bytes())
+        };
+        self.config
+            .users
+            .iter()
+            .map(|user| (user.name.value.clone(), secret(user)))
+            .collect()
+    }
+
+    fn identity(&mut self) -> Option<Identity> {
+        let config = self.config.identity.as_ref()?;
+        let password = config
+            .password
+            .as_ref()
+            .map(|password| password.value.expose().as_str());
+        let (file, identity) = match &config.source {
+            IdentitySource::KeyAndCertificate { key, certificate } => (
+                key,
+                Identity::from_pem(key.bytes.expose(), certificate.bytes.expose(), password),
+            ),
+            IdentitySource::Keystore { keystore, alias } => {
+                let alias = alias.as_ref().map(|alias| alias.value.as_str());
+                (
+                    keystore,
+                    KeyStore::from_file_contents(keystore.bytes.expose(), password.unwrap_or_default())
+                    .and_then(|store| store.identity(alias, password.unwrap_or_default())),
+                )
+            }
+        };
+        identity.map_err(|error| self.unreadable(file, &error)).ok()
+    }
+
+    fn shared_key(&mut self) -> Option<SharedKey> {
+        let config = self.config.shared_key.as_ref()?;
+        match SymmetricKey::new(config.key.expose().clone()) {
+            Ok(key) => Some(SharedKey {
+                name: config
+                    .name
+                    .as_ref()
+                    .map_or_else(|| "shared".to_owned(), |name| name.value.clone()),
+                signing: key.clone(),
+                encrypting: key,
+            }),
+            Err(error) => {
+                self.report(config.place, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn trust(&mut self) -> Option<TrustStore> {
+        let config = self.config.trust.as_ref()?;
+        let mut rules = TrustRules::default();
+        for file in &config.anchors {
+            rules.anchors.extend(self.certificates(file));
+        }
+        for file in &config.pinned {
+            rules.pinned.extend(self.certificates(file));
+        }
+        rules.subjects = config
+            .subjects
+            .iter()
+            .map(|subject| subject.value.clone())
+            .collect();
+        rules.revocation_lists = config
+            .crls
+            .iter()
+            .map(|file| file.bytes.expose().clone())
+            .collect();
+        if let Some(bits) = &config.min_rsa_bits {
+            rules.min_rsa_bits = u32::try_from(bits.value).unwrap_or(u32::MAX);
+        }
+        if let Some(allow) = &config.allow_sha1_certificates {
+            rules.allow_sha1_certificates = allow.value;
+        }
+        match TrustStore::new(rules) {
+            Ok(store) => Some(store),
+            Err(error) => {
+                self.report(config.place, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn certificate(&mut self, file: &LoadedFile) -> Option<Certificate> {
+        self.certificates(file).into_iter().next()
+    }
+
+    fn certificates(&mut self, file: &LoadedFile) -> Vec<Certificate> {
+        match Certificate::from_file_contents(file.bytes.expose()) {
+            Ok(certificates) if !certificates.is_empty() => certificates,
+            Ok(_) => {
+                self.report(
+                    file.place,
+                    format!("`{}` holds no certificate", file.path.display()),
+                );
+                Vec::new()
+            }
+            Err(error) => {
+                self.unreadable(file, &error);
+                Vec::new()
+            }
+        }
+    }
+
+    fn unreadable(&mut self, file: &LoadedFile, error: &dyn std::fmt::Display) {
+        self.report(file.place, format!("`{}`: {error}", file.path.display()));
+    }
+
+    fn limits(&mut self) -> Limits {
+        let config = &self.config.limits;
+        let mut limits = Limits::default();
+        fn set<T: TryFrom<u64>>(
+            field: &mut T,
+            value: &Option<Located<u64>>,
+        ) -> Option<(Place, u64)> {
+            let value = value.as_ref()?;
+            match T::try_from(value.value) {
+                Ok(fits) => *field = fits,
+                Err(_) => return Some((value.place, value.value)),
+            }
+            None
+        }
+        let too_large = [
+            set(&mut limits.depth, &config.depth),
+            set(&mut limits.attributes, &config.attributes),
+            set(&mut limits.message, &config.message),
+            set(&mut limits.elements, &config.elements),
+            set(&mut limits.ids, &config.ids),
+            set(&mut limits.name, &config.name),
+            set(&mut limits.namespaces, &config.namespaces),
+        ];
+        for (place, value) in too_large.into_iter().flatten() {
+            self.report(place, format!("{value} is more than this limit can be"));
+        }
+        limits
+    }
+}
+
+fn key_reference(name: KeyReferenceName) -> KeyReference {
+    match name {
+        KeyReferenceName::Direct => KeyReference::Direct,
+        KeyReferenceName::SubjectKeyIdentifier => KeyReference::SubjectKeyIdentifier,
+        KeyReferenceName::Thumbprint => KeyReference::Thumbprint,
+        KeyReferenceName::IssuerSerial => KeyReference::IssuerSerial,
+        KeyReferenceName::Embedded => KeyReference::Embedded,
+        KeyReferenceName::KeyName => KeyReference::KeyName,
+        KeyReferenceName::EncryptedKeySha1 => KeyReference::EncryptedKeySha1,
+    }
+}
+
+fn part(name: &PartName) -> Part {
+    match name {
+        PartName::Body => Part::Body,
+        PartName::Timestamp => Part::Timestamp,
+        PartName::Signature => Part::Signature,
+        PartName::UsernameToken => Part::UsernameToken,
+        PartName::Token => Part::Token,
+        PartName::Header { namespace, local } => Part::Header {
+            namespace: namespace.clone(),
+            local: local.clone(),
+        },
+        PartName::Id(id) => Part::Id(id.clone()),
+    }
+}

@@ -1,0 +1,295 @@
+//! An endpoint: one peer's security in both directions, ready to be run.
+//!
+//! It is the host that the plans ask: it knows the users, the clock that was configured, and what to remember. Everything here is
+//! synchronous; a server calls it on a pool of its own.
+
+mod compile;
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use soapstone_crypto::SecretBytes;
+use soapstone_wss::{
+    Envelope, Evidence, Facts, InboundPlan, OutboundPlan, Receipt, Rejected, SecureError, Secured,
+    SoapVersion, Verified,
+};
+use soapstone_xml::{Buffers, Limits};
+
+use crate::config::{EndpointConfig, Environment, Problems, ReplayConfig};
+use crate::replay::{ReplayCache, ReplayError};
+
+/// What an endpoint is there for, which decides the plans it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Secures single messages (`soapstone secure`).
+    Secure,
+    /// Opens single messages (`soapstone open`).
+    Open,
+    /// Opens requests and secures their responses: stands before a service.
+    Service,
+    /// Secures requests and opens their responses: stands behind a client.
+    Client,
+}
+
+/// A compiled endpoint.
+#[derive(Debug)]
+pub struct Endpoint {
+    inbound: Option<InboundPlan>,
+    outbound: Option<OutboundPlan>,
+    limits: Limits,
+    users: Vec<(String, SecretBytes)>,
+    replay: Option<ReplayConfig>,
+    time: Option<Timestamp>,
+    mechanism: &'static str,
+    suite: String,
+}
+
+/// A message that was accepted.
+#[derive(Debug)]
+pub struct OpenedMessage {
+    /// The plain envelope, rebuilt from what the plan covers.
+    pub bytes: Vec<u8>,
+    /// Its version.
+    pub version: SoapVersion,
+    /// What was proven.
+    pub evidence: Evidence,
+    /// What the answer needs.
+    pub receipt: Receipt,
+}
+
+/// A step of opening or securing, for those who measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Bytes to envelope.
+    Parse,
+    /// The cryptography and the comparison with the plan.
+    Open,
+    /// The replay cache.
+    Replay,
+    /// Writing the message that is passed on.
+    Forward,
+    /// Signing and encrypting.
+    Secure,
+}
+
+impl Step {
+    /// Name in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parse => "parse",
+            Self::Open => "open",
+            Self::Replay => "replay",
+            Self::Forward => "forward",
+            Self::Secure => "secure",
+        }
+    }
+}
+
+/// Told when a step has ended. `()` listens to nothing.
+pub trait StepObserver {
+    /// `step` has ended.
+    fn ended(&mut self, step: Step);
+}
+
+impl StepObserver for () {
+    fn ended(&mut self, _: Step) {}
+}
+
+impl Endpoint {
+    /// Loads and compiles an endpoint file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, and with what it asks for.
+    pub fn load(file: &Path, role: Role, environment: &Environment<'_>) -> Result<Self, Problems> {
+        Self::compile(&EndpointConfig::load(file, environment)?, role)
+    }
+
+    /// Compiles an endpoint that was read.
+    ///
+    /// # Errors
+    /// Everything that is wrong with what it asks for.
+    pub fn compile(config: &EndpointConfig, role: Role) -> Result<Self, Problems> {
+        compile::compile(config, role)
+    }
+
+    /// Assembles an endpoint from plans: for applications that have no file.
+    pub fn from_plans(
+        inbound: Option<InboundPlan>,
+        outbound: Option<OutboundPlan>,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            inbound,
+            outbound,
+            limits,
+            users: Vec::new(),
+            replay: None,
+            time: None,
+            mechanism: "policy",
+            suite: String::new(),
+        }
+    }
+
+    /// Adds a user whose `UsernameToken` is accepted.
+    #[must_use]
+    pub fn with_user(mut self, name: impl Into<String>, password: SecretBytes) -> Self {
+        self.users.push((name.into(), password));
+        self
+    }
+
+    /// Name of the mechanism, for metrics and reports.
+    pub fn mechanism(&self) -> &'static str {
+        self.mechanism
+    }
+
+    /// Name of the suite; empty where there is none.
+    pub fn suite(&self) -> &str {
+        &self.suite
+    }
+
+    /// Where replay marks are to be kept.
+    pub fn replay(&self) -> Option<&ReplayConfig> {
+        self.replay.as_ref()
+    }
+
+    /// Bounds on messages.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether messages pass through this endpoint as they are, in both directions.
+    pub fn is_plain(&self) -> bool {
+        let inbound = self
+            .inbound
+            .as_ref()
+            .is_none_or(|plan| !plan.policy().has_security());
+        let outbound = self
+            .outbound
+            .as_ref()
+            .is_none_or(|plan| !plan.policy().has_security());
+        inbound && outbound
+    }
+
+    /// The plan for messages that arrive.
+    pub fn inbound(&self) -> Option<&InboundPlan> {
+        self.inbound.as_ref()
+    }
+
+    /// The plan for messages that leave.
+    pub fn outbound(&self) -> Option<&OutboundPlan> {
+        self.outbound.as_ref()
+    }
+
+    /// The present: `now`, or the time that the file says to pretend it is.
+    pub fn clock(&self, now: Timestamp) -> Timestamp {
+        self.time.unwrap_or(now)
+    }
+
+    /// Verifies a message: parses, looks up, decrypts, verifies, compares, asks the replay cache.
+    ///
+    /// `request` is what our own request left behind, where this message is its answer.
+    ///
+    /// # Errors
+    /// Why the message is refused.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`] has no inbound direction.
+    pub fn verify(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        replay: &dyn ReplayCache,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Verified<Envelope>, Rejected> {
+        let plan = self
+            .inbound
+            .as_ref()
+            .expect("an endpoint that opens has an inbound plan");
+        let now = self.clock(now);
+        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        observer.ended(Step::Parse);
+        let lookups = plan.peek(&envelope);
+        let passwords = self
+            .users
+            .iter()
+            .filter(|(name, _)| lookups.hidden_user || lookups.users.contains(name))
+            .map(|(name, password)| (name.clone(), password.duplicate()))
+            .collect();
+        let facts = Facts {
+            passwords,
+            certificates: Vec::new(),
+            request,
+        };
+        let opened = plan.open(envelope, &facts, now, buffers)?;
+        observer.ended(Step::Open);
+        let first_seen = replay
+            .first_seen(opened.marks(), now)
+            .map_err(|error| match error {
+                ReplayError::Seen => Rejected::Replayed,
+                other => Rejected::ReplayUnknown {
+                    problem: other.to_string(),
+                },
+            })?;
+        let verified = opened.admit(first_seen)?;
+        observer.ended(Step::Replay);
+        Ok(verified)
+    }
+
+    /// Opens a message: [verifies](Self::verify) it, and rebuilds it from what was proven.
+    ///
+    /// # Errors
+    /// Why the message is refused.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`] has no inbound direction.
+    pub fn open(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        replay: &dyn ReplayCache,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        let verified = self.verify(bytes, request, replay, now, buffers, observer)?;
+        let version = verified.envelope().version();
+        let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
+        verified.forward(&mut forwarded);
+        let (evidence, receipt) = verified.finish(buffers);
+        observer.ended(Step::Forward);
+        Ok(OpenedMessage {
+            bytes: forwarded,
+            version,
+            evidence,
+            receipt,
+        })
+    }
+
+    /// Secures a plain message. `request` is what the request left behind, where this message is its answer.
+    ///
+    /// # Errors
+    /// Why the message cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`] has no outbound direction.
+    pub fn secure(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<&Receipt>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Secured, SecureError> {
+        let plan = self
+            .outbound
+            .as_ref()
+            .expect("an endpoint that secures has an outbound plan");
+        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        observer.ended(Step::Parse);
+        let secured = plan.secure(envelope, request, self.clock(now), buffers)?;
+        observer.ended(Step::Secure);
+        Ok(secured)
+    }
+}

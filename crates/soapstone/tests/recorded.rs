@@ -1,0 +1,124 @@
+//! Messages that live peers made, recorded in `interop/recorded` by `interop/record`: each is accepted at the moment of its
+//! recording, and holds the body that the peer was given.
+
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use soapstone::config::EndpointConfig;
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{FirstSeen, Mark, Rejected};
+use soapstone::xml::{
+    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
+};
+
+/// Every message is opened once or twice here, on purpose.
+struct Forgetful;
+
+impl ReplayCache for Forgetful {
+    fn first_seen(&self, _: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion())
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded")
+}
+
+fn endpoint_files() -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder())
+        .expect("the recorded messages")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Opens the message beside an endpoint file, some hours after it was recorded.
+fn open(file: &Path, hours: i64) -> Result<Vec<u8>, Rejected> {
+    let message =
+        std::fs::read(file.with_extension("xml")).expect("the message beside its endpoint file");
+    let text = std::fs::read_to_string(file).expect("an endpoint file");
+    let (before, rest) = text
+        .split_once("time = \"")
+        .expect("the moment of recording");
+    let (moment, after) = rest.split_once('"').expect("its end");
+    let pretended =
+        moment.parse::<Timestamp>().expect("a moment") + SignedDuration::from_hours(hours);
+    let text = format!("{before}time = \"{pretended}\"{after}");
+    let endpoint = EndpointConfig::from_text(&text, file, &|_| None)
+        .and_then(|config| Endpoint::compile(&config, Role::Open))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let opened = endpoint.open(
+        message,
+        None,
+        &Forgetful,
+        Timestamp::now(),
+        &mut Buffers::default(),
+        &mut (),
+    )?;
+    Ok(opened.bytes)
+}
+
+/// The canonical form of what the Body holds.
+fn body_content(envelope: Vec<u8>) -> Vec<u8> {
+    let document = Document::parse(envelope, &ParseOptions::default(), &mut Buffers::default())
+        .expect("an envelope");
+    let body = document
+        .root()
+        .children()
+        .find(|child| child.local() == "Body")
+        .expect("a Body");
+    let content = body.first_child().expect("content");
+    let mut canonical = Vec::new();
+    let options = C14nOptions::new(Canonicalization::Exclusive);
+    canonicalize(
+        &document,
+        Apex::Element(content.id()),
+        &options,
+        &mut C14nScratch::default(),
+        &mut canonical,
+    )
+    .expect("a canonical form");
+    canonical
+}
+
+#[test]
+fn every_recorded_message_is_accepted_with_the_body_that_its_peer_was_given() {
+    let plain = ["soap11", "soap12"].map(|version| {
+        let path = folder().join(format!("{version}.plain.xml"));
+        body_content(std::fs::read(path).expect("the plain message"))
+    });
+    assert_eq!(plain[0], plain[1]);
+    let files = endpoint_files();
+    assert!(
+        files.len() > 60,
+        "expected the recorded matrix, found {} messages",
+        files.len()
+    );
+    for file in files {
+        match open(&file, 0) {
+            Ok(opened) => assert_eq!(body_content(opened), plain[0], "{}", file.display()),
+            Err(rejected) => panic!("{}: {rejected}", file.display()),
+        }
+    }
+}
+
+#[test]
+fn every_recorded_message_is_refused_an_hour_later() {
+    for file in endpoint_files() {
+        let name = file.file_stem().expect("a name").to_string_lossy();
+        if name == "zeep_signature-body-only" {
+            continue; // it has no timestamp, and is recorded for that
+        }
+        let outcome = open(&file, 1);
+        assert!(
+            matches!(outcome, Err(Rejected::TimestampExpired { .. })),
+            "{name}: {outcome:?}"
+        );
+    }
+}
