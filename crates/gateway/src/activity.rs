@@ -26,6 +26,13 @@ pub(crate) struct Patience {
     pub(crate) stalled: Duration,
 }
 
+impl Patience {
+    /// The longest time between two looks at a connection, since its state may change to one that is borne less.
+    pub(crate) fn shortest(&self) -> Duration {
+        self.idle.min(self.header).min(self.stalled)
+    }
+}
+
 /// Notes about one connection. Milliseconds count from the connection's start.
 #[derive(Debug)]
 pub(crate) struct Activity {

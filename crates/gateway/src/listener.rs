@@ -165,13 +165,13 @@ where
         .timer(TokioTimer::new());
     builder.http2().timer(TokioTimer::new());
     let mut exchange = pin!(builder.serve_connection(stream, service));
-    let mut watch = pin!(tokio::time::sleep(patience.header));
+    let mut watch = pin!(tokio::time::sleep(patience.shortest()));
     loop {
         tokio::select! {
             biased;
             _ = exchange.as_mut() => return,
             () = watch.as_mut() => match activity.remaining(patience) {
-                Some(left) => watch.as_mut().reset(Instant::now() + left),
+                Some(left) => watch.as_mut().reset(Instant::now() + left.min(patience.shortest())),
                 None => return,
             },
             changed = phase.changed() => match changed.map(|()| *phase.borrow_and_update()) {

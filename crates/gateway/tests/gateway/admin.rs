@@ -1,0 +1,86 @@
+//! Health, readiness and metrics.
+
+use http::StatusCode;
+use tokio::net::TcpListener;
+
+use crate::support::{Backend, ENVELOPE, gateway_before, get, post, send};
+
+#[tokio::test]
+async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "").await;
+    let answer = send(gateway.address(), get("/healthz")).await;
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (StatusCode::OK, "ok\n")
+    );
+
+    let apart = gateway_before(backend.address, "admin = \"127.0.0.1:0\"").await;
+    assert_eq!(
+        send(apart.address(), get("/healthz")).await.status,
+        StatusCode::NOT_FOUND
+    );
+    let admin = apart.admin_address().expect("it is configured");
+    assert_eq!(send(admin, get("/healthz")).await.status, StatusCode::OK);
+    assert_eq!(
+        send(admin, post("/healthz", "")).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+    assert_eq!(
+        send(admin, get("/echo")).await.status,
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn readiness_says_which_backend_cannot_be_reached() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "").await;
+    let answer = send(gateway.address(), get("/readyz")).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(
+        answer.body,
+        "ready: true\ndraining: false\n/echo: reachable\n"
+    );
+
+    let free = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a free port")
+        .local_addr()
+        .expect("it is bound");
+    let gateway = gateway_before(free, "").await;
+    let answer = send(gateway.address(), get("/readyz")).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    let expected = format!(
+        "ready: false\ndraining: false\n/echo: no connection to the backend {free}: Connection refused (os error 111)\n"
+    );
+    assert_eq!(answer.body, expected);
+}
+
+#[tokio::test]
+async fn requests_octets_and_failures_are_counted() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "limits = { body = 1000 }").await;
+    send(gateway.address(), post("/echo", ENVELOPE)).await;
+    send(gateway.address(), post("/echo", vec![b'x'; 1001])).await;
+    let answer = send(gateway.address(), get("/metrics")).await;
+    assert_eq!(answer.headers["content-type"], "text/plain; version=0.0.4");
+    let octets = ENVELOPE.len();
+    for line in [
+        "soapstone_requests_total{route=\"/echo\",status=\"2xx\"} 1".to_owned(),
+        "soapstone_requests_total{route=\"/echo\",status=\"4xx\"} 1".to_owned(),
+        "soapstone_failures_total{route=\"/echo\",reason=\"too-large\"} 1".to_owned(),
+        "soapstone_faults_total{route=\"/echo\",code=\"soap:Client\"} 1".to_owned(),
+        format!("soapstone_octets_total{{route=\"/echo\",flow=\"from-client\"}} {octets}"),
+        format!("soapstone_octets_total{{route=\"/echo\",flow=\"to-client\"}} {octets}"),
+        "soapstone_backend_up{route=\"/echo\"} 1".to_owned(),
+        "soapstone_request_seconds_count{route=\"/echo\"} 2".to_owned(),
+        "soapstone_requests_in_flight 0".to_owned(),
+    ] {
+        assert!(
+            answer.body.lines().any(|found| found == line),
+            "expected {line} in\n{}",
+            answer.body
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! What is said about a gateway's file that is not right.
+
+use std::path::Path;
+
+use soapstone_gateway::Config;
+
+fn problems(text: &str) -> String {
+    Config::from_text(text, Path::new("gateway.toml"), &|_| None)
+        .expect_err("the text is wrong")
+        .to_string()
+}
+
+#[test]
+fn all_problems_are_reported_at_once_with_place_and_hint() {
+    let text = r#"listen = "localhost"
+publik_url = "https://soap.example.com"
+admin = 9901
+[timeouts]
+conect = "5s"
+response = 60
+[limits]
+body = "8 megs"
+workers = 0
+[log]
+level = "verbose"
+[[routes]]
+path = "books"
+backend = "127.0.0.1:9000/books"
+[[routes]]
+path = "/echo"
+backend = "http://127.0.0.1:9000/echo"
+[routes.inbound]
+identity = { key = "absent.pem" }
+security = { mechanism = "sing" }
+[[routes]]
+path = "/echo/"
+backend = "https://127.0.0.1:9000/echo"
+tls = { ca = "absent.pem" }
+"#;
+    let expected = r#"gateway.toml:1:10: `listen` must be an address and a port, found "localhost"
+    hint: for example "127.0.0.1:8443", "0.0.0.0:8443" or "[::]:8443"
+gateway.toml:2:1: unknown key `publik_url`
+    hint: did you mean `public_url`?
+gateway.toml:3:9: `admin` must be a string, found 9901
+gateway.toml:5:1: unknown key `conect` in [timeouts]
+    hint: did you mean `connect`?
+gateway.toml:6:12: `response` must be a duration such as "500ms", "60s", "5m" or "1h30m", found 60
+gateway.toml:8:8: `body` must be a size such as "64KiB", "8MiB" or "1GB", found "8 megs"
+gateway.toml:9:11: `workers` must be a whole number from 1 to 1024, found 0
+gateway.toml:11:9: `level` must be one of error, warn, info, debug, trace, found "verbose"
+gateway.toml:13:8: `path` must begin with / and hold no query, found "books"
+gateway.toml:14:11: `backend` must be an http or https URL without a query, found "127.0.0.1:9000/books"
+    hint: for example "http://127.0.0.1:9000/books"
+gateway.toml:19:12: `certificate` is missing in [routes.inbound.identity]
+    hint: name a PEM file with the certificate, or a keystore = "….p12"
+gateway.toml:19:20: `key` names absent.pem, which cannot be read: No such file or directory (os error 2)
+    hint: relative paths start at the folder of this file
+gateway.toml:20:26: `mechanism` must be one of none, username, sign, encrypt, sign-encrypt, encrypt-sign, secure-conversation, found "sing"
+    hint: did you mean "sign"?
+gateway.toml:22:8: `path` "/echo" is served by another route, on line 16
+gateway.toml:24:14: `ca` names absent.pem, which cannot be read: No such file or directory (os error 2)
+    hint: relative paths start at the folder of this file"#;
+    assert_eq!(problems(text), expected);
+}
+
+#[test]
+fn an_empty_file_lacks_an_address_and_routes() {
+    assert_eq!(
+        problems(""),
+        "gateway.toml:1:1: `listen` is missing\n    hint: say where to listen: listen = \"127.0.0.1:8443\"\n\
+         gateway.toml:1:1: `routes` is missing\n    \
+         hint: say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\""
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Config::load(Path::new("absent/gateway.toml"), &|_| None)
+        .expect_err("it is not there")
+        .to_string();
+    assert_eq!(
+        error,
+        "absent/gateway.toml: the configuration file cannot be read: No such file or directory (os error 2)\n    \
+         hint: check the path given with --config"
+    );
+}
+
+#[test]
+fn a_shared_host_and_tls_where_the_backend_has_none_are_reported() {
+    let text = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\ntls = {}\n";
+    assert_eq!(
+        problems(text),
+        "gateway.toml:5:7: `tls` is for a backend behind https, and this one is behind http"
+    );
+}

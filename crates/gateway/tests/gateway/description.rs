@@ -1,0 +1,78 @@
+//! `?wsdl` through the gateway.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+
+use crate::support::{Backend, gateway_before, get, send};
+
+const DESCRIPTION: &str = "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" \
+                           xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\"><service name=\"S\"><port name=\"P\" binding=\"b\">\
+                           <soap:address location=\"http://HOST/echo\"/></port></service></definitions>";
+
+async fn described() -> Backend {
+    Backend::answering(|seen| {
+        let host = seen.headers["host"].to_str().expect("a name").to_owned();
+        let mut response =
+            Response::new(Full::new(Bytes::from(DESCRIPTION.replace("HOST", &host))));
+        response
+            .headers_mut()
+            .insert("content-type", "text/xml".parse().expect("a value"));
+        response
+            .headers_mut()
+            .insert("x-asked", seen.uri.to_string().parse().expect("a value"));
+        response
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_description_has_the_address_that_the_client_asked() {
+    let backend = described().await;
+    let gateway = gateway_before(backend.address, "").await;
+    let answer = send(gateway.address(), get("/echo?wsdl")).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.headers["content-type"], "text/xml; charset=utf-8");
+    assert_eq!(answer.headers["x-asked"], "/echo?wsdl");
+    assert_eq!(
+        answer.body,
+        DESCRIPTION.replace("HOST", "gateway.example:8443")
+    );
+}
+
+#[tokio::test]
+async fn the_description_has_the_public_address_when_one_is_configured() {
+    let backend = described().await;
+    let gateway = gateway_before(
+        backend.address,
+        "public_url = \"https://soap.example.com/\"",
+    )
+    .await;
+    let answer = send(gateway.address(), get("/echo?WSDL")).await;
+    assert!(
+        answer
+            .body
+            .contains("location=\"https://soap.example.com/echo\""),
+        "{}",
+        answer.body
+    );
+}
+
+#[tokio::test]
+async fn a_description_with_a_dtd_is_not_served() {
+    let backend = Backend::answering(|_| {
+        let mut response = Response::new(Full::from(
+            "<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><x>&e;</x>",
+        ));
+        response
+            .headers_mut()
+            .insert("content-type", "text/xml".parse().expect("a value"));
+        response
+    })
+    .await;
+    let gateway = gateway_before(backend.address, "").await;
+    assert_eq!(
+        send(gateway.address(), get("/echo?wsdl")).await.status,
+        StatusCode::BAD_GATEWAY
+    );
+}

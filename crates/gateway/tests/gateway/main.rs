@@ -1,0 +1,9 @@
+//! The gateway over real sockets: what clients and backends see of it.
+
+mod admin;
+mod configuration;
+mod description;
+mod lifecycle;
+mod limits;
+mod pass_through;
+mod support;

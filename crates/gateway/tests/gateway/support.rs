@@ -1,0 +1,258 @@
+//! Backends, clients and folders for tests.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use soapstone_gateway::{Config, Gateway, Running};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+/// A SOAP 1.1 request.
+pub(crate) const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
+                                   <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+
+/// What arrived at a backend.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A server that answers as told, and tells what arrived.
+pub(crate) struct Backend {
+    pub(crate) address: SocketAddr,
+    pub(crate) seen: mpsc::UnboundedReceiver<Seen>,
+    pub(crate) connections: Arc<AtomicU32>,
+}
+
+impl Backend {
+    /// Answers every request with its own body.
+    pub(crate) async fn echo() -> Self {
+        Self::answering(|seen| {
+            let mut response = Response::new(Full::new(seen.body.clone()));
+            if let Some(media_type) = seen.headers.get("content-type") {
+                response
+                    .headers_mut()
+                    .insert("content-type", media_type.clone());
+            }
+            response
+        })
+        .await
+    }
+
+    /// Answers as the function says.
+    pub(crate) async fn answering(
+        answer: impl Fn(&Seen) -> Response<Full<Bytes>> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let (tell, seen) = mpsc::unbounded_channel();
+        let connections = Arc::new(AtomicU32::new(0));
+        let (answer, count) = (Arc::new(answer), Arc::clone(&connections));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::Relaxed);
+                let (answer, tell) = (Arc::clone(&answer), tell.clone());
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (answer, tell) = (Arc::clone(&answer), tell.clone());
+                    async move {
+                        let (head, body) = request.into_parts();
+                        let body = body.collect().await?.to_bytes();
+                        let seen = Seen {
+                            method: head.method,
+                            uri: head.uri,
+                            headers: head.headers,
+                            body,
+                        };
+                        let response = answer(&seen);
+                        // A test that does not look at it has dropped the receiver.
+                        let _ = tell.send(seen);
+                        Ok::<_, hyper::Error>(response)
+                    }
+                });
+                let serving = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service);
+                tokio::spawn(serving);
+            }
+        });
+        Self {
+            address,
+            seen,
+            connections,
+        }
+    }
+}
+
+/// A response, whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+/// Starts a gateway from the text of its file; `LISTEN` stands for a line with a free port.
+pub(crate) async fn gateway(text: &str) -> Running {
+    Gateway::start(config(text))
+        .await
+        .expect("the system has ports")
+}
+
+pub(crate) fn config(text: &str) -> Config {
+    let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    Config::from_text(&text, Path::new("gateway.toml"), &|_| None)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// A gateway with one route from `/echo` to a backend, and more lines before it.
+pub(crate) async fn gateway_before(backend: SocketAddr, more: &str) -> Running {
+    gateway(&format!(
+        "LISTEN\n{more}\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n"
+    ))
+    .await
+}
+
+pub(crate) fn post(uri: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    let mut request = Request::post(uri)
+        .body(Full::new(body.into()))
+        .expect("a request");
+    request.headers_mut().insert(
+        "content-type",
+        HeaderValue::from_static("text/xml; charset=utf-8"),
+    );
+    request
+        .headers_mut()
+        .insert("soapaction", HeaderValue::from_static("\"urn:echo\""));
+    request
+}
+
+pub(crate) fn get(uri: &str) -> Request<Full<Bytes>> {
+    Request::get(uri).body(Full::default()).expect("a request")
+}
+
+/// Sends a request over a connection of its own.
+pub(crate) async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+    let stream = TcpStream::connect(address).await.expect("somebody listens");
+    send_over(stream, request).await.expect("an answer")
+}
+
+/// Sends a request over a stream, which is closed afterwards.
+pub(crate) async fn send_over<S>(
+    stream: S,
+    mut request: Request<Full<Bytes>>,
+) -> Result<Answer, hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let driver = tokio::spawn(connection);
+    request
+        .headers_mut()
+        .entry("host")
+        .or_insert(HeaderValue::from_static("gateway.example:8443"));
+    let answer = whole(sender.send_request(request).await?).await;
+    driver.abort();
+    answer
+}
+
+/// Sends a request over a stream with HTTP/2 from the first octet.
+pub(crate) async fn send_over_http2<S>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+) -> Result<Answer, hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let executor = TokioExecutor::new();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(executor, TokioIo::new(stream)).await?;
+    let driver = tokio::spawn(connection);
+    let answer = whole(sender.send_request(request).await?).await;
+    driver.abort();
+    answer
+}
+
+async fn whole(response: Response<Incoming>) -> Result<Answer, hyper::Error> {
+    let (head, body) = response.into_parts();
+    let body =
+        String::from_utf8(body.collect().await?.to_bytes().to_vec()).expect("the answer is UTF-8");
+    Ok(Answer {
+        status: head.status,
+        headers: head.headers,
+        body,
+    })
+}
+
+/// Writes octets as they are and reads until `enough` says so of what came back, or the end.
+pub(crate) async fn exchange(
+    stream: &mut TcpStream,
+    octets: &[u8],
+    enough: impl Fn(&str) -> bool,
+) -> String {
+    stream
+        .write_all(octets)
+        .await
+        .expect("the connection is open");
+    let mut read = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&read).into_owned();
+        if enough(&text) {
+            return text;
+        }
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => return text,
+            Ok(count) => read.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+pub(crate) fn header(name: &'static str) -> HeaderName {
+    HeaderName::from_static(name)
+}
+
+/// The faultstring or reason of a fault.
+pub(crate) fn reason(body: &str) -> &str {
+    let after = body
+        .split_once("<faultstring>")
+        .or_else(|| body.split_once("xml:lang=\"en\">"));
+    after
+        .and_then(|(_, rest)| rest.split_once('<'))
+        .map_or("no fault", |(reason, _)| reason)
+}
+
+/// Waits for something that must come soon; a test that would hang fails instead.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(std::time::Duration::from_secs(20), future)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come"))
+}
+
+/// Never answers.
+pub(crate) async fn silent_backend() -> (SocketAddr, mpsc::UnboundedReceiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let (tell, accepted) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if tell.send(stream).is_err() {
+                break;
+            }
+        }
+        Ok::<(), Infallible>(())
+    });
+    (address, accepted)
+}
