@@ -9,20 +9,27 @@ from pathlib import Path
 
 from .processes import must
 
-CURVES = {"p256": "prime256v1", "p384": "secp384r1", "p521": "secp521r1"}
+RSA = ["rsa:2048"]
+ALGORITHMS = {
+    "client": RSA,
+    "server": RSA,
+    "p256": ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
+    "p384": ["ec", "-pkeyopt", "ec_paramgen_curve:secp384r1"],
+    "p521": ["ec", "-pkeyopt", "ec_paramgen_curve:secp521r1"],
+    "ed25519": ["ed25519"],
+}
 
 
 class Keys:
     """Paths of keys and certificates: `key("client")`, `certificate("client")`, `secret(32)`."""
 
-    def __init__(self, folder, names=("client", "server", *CURVES)):
+    def __init__(self, folder, names=tuple(ALGORITHMS)):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ca = self._authority("ca", "Soapstone Test CA")
         self.other_ca = self._authority("other-ca", "Another CA")
         for name in names:
-            curve = CURVES.get(name)
-            self._issue(name, ["ec", "-pkeyopt", f"ec_paramgen_curve:{curve}"] if curve else ["rsa:2048"])
+            self._issue(name, ALGORITHMS[name])
 
     def key(self, name):
         """The private key's PEM file (PKCS#8)."""

@@ -139,7 +139,7 @@ def cases():
     yield "sign-encrypt Basic256Sha256, rsa-sha256", Case(
         "sign-encrypt", "Basic256Sha256", ours=wcf, theirs={"signature": "rsa-sha256"}
     )
-    for signer, method in (("p256", "ecdsa-sha256"), ("p384", "ecdsa-sha384"), ("p521", "ecdsa-sha512")):
+    for signer, method in (("p256", "ecdsa-sha256"), ("p384", "ecdsa-sha384"), ("p521", "ecdsa-sha512"), ("ed25519", "ed25519")):
         yield f"sign {method}", Case(
             "sign", "Basic256Sha256", signer=signer, ours=_algorithms(method, "aes256-cbc", "rsa-oaep-mgf1p"),
             theirs={"signature": method},
