@@ -494,3 +494,49 @@ fn syntax_errors_say_what_was_expected_and_where() {
         );
     }
 }
+
+#[test]
+fn content_models_are_read_over_if_they_are_well_formed() {
+    for model in [
+        "EMPTY",
+        "ANY",
+        "(#PCDATA)",
+        "( #PCDATA )*",
+        "(#PCDATA | b|c)*",
+        "(b)",
+        "(b,c?,(d|e)+)*",
+        "((b))",
+        "( ( b , c ) | d )",
+    ] {
+        assert_eq!(
+            text(&format!("<!DOCTYPE a [<!ELEMENT a {model}>]><a/>")),
+            "<a/>",
+            "{model}"
+        );
+    }
+    let separator = "the separator used before, or `)`";
+    for (model, expected, column) in [
+        ("b", "a content model", 26),
+        ("(b|c,d)", separator, 30),
+        ("(b,(c|d)|e)", separator, 34),
+        ("()", "the name of an element", 27),
+        ("(#PCDATA|b)", "*", 37),
+        ("(b|#PCDATA)", "the name of an element", 29),
+        ("(b))", ">", 29),
+    ] {
+        let error = flat(&format!("<!DOCTYPE a [<!ELEMENT a {model}>]><a/>")).unwrap_err();
+        let DtdError::Syntax {
+            place,
+            expected: found,
+            ..
+        } = error
+        else {
+            panic!("{error}")
+        };
+        assert_eq!(
+            (found, place),
+            (expected, in_document(1, column)),
+            "{model}"
+        );
+    }
+}

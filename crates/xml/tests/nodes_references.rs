@@ -79,7 +79,10 @@ fn check(file: &Path, id_attributes: &[&str]) -> Result<usize, String> {
     for attribute in id_attributes {
         ids = ids.with(attribute.split(':').next().unwrap_or(attribute));
     }
-    let options = ParseOptions { ids, ..ParseOptions::default() };
+    let options = ParseOptions {
+        ids,
+        ..ParseOptions::default()
+    };
     let document = Document::parse(flat.document, &options, &mut Buffers::default())
         .map_err(|error| error.to_string())?;
     let tree = Tree::new(&document, &flat.ids).map_err(|error| error.to_string())?;

@@ -460,8 +460,8 @@ fn evaluation_ends_whatever_the_expression() {
         "//b[count(following-sibling::b[position() = last()]) = count(../b)]".to_owned(),
         format!(
             "string-length({}''{})",
-            "concat(string(/), ".repeat(20),
-            ")".repeat(20)
+            "concat(string(/), ".repeat(29),
+            ")".repeat(29)
         ),
         "//b[translate(string(/*), string(/*), string(..)) = '']".to_owned(),
     ] {

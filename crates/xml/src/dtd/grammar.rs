@@ -101,8 +101,13 @@ impl Reader<'_, '_> {
                 }
                 self.frame.sections -= 1;
             } else if self.eat("<!--") {
-                self.through("-->")?;
+                self.through("--")?;
+                self.expect(">")?;
             } else if self.eat("<?") {
+                self.name("the target of a processing instruction")?;
+                if !self.starts("?>") && !self.frame.rest().starts_with(is_space) {
+                    return Err(self.unexpected("white space or `?>`"));
+                }
                 self.through("?>")?;
             } else if self.starts("<![") && self.frame.external {
                 self.section()?;
@@ -398,34 +403,79 @@ impl Reader<'_, '_> {
         )?)))
     }
 
-    /// A content model says nothing that matters here: read over, its parentheses balanced (XML 1.0 section 3.2).
+    /// A content model says nothing that matters here: it is checked and forgotten (XML 1.0 section 3.2).
     fn element_declaration(&mut self) -> Result<(), DtdError> {
         self.space("white space")?;
         self.name("the element's name")?;
         self.space("white space")?;
-        let mut open = 0_u32;
+        if self.eat("EMPTY") || self.eat("ANY") {
+            return Ok(());
+        }
+        if !self.eat("(") {
+            return Err(self.unexpected("a content model"));
+        }
+        self.skip_space()?;
+        if self.eat("#PCDATA") {
+            return self.mixed_content();
+        }
+        // The separator of each parenthesis that is open, once it is known.
+        let mut open = vec![None];
         loop {
             self.skip_space()?;
-            let rest = self.frame.rest();
-            let length = match rest.bytes().next() {
-                Some(b'>') if open == 0 => return Ok(()),
-                Some(b'(') => {
-                    open += 1;
-                    1
-                }
-                Some(b')') if open > 0 => {
-                    open -= 1;
-                    1
-                }
-                Some(b'|' | b',' | b'?' | b'*' | b'+') => 1,
-                Some(b'#') => 1 + name_length(&rest[1..]),
-                _ => name_length(rest),
-            };
-            if length == 0 {
-                return Err(self.unexpected("a content model"));
+            if self.eat("(") {
+                open.push(None);
+                continue;
             }
-            self.frame.at += length;
+            self.name("the name of an element")?;
+            self.occurrence();
+            loop {
+                self.skip_space()?;
+                if !self.eat(")") {
+                    break;
+                }
+                open.pop();
+                self.occurrence();
+                if open.is_empty() {
+                    return Ok(());
+                }
+            }
+            let separator = if self.starts("|") { "|" } else { "," };
+            if open
+                .last()
+                .copied()
+                .flatten()
+                .is_some_and(|other| other != separator)
+            {
+                return Err(self.unexpected("the separator used before, or `)`"));
+            }
+            self.expect(separator)?;
+            if let Some(last) = open.last_mut() {
+                *last = Some(separator);
+            }
         }
+    }
+
+    /// The rest of `(#PCDATA | a | b)*`.
+    fn mixed_content(&mut self) -> Result<(), DtdError> {
+        let mut names = false;
+        loop {
+            self.skip_space()?;
+            if self.eat(")") {
+                return if self.eat("*") || !names {
+                    Ok(())
+                } else {
+                    Err(self.unexpected("*"))
+                };
+            }
+            self.expect("|")?;
+            self.skip_space()?;
+            self.name("the name of an element")?;
+            names = true;
+        }
+    }
+
+    fn occurrence(&mut self) {
+        let _ = self.eat("?") || self.eat("*") || self.eat("+");
     }
 
     /// `SYSTEM "…"` or `PUBLIC "…" "…"`; returns the system identifier, resolved. A notation may leave it out.
