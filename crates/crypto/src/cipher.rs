@@ -131,7 +131,7 @@ pub fn open_in_place(
         return Ok(start..start + plain.len());
     }
     let block = algorithm.block_length();
-    if buffer.len() < start + block || (buffer.len() - start) % block != 0 {
+    if buffer.len() < start + block || !(buffer.len() - start).is_multiple_of(block) {
         return Err(DecryptFailed);
     }
     let (vector, body) = buffer.split_at_mut(start);

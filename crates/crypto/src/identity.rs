@@ -1,11 +1,15 @@
-//! Who we are: a private key with its certificate.
+//! Who we are: a private key with the certificate that says so.
+
+use std::fmt;
 
 use crate::certificate::Certificate;
 use crate::error::CryptoError;
 use crate::key::PrivateKey;
+use crate::keystore::{KeyStore, pkcs12};
+use crate::secret::SecretBytes;
 
-/// A private key, the certificate for it, and the chain that leads to an authority.
-#[derive(Clone, Debug)]
+/// A private key, its certificate, and the certificates between that and an authority. Cheap to clone.
+#[derive(Clone)]
 pub struct Identity {
     key: PrivateKey,
     certificate: Certificate,
@@ -13,30 +17,137 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads key and certificate (with its chain behind it) from PEM.
+    /// Puts key and certificate together. `chain` holds what comes between the certificate and an authority, nearest first; it may
+    /// be empty.
     ///
     /// # Errors
     ///
-    /// As for [`PrivateKey::from_pem`] and [`Certificate::pem_chain`].
-    pub fn from_pem(key: &[u8], certificates: &[u8], password: Option<&str>) -> Result<Self, CryptoError> {
+    /// [`CryptoError::KeyCertificateMismatch`] if the certificate is about another key.
+    pub fn new(
+        key: PrivateKey,
+        certificate: Certificate,
+        chain: Vec<Certificate>,
+    ) -> Result<Self, CryptoError> {
+        if key.public_key() != certificate.public_key() {
+            return Err(CryptoError::KeyCertificateMismatch {
+                subject: certificate.subject_name().to_string(),
+            });
+        }
+        Ok(Self {
+            key,
+            certificate,
+            chain,
+        })
+    }
+
+    /// Reads key and certificates from PEM: two files, or twice the same one. The certificate is the one that is about the key; the
+    /// others become the chain.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PrivateKey::from_pem`] and [`Certificate::pem_chain`]; [`CryptoError::KeyCertificateMismatch`] if no
+    /// certificate is about the key.
+    pub fn from_pem(
+        key: &[u8],
+        certificates: &[u8],
+        password: Option<&str>,
+    ) -> Result<Self, CryptoError> {
         let key = PrivateKey::from_pem(key, password)?;
-        let mut chain = Certificate::pem_chain(certificates)?;
-        let certificate = chain.remove(0);
-        Ok(Self { key, certificate, chain })
+        Self::among(key, Certificate::from_file_contents(certificates)?)
+    }
+
+    /// Picks the certificate that is about the key; the others become the chain.
+    pub(crate) fn among(
+        key: PrivateKey,
+        mut certificates: Vec<Certificate>,
+    ) -> Result<Self, CryptoError> {
+        let own = certificates
+            .iter()
+            .position(|one| one.public_key() == key.public_key());
+        match own {
+            Some(own) => {
+                let certificate = certificates.remove(own);
+                Self::new(key, certificate, certificates)
+            }
+            None => Err(CryptoError::KeyCertificateMismatch {
+                subject: certificates
+                    .first()
+                    .map_or_else(String::new, |first| first.subject_name().to_string()),
+            }),
+        }
+    }
+
+    /// Reads the only private key of a PKCS#12 file. For files with several, see [`KeyStore`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeyStore::from_pkcs12`] and [`KeyStore::identity`].
+    pub fn from_pkcs12(file: &[u8], password: &str) -> Result<Self, CryptoError> {
+        KeyStore::from_pkcs12(file, password)?.identity(None, password)
+    }
+
+    /// Reads the only private key of a JKS file whose key has the password of the file. For others, see [`KeyStore`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeyStore::from_jks`] and [`KeyStore::identity`].
+    pub fn from_jks(file: &[u8], password: &str) -> Result<Self, CryptoError> {
+        KeyStore::from_jks(file, password)?.identity(None, password)
     }
 
     /// The private key.
+    #[must_use]
     pub fn key(&self) -> &PrivateKey {
         &self.key
     }
 
-    /// The certificate.
+    /// The certificate about the key.
+    #[must_use]
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// The certificates between it and its authority.
+    /// What comes between the certificate and an authority, nearest first.
+    #[must_use]
     pub fn chain(&self) -> &[Certificate] {
         &self.chain
+    }
+
+    /// The certificate and its chain as PEM blocks.
+    #[must_use]
+    pub fn certificates_to_pem(&self) -> String {
+        std::iter::once(&self.certificate)
+            .chain(&self.chain)
+            .map(Certificate::to_pem)
+            .collect()
+    }
+
+    /// The private key as a PEM block: PKCS#8, encrypted with AES-256 when there is a password.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PrivateKey::to_pem`].
+    pub fn key_to_pem(&self, password: Option<&str>) -> Result<SecretBytes, CryptoError> {
+        self.key.to_pem(password)
+    }
+
+    /// Key, certificate and chain as a PKCS#12 file that Java, OpenSSL and Windows read: AES-256 and SHA-256.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Library`] if OpenSSL cannot write it.
+    pub fn to_pkcs12(&self, password: &str, alias: &str) -> Result<Vec<u8>, CryptoError> {
+        pkcs12::write(self, password, alias)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "Identity({}, {})",
+            self.certificate.subject_name(),
+            self.key.kind()
+        )
     }
 }

@@ -44,7 +44,7 @@ impl MacTruncation {
     }
 
     fn checked(bits: u32, minimum: u32, maximum: u32) -> Result<Self, CryptoError> {
-        if bits % 8 != 0 || bits < minimum || bits > maximum {
+        if !bits.is_multiple_of(8) || bits < minimum || bits > maximum {
             return Err(CryptoError::MacLength {
                 bits,
                 minimum,

@@ -445,7 +445,7 @@ impl Value {
             // TeletexString, in practice Latin-1
             0x14 => Some(octets.iter().copied().map(char::from).collect()),
             // BMPString
-            0x1e if octets.len() % 2 == 0 => String::from_utf16(
+            0x1e if octets.len().is_multiple_of(2) => String::from_utf16(
                 &octets
                     .chunks(2)
                     .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
@@ -453,7 +453,7 @@ impl Value {
             )
             .ok(),
             // UniversalString
-            0x1c if octets.len() % 4 == 0 => octets
+            0x1c if octets.len().is_multiple_of(4) => octets
                 .chunks(4)
                 .map(|four| {
                     char::from_u32(u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
@@ -557,7 +557,7 @@ fn parse_hexadecimal(text: &str) -> Result<(Value, &str), CryptoError> {
 }
 
 fn from_hexadecimal(digits: &str) -> Option<Vec<u8>> {
-    if digits.is_empty() || digits.len() % 2 != 0 {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
         return None;
     }
     (0..digits.len())

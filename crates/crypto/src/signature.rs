@@ -5,9 +5,6 @@
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{self as aws, RsaEncoding, VerificationAlgorithm};
-use openssl::bn::BigNum;
-use openssl::dsa::DsaSig;
-use openssl::ecdsa::EcdsaSig;
 use openssl::md_ctx::MdCtx;
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::Padding;
@@ -154,7 +151,11 @@ impl PublicKey {
         prepare(&mut context, algorithm, hash)?;
         let signature = match algorithm.family() {
             SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
-                &joined_to_der(signature, number_length(self)).ok_or(CryptoError::BadSignature)?
+                let length = number_length(self);
+                if length == 0 || signature.len() != 2 * length {
+                    return Err(CryptoError::BadSignature);
+                }
+                &joined_to_x509(signature)
             }
             _ => signature,
         };
@@ -199,19 +200,6 @@ fn number_length(key: &PublicKey) -> usize {
         KeyKind::Ec(curve) => curve.coordinate_length(),
         _ => key.dsa_components().map_or(0, |[_, q, _, _]| q.len()),
     }
-}
-
-/// Two numbers side by side as the DER that OpenSSL wants (ECDSA and DSA share its form).
-fn joined_to_der(signature: &[u8], length: usize) -> Option<Vec<u8>> {
-    if length == 0 || signature.len() != 2 * length {
-        return None;
-    }
-    let number = |octets| BigNum::from_slice(octets).ok();
-    let (r, s) = signature.split_at(length);
-    EcdsaSig::from_private_components(number(r)?, number(s)?)
-        .ok()?
-        .to_der()
-        .ok()
 }
 
 impl PrivateKey {
@@ -272,22 +260,9 @@ impl PrivateKey {
         context
             .sign_to_vec(digest.as_ref(), &mut signature)
             .or_library(failed)?;
-        let length = number_length(self.public_key()) as i32;
-        let joined = |r: &openssl::bn::BigNumRef, s: &openssl::bn::BigNumRef| {
-            Ok([
-                r.to_vec_padded(length).or_library(failed)?,
-                s.to_vec_padded(length).or_library(failed)?,
-            ]
-            .concat())
-        };
         match algorithm.family() {
-            SignatureFamily::Ecdsa => {
-                let parts = EcdsaSig::from_der(&signature).or_library(failed)?;
-                joined(parts.r(), parts.s())
-            }
-            SignatureFamily::Dsa => {
-                let parts = DsaSig::from_der(&signature).or_library(failed)?;
-                joined(parts.r(), parts.s())
+            SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
+                der_to_joined(&signature, number_length(self.public_key())).or_library(failed)
             }
             _ => Ok(signature),
         }
@@ -367,6 +342,12 @@ impl SignedWith {
             _ => key.verify(algorithm, message, signature),
         }
     }
+}
+
+/// Two numbers side by side as X.509 has them: in DER.
+pub(crate) fn joined_to_x509(signature: &[u8]) -> Vec<u8> {
+    let (r, s) = signature.split_at(signature.len() / 2);
+    der::element(der::SEQUENCE, &[&der::positive(r), &der::positive(s)])
 }
 
 /// Two numbers in DER as XML Signature has them: side by side, padded to the length of the order.

@@ -254,6 +254,18 @@ pub struct TrustStore {
     cache: Cache,
 }
 
+/// When a revocation list (PEM or DER) was made, and when the next one is due if it says so.
+///
+/// # Errors
+///
+/// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] as in [`TrustStore::new`].
+pub fn revocation_list_validity(
+    list: &[u8],
+) -> Result<(Timestamp, Option<Timestamp>), CryptoError> {
+    let list = RevocationList::from_file_contents(list)?;
+    Ok((list.this_update(), list.next_update()))
+}
+
 /// When the answer for a certificate holds.
 #[derive(Clone, Copy)]
 struct Window {

@@ -44,7 +44,7 @@ impl SymmetricKey {
         } else {
             2 * BLOCK
         };
-        if secret.len() < shortest || secret.len() % BLOCK != 0 {
+        if secret.len() < shortest || !secret.len().is_multiple_of(BLOCK) {
             return Err(CryptoError::KeyLength {
                 algorithm: algorithm.short_name(),
                 expected: secret.len().next_multiple_of(BLOCK).max(shortest),
@@ -76,7 +76,7 @@ impl SymmetricKey {
     pub fn unwrap(&self, algorithm: KeyWrap, wrapped: &[u8]) -> Result<SecretBytes, DecryptFailed> {
         if self.len() != algorithm.key_length()
             || wrapped.len() < 3 * BLOCK
-            || wrapped.len() % BLOCK != 0
+            || !wrapped.len().is_multiple_of(BLOCK)
         {
             return Err(DecryptFailed);
         }

@@ -177,6 +177,15 @@ impl PrivateKey {
             .or_library("writing a private key")
     }
 
+    /// The key as a PEM block: PKCS#8, encrypted with AES-256 when there is a password.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Library`] if there is no memory for it.
+    pub fn to_pem(&self, password: Option<&str>) -> Result<SecretBytes, CryptoError> {
+        crate::keystore::pem::write_private_key(self, password)
+    }
+
     pub(crate) fn openssl(&self) -> &PKeyRef<Private> {
         &self.0.openssl
     }

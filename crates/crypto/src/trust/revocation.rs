@@ -128,6 +128,14 @@ impl RevocationList {
         }))
     }
 
+    pub(super) const fn this_update(&self) -> Timestamp {
+        self.this_update
+    }
+
+    pub(super) const fn next_update(&self) -> Option<Timestamp> {
+        self.next_update
+    }
+
     fn tells_about(&self, certificate: &Certificate) -> bool {
         self.issuer == certificate.issuer_der()
             && match self.scope {
