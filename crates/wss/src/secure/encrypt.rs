@@ -51,6 +51,10 @@ impl Securing<'_> {
                 self.encrypt(&kind, &name, length, &mut data, buffers, |out| {
                     inner.apply(source, plain.clone(), out)
                 })?;
+                if wanted.extent == Extent::Element {
+                    let id = self.data_ids.last().cloned().unwrap_or_default();
+                    self.hidden.push((wanted.part.clone(), id));
+                }
                 let is_block = matches!(wanted.part, Part::Header { .. });
                 self.put(envelope, node, wanted.extent, is_block, plain, data);
             }

@@ -127,6 +127,8 @@ struct Securing<'p> {
     edits: Edits,
     session: Option<Session>,
     data_ids: Vec<String>,
+    /// Parts that are gone from the message: each with the id of the `EncryptedData` that took its place.
+    hidden: Vec<(Part, String)>,
     receipt: Receipt,
 }
 
@@ -218,6 +220,7 @@ impl<'p> Securing<'p> {
             edits: Edits::default(),
             session: None,
             data_ids: Vec::new(),
+            hidden: Vec::new(),
             receipt: Receipt::default(),
         };
         if let Some(policy) = plan.policy.timestamp {

@@ -210,6 +210,7 @@ impl Securing<'_> {
         })
     }
 
+    /// The nodes to sign; of a part that was encrypted whole, the `EncryptedData` in its place.
     fn signed_nodes(&self, envelope: &Envelope) -> Result<Vec<NodeId>, SecureError> {
         let mut nodes = Vec::new();
         let parts = self
@@ -219,7 +220,14 @@ impl Securing<'_> {
             .iter()
             .flat_map(|signature| &signature.parts);
         for part in parts {
-            for node in self.nodes_of(envelope, part)? {
+            let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
+            let mut found: Vec<NodeId> = hidden
+                .filter_map(|(_, id)| envelope.document.by_id(id).ok().flatten())
+                .collect();
+            if found.is_empty() {
+                found = self.nodes_of(envelope, part)?;
+            }
+            for node in found {
                 if !nodes.contains(&node) {
                     nodes.push(node);
                 }

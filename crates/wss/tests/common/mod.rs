@@ -4,7 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use soapstone_crypto::{
-    Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore, issue,
+    Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore,
+    issue::{self, Template, Validity},
 };
 use soapstone_wss::{
     Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Policy,
@@ -22,11 +23,10 @@ pub struct Parties {
 }
 
 pub static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
-    let rsa = KeyKind::Rsa { bits: 2048 };
-    let authority = issue::authority("CN=Test CA", rsa).unwrap();
-    let other = issue::authority("CN=Other CA", rsa).unwrap();
-    let leaf =
-        |issuer: &Identity, subject: &str| Arc::new(issue::leaf(issuer, subject, rsa).unwrap());
+    let validity = Validity::days(now(), 30);
+    let authority = issue::authority("CN=Test CA", RSA, validity).unwrap();
+    let other = issue::authority("CN=Other CA", RSA, validity).unwrap();
+    let leaf = |issuer: &Identity, subject: &str| Arc::new(leaf(issuer, subject, validity));
     let key = SymmetricKey::generate(32).unwrap();
     Parties {
         client: leaf(&authority, "CN=client"),
@@ -40,6 +40,12 @@ pub static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
         authority: Arc::new(authority),
     }
 });
+
+const RSA: KeyKind = KeyKind::Rsa { bits: 2048 };
+
+pub fn leaf(issuer: &Identity, subject: &str, validity: Validity) -> Identity {
+    issue::identity(issuer, RSA, &Template::new(subject, validity).unwrap()).unwrap()
+}
 
 pub const PASSWORD: &[u8] = b"open sesame";
 
