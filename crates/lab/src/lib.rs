@@ -1,1 +1,13 @@
+//! The lab: what each security mechanism costs.
+//!
+//! An experiment runs cases and hands out one [`Measurement`](measurement::Measurement) for each; whoever runs it prints or keeps
+//! them. The rule kept here: no figure without its number of repetitions and its spread.
 #![forbid(unsafe_code)]
+
+pub mod engine;
+pub mod measurement;
+mod parts;
+mod payload;
+mod peers;
+
+pub use payload::Payload;

@@ -1,0 +1,204 @@
+//! The engine, bytes to bytes: `secure` from the plain envelope to the secured one, `open` the reverse, for each mechanism, suite
+//! and payload; and beside them, in the same run, the work that no implementation can avoid.
+
+use jiff::Timestamp;
+use soapstone::crypto::SecretBytes;
+use soapstone::endpoint::Endpoint;
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{FirstSeen, KeyBinding, Mark, Mechanism, Suite, Tuning};
+use soapstone::xml::{Buffers, Limits};
+
+use crate::measurement::{self, Effort, Figures, Measurement, Samples};
+use crate::parts;
+use crate::payload::Payload;
+use crate::peers::{PASSWORD, Peers, USER};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only cases whose [name](Case::name) contains every one of these words.
+    pub filter: Vec<String>,
+    /// How long to repeat each.
+    pub effort: Effort,
+    /// Optimisations in force.
+    pub tuning: Tuning,
+}
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    mechanism: Mechanism,
+    suite: &'static str,
+    binding: KeyBinding,
+    payload: Payload,
+}
+
+/// Suites with certificates: authenticated encryption, the classic default, and the slowest that is still asked for.
+const SUITES: [&str; 4] = ["Basic128GCM", "Basic256GCM", "Basic256", "TripleDes"];
+/// Suites with a shared key, the base of conversations.
+const SHARED_SUITES: [&str; 2] = ["Basic128GCM", "Basic256Sha256"];
+
+impl Case {
+    /// `sign-encrypt/Basic128GCM/certificate/books/100`.
+    pub fn name(&self) -> String {
+        format!(
+            "{}/{}/{}/{}/{}",
+            self.mechanism,
+            self.suite,
+            binding_name(self.binding),
+            self.payload.kind(),
+            self.payload.items()
+        )
+    }
+
+    /// Every case, the cheap mechanisms first.
+    pub fn all() -> Vec<Self> {
+        let mut cases = Vec::new();
+        for mechanism in Mechanism::ALL {
+            let certificate = SUITES.iter().map(|suite| (*suite, KeyBinding::Certificate));
+            let shared = SHARED_SUITES
+                .iter()
+                .map(|suite| (*suite, KeyBinding::Shared));
+            // A suite makes no difference to what neither signs nor encrypts.
+            let keyed = mechanism.signs() || mechanism.encrypts();
+            let variants: Vec<_> = if keyed {
+                certificate.chain(shared).collect()
+            } else {
+                certificate.take(1).collect()
+            };
+            for (suite, binding) in variants {
+                cases.extend(Payload::ALL.into_iter().map(|payload| Self {
+                    mechanism,
+                    suite,
+                    binding,
+                    payload,
+                }));
+            }
+        }
+        cases
+    }
+}
+
+fn binding_name(binding: KeyBinding) -> &'static str {
+    match binding {
+        KeyBinding::Shared => "shared",
+        _ => "certificate",
+    }
+}
+
+/// Runs the cases that the filter lets through, and hands each measurement to `emit` as it is made. Returns how many there were.
+pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) -> usize {
+    let peers = Peers::new();
+    let mut count = 0;
+    let mut emit = |measurement: &Measurement| {
+        count += 1;
+        emit(measurement);
+    };
+    let wanted = |name: &str| {
+        options
+            .filter
+            .iter()
+            .all(|word| name.contains(word.as_str()))
+    };
+    for payload in Payload::ALL {
+        if wanted(&format!("parts/{}/{}", payload.kind(), payload.items())) {
+            parts::run(payload, options.effort, &mut emit);
+        }
+    }
+    for case in Case::all().into_iter().filter(|case| wanted(&case.name())) {
+        run_case(&case, &peers, options, &mut emit);
+    }
+    count
+}
+
+/// A cache that knows no message, so that one message can be opened many times.
+struct Forgetful;
+
+impl ReplayCache for Forgetful {
+    fn first_seen(&self, _: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion())
+    }
+}
+
+fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(&Measurement)) {
+    let suite = Suite::named(case.suite).expect("a suite of the table");
+    let (outbound, inbound) = peers.plans(case.mechanism, &suite, case.binding, options.tuning);
+    let mut limits = Limits::default();
+    limits.message = 64 << 20;
+    limits.elements = 1 << 22;
+    let endpoint = Endpoint::from_plans(Some(inbound), Some(outbound), limits)
+        .with_user(USER, SecretBytes::copy_of(PASSWORD));
+    let plain = case.payload.envelope();
+    let mut buffers = Buffers::default();
+    let secured = endpoint
+        .secure(plain.clone(), None, Timestamp::now(), &mut buffers, &mut ())
+        .expect("a message that can be secured")
+        .bytes;
+
+    let mut measure = |op: &'static str, figures: Figures| {
+        emit(&case.measurement(op, plain.len(), secured.len(), figures, options))
+    };
+    let reuse = std::cell::RefCell::new(Buffers::default());
+    let copy = |of: &[u8]| {
+        let mut bytes = reuse.borrow_mut().take(of.len());
+        bytes.extend_from_slice(of);
+        bytes
+    };
+    let samples = Samples::of_prepared(
+        options.effort,
+        || copy(&plain),
+        |bytes| {
+            let buffers = &mut reuse.borrow_mut();
+            let secured = endpoint
+                .secure(bytes, None, Timestamp::now(), buffers, &mut ())
+                .expect("a message that can be secured");
+            buffers.give(secured.bytes);
+        },
+    );
+    measure("secure", samples.figures());
+    let samples = Samples::of_prepared(
+        options.effort,
+        || copy(&secured),
+        |bytes| {
+            let buffers = &mut reuse.borrow_mut();
+            let opened = endpoint
+                .open(bytes, None, &Forgetful, Timestamp::now(), buffers, &mut ())
+                .expect("a message that is accepted");
+            buffers.give(opened.bytes);
+        },
+    );
+    measure("open", samples.figures());
+}
+
+impl Case {
+    fn measurement(
+        &self,
+        op: &'static str,
+        bytes: usize,
+        secured_bytes: usize,
+        figures: Figures,
+        options: &Options,
+    ) -> Measurement {
+        Measurement {
+            stack: "soapstone",
+            op,
+            mechanism: self.mechanism.name(),
+            suite: self.suite.to_owned(),
+            binding: binding_name(self.binding),
+            payload: self.payload.kind(),
+            items: self.payload.items(),
+            bytes,
+            secured_bytes,
+            clients: 1,
+            n: figures.n,
+            mean_us: figures.mean,
+            median_us: figures.median,
+            p95_us: figures.p95,
+            stdev_us: figures.stdev,
+            per_s: 1e6 / figures.median,
+            tuning: measurement::Tuning {
+                canonical_runs: options.tuning.canonical_runs,
+            },
+        }
+    }
+}

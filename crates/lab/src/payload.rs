@@ -1,0 +1,50 @@
+//! The messages that are measured: answers of the sample services, in SOAP 1.1.
+
+use soapstone_services::{SoapVersion, responses};
+
+/// A payload of a kind and a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// An echo of this many characters.
+    Echo(usize),
+    /// This many books.
+    Books(u32),
+}
+
+impl Payload {
+    /// What the engine is measured with.
+    pub const ALL: [Self; 8] = [
+        Self::Echo(12),
+        Self::Echo(1_000),
+        Self::Echo(100_000),
+        Self::Echo(1_000_000),
+        Self::Books(1),
+        Self::Books(100),
+        Self::Books(2_500),
+        Self::Books(20_000),
+    ];
+
+    /// Kind, as in measurements.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Echo(_) => "echo",
+            Self::Books(_) => "books",
+        }
+    }
+
+    /// Size, as in measurements.
+    pub const fn items(self) -> usize {
+        match self {
+            Self::Echo(characters) => characters,
+            Self::Books(books) => books as usize,
+        }
+    }
+
+    /// The envelope.
+    pub fn envelope(self) -> Vec<u8> {
+        match self {
+            Self::Echo(characters) => responses::echo_of_length(SoapVersion::Soap11, characters),
+            Self::Books(books) => responses::books(SoapVersion::Soap11, books),
+        }
+    }
+}

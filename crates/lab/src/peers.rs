@@ -1,0 +1,97 @@
+//! Two parties made for measuring: each with a key, a certificate and trust in the other's.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore};
+use soapstone::wss::{
+    InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, SharedKey, Suite, Tuning, User,
+};
+
+/// Keys of both sides of one binding.
+pub(crate) struct Peers {
+    sender: Keys,
+    receiver: Keys,
+}
+
+/// The user of `username`.
+pub(crate) const USER: &str = "alice";
+/// Her password.
+pub(crate) const PASSWORD: &[u8] = b"wonderland";
+
+impl Peers {
+    /// Makes an authority, two RSA-2048 certificates signed by it, and a shared key.
+    pub(crate) fn new() -> Self {
+        let rsa = KeyKind::Rsa { bits: 2048 };
+        let validity = Validity::days(Timestamp::now(), 2);
+        let authority =
+            issue::authority("CN=Soapstone Lab CA", rsa, validity).expect("an authority");
+        let leaf = |subject| {
+            let template = Template::new(subject, validity).expect("a subject");
+            Arc::new(issue::identity(&authority, rsa, &template).expect("a certificate"))
+        };
+        let (sender, receiver) = (leaf("CN=sender"), leaf("CN=receiver"));
+        let trust = {
+            let mut rules = TrustRules::default();
+            rules.anchors.push(authority.certificate().clone());
+            TrustStore::new(rules).expect("a trust store")
+        };
+        let user = Arc::new(User {
+            name: USER.to_owned(),
+            password: SecretBytes::copy_of(PASSWORD),
+        });
+        let keys = |identity: &Arc<Identity>, peer: &Arc<Identity>| Keys {
+            identity: Some(Arc::clone(identity)),
+            peer: Some(peer.certificate().clone()),
+            user: Some(Arc::clone(&user)),
+            ..Keys::default()
+        };
+        let trust = Some(Arc::new(trust));
+        Self {
+            sender: Keys {
+                trust: trust.clone(),
+                ..keys(&sender, &receiver)
+            },
+            receiver: Keys {
+                trust,
+                ..keys(&receiver, &sender)
+            },
+        }
+    }
+
+    /// The plans of both sides.
+    pub(crate) fn plans(
+        &self,
+        mechanism: Mechanism,
+        suite: &Suite,
+        binding: KeyBinding,
+        tuning: Tuning,
+    ) -> (OutboundPlan, InboundPlan) {
+        let mut policy = mechanism.policy(suite.clone());
+        policy.tuning = tuning;
+        let mut sender = self.sender.clone();
+        let mut receiver = self.receiver.clone();
+        if binding == KeyBinding::Shared {
+            let length = suite.data.first().map_or(32, |data| data.key_length());
+            let key = SymmetricKey::generate(length).expect("a key");
+            let shared = Arc::new(SharedKey {
+                name: "lab".to_owned(),
+                signing: key.clone(),
+                encrypting: key,
+            });
+            sender.shared = Some(Arc::clone(&shared));
+            receiver.shared = Some(shared);
+            if let Some(signature) = &mut policy.signature {
+                signature.key = binding;
+            }
+            if let Some(encryption) = &mut policy.encryption {
+                encryption.key = binding;
+            }
+        }
+        let outbound =
+            OutboundPlan::compile(policy.clone(), sender).expect("a policy that compiles");
+        let inbound = InboundPlan::compile(policy, receiver).expect("a policy that compiles");
+        (outbound, inbound)
+    }
+}
