@@ -13,6 +13,8 @@
 
 pub mod dsig;
 pub mod enc;
+pub mod generic;
+pub mod keyinfo;
 pub mod namespaces;
 mod structure;
 pub mod write;

@@ -61,6 +61,8 @@ pub struct Reference {
     pub digest_method: DigestAlgorithm,
     /// The digest in the signature.
     pub digest_value: Vec<u8>,
+    /// The `ds:DigestValue` element.
+    pub digest_value_node: NodeId,
 }
 
 impl Signature {
@@ -72,6 +74,24 @@ impl Signature {
     /// [`TransformRefused`](SignatureError::TransformRefused), [`TooMany`](SignatureError::TooMany),
     /// [`HmacLength`](SignatureError::HmacLength), [`Malformed`](SignatureError::Malformed).
     pub fn parse(document: &Document, at: NodeId, rules: &Rules) -> Result<Self, SignatureError> {
+        Self::parse_filled(document, at, rules, true)
+    }
+
+    /// Reads a template: a signature whose digests and value are still to be filled in, and come out empty.
+    pub(crate) fn parse_template(
+        document: &Document,
+        at: NodeId,
+        rules: &Rules,
+    ) -> Result<Self, SignatureError> {
+        Self::parse_filled(document, at, rules, false)
+    }
+
+    fn parse_filled(
+        document: &Document,
+        at: NodeId,
+        rules: &Rules,
+        filled: bool,
+    ) -> Result<Self, SignatureError> {
         let element = document.element(at);
         if !element.is(DSIG, "Signature") {
             return Err(StructureError::new(element, "`ds:Signature`", None).into());
@@ -110,7 +130,7 @@ impl Signature {
                     limit: rules.references,
                 });
             }
-            references.push(Reference::parse(reference, at, rules)?);
+            references.push(Reference::parse_filled(reference, at, rules, filled)?);
         }
         info.end("`ds:Reference` elements only, after `ds:SignatureMethod`")?;
         if references.is_empty() {
@@ -127,7 +147,11 @@ impl Signature {
             method,
             truncation,
             references,
-            value: octets(value, "SignatureValue")?,
+            value: if filled {
+                octets(value, "SignatureValue")?
+            } else {
+                Vec::new()
+            },
             value_node: value.id(),
             key_info,
             objects,
@@ -144,6 +168,15 @@ impl Reference {
         reference: Element<'_>,
         signature: NodeId,
         rules: &Rules,
+    ) -> Result<Self, SignatureError> {
+        Self::parse_filled(reference, signature, rules, true)
+    }
+
+    pub(crate) fn parse_filled(
+        reference: Element<'_>,
+        signature: NodeId,
+        rules: &Rules,
+        filled: bool,
     ) -> Result<Self, SignatureError> {
         let mut children = Children::of(reference);
         let transforms = match children.optional(DSIG, "Transforms") {
@@ -164,8 +197,12 @@ impl Reference {
                 uri: uri.clone().into_owned(),
             })?;
         Children::of(method).end("no content")?;
-        let digest_value = octets(value, "DigestValue")?;
-        if digest_value.len() != digest_method.output_length() {
+        let digest_value = if filled {
+            octets(value, "DigestValue")?
+        } else {
+            Vec::new()
+        };
+        if filled && digest_value.len() != digest_method.output_length() {
             return Err(SignatureError::Malformed {
                 element: "DigestValue",
                 reason: "not as long as the digest method's output",
@@ -180,6 +217,7 @@ impl Reference {
             transforms,
             digest_method,
             digest_value,
+            digest_value_node: value.id(),
         })
     }
 }

@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use soapstone_crypto::{KeyKind, PrivateKey, SymmetricKey, base64, open_in_place};
+use soapstone_crypto::{
+    KeyKind, KeyTransport, PrivateKey, SecretBytes, SymmetricKey, base64, cipher, open_in_place,
+};
 use soapstone_xml::{Buffers, Document, Graft, Grafted, ParseOptions};
 
 use super::encrypted::{CipherData, ContentType, EncryptedData, EncryptedKey};
@@ -47,13 +49,24 @@ impl EncryptedKey {
                 if !matches!(private.kind(), KeyKind::Rsa { .. }) {
                     return Err(wrong_key);
                 }
-                private.unwrap(*algorithm, oaep, &self.cipher_value, length)
+                // `rsa-oaep-mgf1p` with another mask function is what XML-Enc 1.1 calls `rsa-oaep`.
+                let algorithm = match algorithm {
+                    KeyTransport::RsaOaepMgf1p => KeyTransport::RsaOaep,
+                    other => *other,
+                };
+                private.unwrap(algorithm, oaep, &self.cipher_value, length)
             }
             (KeyEncryption::Wrap(algorithm), OpeningKey::Secret(secret)) => {
                 if secret.len() != algorithm.key_length() {
                     return Err(wrong_key);
                 }
-                Err(soapstone_crypto::DecryptFailed)
+                secret.unwrap(*algorithm, &self.cipher_value)
+            }
+            (KeyEncryption::Data(algorithm), OpeningKey::Secret(secret)) => {
+                if secret.len() != algorithm.key_length() {
+                    return Err(wrong_key);
+                }
+                cipher::open(*algorithm, secret, &self.cipher_value).map(SecretBytes::new)
             }
             _ => return Err(wrong_key),
         };

@@ -8,11 +8,15 @@
 //! already.
 
 mod encryption;
+mod key_info;
 mod signature;
 
 pub use encryption::{
     EncryptedDataStart, EncryptedKeyParts, begin_encrypted_data, encrypted_key, encryption_method,
     end_encrypted_data, reference_list,
+};
+pub use key_info::{
+    der_encoded_key_value, key_name, key_value, x509_certificates, x509_issuer_serial,
 };
 pub use signature::{Apex, ReferenceParts, SignedInfoWriter, TransformParts, signature};
 
