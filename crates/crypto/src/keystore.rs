@@ -148,6 +148,3 @@ impl fmt::Debug for KeyStore {
             .finish()
     }
 }
-
-#[cfg(test)]
-mod tests;
