@@ -178,6 +178,29 @@ impl Config {
     }
 }
 
+/// What would be run, for people: a line for each address, and one for each route with what is done on either side of it.
+impl fmt::Display for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tls = if self.tls.is_some() { " (TLS)" } else { "" };
+        writeln!(formatter, "listen {}{tls}", self.listen)?;
+        if let Some(admin) = self.admin {
+            writeln!(formatter, "admin {admin}")?;
+        }
+        for route in &self.routes {
+            write!(formatter, "route {} -> {}", route.path, route.backend)?;
+            for (name, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
+                if let Some(side) = side {
+                    let suite = side.endpoint.suite();
+                    let separator = if suite.is_empty() { "" } else { " " };
+                    write!(formatter, ", {name} {}{separator}{suite}", side.mechanism())?;
+                }
+            }
+            writeln!(formatter)?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let routes: Vec<&str> = self
