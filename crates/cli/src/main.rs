@@ -1,3 +1,10 @@
-//! The `soapstone` command.
+//! The `soapstone` command: everything it does is in the library beside it.
+//!
+//! The rule kept here: the exit code is 0 (done, or the message was accepted), 2 (the message was refused) or 1 (anything else).
 #![forbid(unsafe_code)]
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    soapstone_cli::run(std::env::args_os())
+}

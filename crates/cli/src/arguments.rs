@@ -1,0 +1,111 @@
+//! What can be typed: the commands and the options that all of them share.
+//!
+//! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept here: every command
+//! says what it is for, how it ends, and shows examples that work as they stand.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{completions, demo, gateway, keys, open, secure, services, xml};
+use crate::logging::LogArguments;
+
+const ABOUT: &str = "\
+Soapstone seals SOAP messages.
+
+It signs, encrypts and checks them as WS-Security says: one by one (secure, open), or as a proxy before services \
+and behind clients that know nothing of it (gateway). `soapstone demo` shows all of it at work in half a minute.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone demo                                    see calls travel through two gateways
+  soapstone keys new ca --ca                        a certificate authority of your own
+  soapstone keys new client --signed-by ca          a key and a certificate from it
+  soapstone secure --config client.toml in.xml      plain SOAP to secured SOAP
+  soapstone open --config server.toml --json in.xml secured SOAP to a verdict
+  soapstone gateway --config gateway.toml           secure a service without touching it
+
+Exit codes:
+  0  done, or the message was accepted
+  2  the message was refused; the reason is on standard error
+  1  anything else, wrong arguments included
+
+`soapstone help COMMAND` says more about each command.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "soapstone",
+    version,
+    about = "Soapstone seals SOAP messages: WS-Security as a tool and as a proxy",
+    long_about = ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 110
+)]
+pub struct Arguments {
+    /// How and how much is logged.
+    #[command(flatten)]
+    pub log: LogArguments,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Send real calls through two gateways, under each mechanism, and show what it costs
+    Demo(demo::Arguments),
+    /// Run gateways: give services and clients WS-Security without touching them
+    Gateway(gateway::Arguments),
+    /// Secure one message: plain SOAP in, secured SOAP out
+    Secure(secure::Arguments),
+    /// Open one message: secured SOAP in, a verdict and plain SOAP out
+    Open(open::Arguments),
+    /// Make, list and convert keys and certificates
+    #[command(subcommand)]
+    Keys(keys::Command),
+    /// Run the sample services alone (plain SOAP)
+    Services(services::Arguments),
+    /// Single XML-Security operations, with the flags of xmlsec1
+    #[command(subcommand)]
+    Xml(Box<xml::Command>),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_teaches_with_an_example() {
+        fn check(command: &clap::Command) {
+            for inner in command.get_subcommands() {
+                check(inner);
+            }
+            if command.get_name() != "help" {
+                let examples = command
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                assert!(
+                    examples.contains("soapstone "),
+                    "{} shows no example",
+                    command.get_name()
+                );
+                assert!(
+                    command.get_about().is_some(),
+                    "{} says nothing",
+                    command.get_name()
+                );
+            }
+        }
+        check(&Arguments::command());
+    }
+}

@@ -1,0 +1,189 @@
+//! `soapstone demo`: real calls through two gateways under each mechanism, and what they cost.
+//!
+//! Everything runs in this process on free loopback ports: the sample services, an inbound gateway before them, an outbound gateway
+//! before that, each with a configuration file of its own in a scratch folder. Calls travel over real HTTP.
+//!
+//! The rule kept here: every figure comes from calls whose answers were checked; one wrong answer fails the demo.
+
+mod calls;
+mod message;
+mod network;
+mod report;
+mod scratch;
+mod tap;
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use soapstone::wss::Mechanism;
+
+use self::calls::{Caller, Operation};
+use self::network::Network;
+use self::report::{Cell, Results, Way};
+use self::scratch::Scratch;
+use crate::failure::Failure;
+use crate::files;
+use crate::runtime;
+
+const ABOUT: &str = "\
+Send real calls through two gateways, under each mechanism, and show what it costs.
+
+In a scratch folder it makes a certificate authority, keys and certificates for a client and a server, and the configuration of two \
+gateways; it starts the sample services and both gateways on free loopback ports, calls Echo and getBooks through them, checks \
+every answer, shows one message before and after, and ends with a table. It takes less than half a minute.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone demo
+  soapstone demo --keep                 leave all running, with a curl line to try
+  soapstone demo --suite Basic256Sha256 --count 50
+  soapstone demo --json                 one line of JSON per measurement";
+
+/// Books asked for in a call.
+const BOOKS: u32 = 100;
+/// Calls of one kind in a row: more of them, and the machine's moods would fall on one mechanism; fewer, and none runs warm.
+const ROW: u32 = 10;
+/// When measuring ends however much is left, so that the demo ends within half a minute on a slow machine, too.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Arguments of `soapstone demo`.
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Leave services and gateways running until Ctrl-C, and say how to call them
+    #[arg(long)]
+    keep: bool,
+    /// Print one line of JSON per measurement instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Calls of each kind
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    count: u32,
+    /// The algorithm suite of what is signed or encrypted
+    #[arg(long, value_name = "NAME", default_value = "Basic256GCM", value_parser = suite)]
+    suite: String,
+}
+
+fn suite(name: &str) -> Result<String, String> {
+    let names = soapstone::wss::SUITE_NAMES;
+    if names.contains(&name) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("expected one of {}", names.join(", ")))
+    }
+}
+
+/// Runs the demo.
+///
+/// # Errors
+/// What cannot be started, or the first answer that is not what it should be.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    runtime::multi_threaded()?.block_on(async {
+        tokio::select! {
+            result = demonstrate(&arguments) => result,
+            () = runtime::stop_requested() => Err(Failure::new("stopped before the end")),
+        }
+    })
+}
+
+async fn demonstrate(arguments: &Arguments) -> Result<(), Failure> {
+    let mut progress = Progress::new();
+    progress.say("making keys and certificates");
+    let scratch = Scratch::make(&arguments.suite)?;
+    progress.say("starting the sample services and two gateways");
+    let network = Network::start(&scratch).await?;
+    let caller = Caller::new(&network);
+    if !arguments.json {
+        files::print(report::introduction(&network))?;
+        let seen = caller
+            .watch(Mechanism::SignEncrypt, Operation::Books(2))
+            .await?;
+        files::print(report::before_and_after(&seen, &arguments.suite))?;
+    }
+    let results = measure(&caller, arguments, &mut progress).await?;
+    progress.end();
+    files::print(if arguments.json {
+        results.json()
+    } else {
+        results.tables(std::io::stdout().is_terminal())
+    })?;
+    if arguments.keep {
+        files::print(report::invitation(&network, &scratch))?;
+        runtime::stop_requested().await;
+    }
+    network.shutdown().await;
+    Ok(())
+}
+
+/// Calls every operation in every way, and checks every answer.
+async fn measure(
+    caller: &Caller<'_>,
+    arguments: &Arguments,
+    progress: &mut Progress,
+) -> Result<Results, Failure> {
+    let ways = [Way::Direct]
+        .into_iter()
+        .chain(Mechanism::ALL.map(Way::Through));
+    let mut cells = Vec::new();
+    for operation in [Operation::Echo, Operation::Books(BOOKS)] {
+        let expected = caller.expected(operation).await?;
+        for way in ways.clone() {
+            let sizes = match way {
+                Way::Direct => expected.sizes,
+                Way::Through(mechanism) => {
+                    caller.watch(mechanism, operation).await?.secured_sizes()
+                }
+            };
+            cells.push((
+                Cell::new(way, operation, &arguments.suite, sizes, expected.sizes),
+                expected.clone(),
+            ));
+        }
+    }
+    let begun = Instant::now();
+    let mut left = arguments.count;
+    while left > 0 && (left == arguments.count || begun.elapsed() < PATIENCE) {
+        let row = left.min(ROW);
+        progress.say(&format!(
+            "calling: {} of {} times each",
+            arguments.count - left,
+            arguments.count
+        ));
+        for (cell, expected) in &mut cells {
+            for _ in 0..row {
+                cell.samples
+                    .push(caller.call(cell.way, cell.operation, expected).await?);
+            }
+        }
+        left -= row;
+    }
+    Ok(Results::new(
+        cells.into_iter().map(|(cell, _)| cell).collect(),
+    ))
+}
+
+/// What is being done, on one line of a terminal; nothing elsewhere.
+struct Progress {
+    terminal: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn say(&mut self, what: &str) {
+        if self.terminal {
+            // Progress that cannot be shown is no reason to stop.
+            let _ = write!(std::io::stderr(), "\r\x1b[2K{what} …");
+        }
+    }
+
+    fn end(&mut self) {
+        if self.terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}

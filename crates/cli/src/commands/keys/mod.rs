@@ -1,0 +1,43 @@
+//! `soapstone keys`: keys and certificates, made, listed and converted.
+//!
+//! The rule kept here: files with private keys are readable by their owner alone, and nothing is overwritten without `--force`.
+
+pub mod convert;
+mod entries;
+pub mod list;
+pub mod new;
+
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone keys new ca --ca                           a certificate authority
+  soapstone keys new client --signed-by ca             a key and a certificate from it
+  soapstone keys new shared --symmetric 32             a shared key of 32 octets
+  soapstone keys list client.p12 --password-env PASSWORD
+  soapstone keys convert client.p12 --password-env PASSWORD --to client
+  soapstone keys convert client.key.pem client.cert.pem --to client.p12 --new-password-env PASSWORD";
+
+/// The commands below `soapstone keys`.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Command {
+    /// Make a key, and a certificate for it
+    New(new::Arguments),
+    /// Say what is in PEM, DER, PKCS#12 and JKS files
+    List(list::Arguments),
+    /// Convert between PEM, PKCS#12 and JKS
+    Convert(convert::Arguments),
+}
+
+/// Runs one of them.
+///
+/// # Errors
+/// How it ended, if not well.
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::New(arguments) => new::run(&arguments),
+        Command::List(arguments) => list::run(arguments),
+        Command::Convert(arguments) => convert::run(arguments),
+    }
+}

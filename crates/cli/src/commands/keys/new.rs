@@ -1,0 +1,259 @@
+//! `soapstone keys new`: keys with certificates, and shared keys.
+//!
+//! The rule kept here: all files of a name are made, or none.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{Certificate, Curve, Identity, KeyKind, PrivateKey, SecretBytes};
+
+use super::convert::with_suffix;
+use crate::failure::Failure;
+use crate::files::{self, Existing, Privacy};
+use crate::password::PasswordArguments;
+
+const ABOUT: &str = "\
+Make a key, and a certificate for it: NAME.key.pem and NAME.cert.pem, with --pkcs12 NAME.p12 too; with --symmetric a shared key instead, \
+NAME.key.bin.
+
+The certificate is signed by --signed-by, which is the name that an authority was made under, or by the key itself. It allows signatures \
+and, where the key can do it, encryption. Certificates between it and its authority follow it in NAME.cert.pem.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone keys new ca --ca --subject \"CN=Example CA,O=Example\"
+  soapstone keys new client --signed-by ca --pkcs12 --password-env PASSWORD
+  soapstone keys new web --signed-by ca --san books.example --san 192.0.2.7 --days 90
+  soapstone keys new signer --kind ec-p256 --subject CN=signer
+  soapstone keys new shared --symmetric 32";
+
+/// Arguments of `soapstone keys new`.
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What the files are called; a path puts them elsewhere
+    #[arg(value_name = "NAME")]
+    name: PathBuf,
+    /// The kind and size of the key
+    #[arg(long, value_enum, value_name = "KIND", default_value = "rsa-2048")]
+    kind: Kind,
+    /// The subject of the certificate [default: CN=NAME]
+    #[arg(long, value_name = "NAME")]
+    subject: Option<String>,
+    /// A further name of the subject: a host name, an IP address or a mail address
+    #[arg(long, value_name = "NAME", value_parser = alternative_name)]
+    san: Vec<String>,
+    /// How long the certificate is valid [default: 825, or 3650 for an authority]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: Option<u32>,
+    /// From when on it is valid, instead of now: 2026-11-20T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    not_before: Option<Timestamp>,
+    /// Make the certificate of an authority
+    #[arg(long)]
+    ca: bool,
+    /// The authority that signs, by the name of its files
+    #[arg(long, value_name = "NAME")]
+    signed_by: Option<PathBuf>,
+    /// Also make NAME.p12, a PKCS#12 file
+    #[arg(long, requires = "PasswordArguments")]
+    pkcs12: bool,
+    /// Make a shared key of so many octets instead
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(16..=1024),
+        conflicts_with_all = ["kind", "subject", "san", "days", "not_before", "ca", "signed_by", "pkcs12"])]
+    symmetric: Option<u16>,
+    #[command(flatten)]
+    password: PasswordArguments,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+/// Kinds and sizes of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    #[value(name = "rsa-2048")]
+    Rsa2048,
+    #[value(name = "rsa-3072")]
+    Rsa3072,
+    #[value(name = "rsa-4096")]
+    Rsa4096,
+    #[value(name = "ec-p256")]
+    EcP256,
+    #[value(name = "ec-p384")]
+    EcP384,
+    #[value(name = "ec-p521")]
+    EcP521,
+    #[value(name = "ed25519")]
+    Ed25519,
+}
+
+impl From<Kind> for KeyKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Rsa2048 => Self::Rsa { bits: 2048 },
+            Kind::Rsa3072 => Self::Rsa { bits: 3072 },
+            Kind::Rsa4096 => Self::Rsa { bits: 4096 },
+            Kind::EcP256 => Self::Ec(Curve::P256),
+            Kind::EcP384 => Self::Ec(Curve::P384),
+            Kind::EcP521 => Self::Ec(Curve::P521),
+            Kind::Ed25519 => Self::Ed25519,
+        }
+    }
+}
+
+/// A subject alternative name, with or without the prefix that other tools want: `DNS:`, `IP:`, `email:`.
+fn alternative_name(text: &str) -> Result<String, String> {
+    let (kind, name) = match text.split_once(':') {
+        Some((kind @ ("DNS" | "IP" | "email"), name)) => (kind, name),
+        _ => ("", text),
+    };
+    let is_address = name.parse::<IpAddr>().is_ok();
+    let is_mail = name.contains('@') && !name.contains(char::is_whitespace);
+    let is_host = !name.is_empty()
+        && name
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || "-.*_".contains(character));
+    let fits = match kind {
+        "DNS" => is_host && !is_address,
+        "IP" => is_address,
+        "email" => is_mail,
+        _ => is_address || is_mail || is_host,
+    };
+    if fits {
+        Ok(name.to_owned())
+    } else {
+        Err(format!(
+            "expected a host name, an IP address or a mail address, found \"{text}\""
+        ))
+    }
+}
+
+/// Makes a key.
+///
+/// # Errors
+/// [`Failure`] naming what cannot be read, made or written.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let existing = if arguments.force {
+        Existing::Replace
+    } else {
+        Existing::Keep
+    };
+    if let Some(octets) = arguments.symmetric {
+        let path = with_suffix(&arguments.name, ".key.bin");
+        return files::create(
+            &path,
+            SecretBytes::random(octets.into()).expose(),
+            Privacy::Secret,
+            existing,
+        );
+    }
+    let password = arguments.password.read()?;
+    let password = password.as_deref().map(String::as_str);
+    let store = with_suffix(&arguments.name, ".p12");
+    if arguments.pkcs12 {
+        files::must_be_new([store.as_path()], existing)?;
+    }
+    let name = arguments
+        .name
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("key");
+    let identity = issue(arguments, name, password)?;
+    super::convert::write_pair(&arguments.name, &identity, password, existing)?;
+    if let (true, Some(password)) = (arguments.pkcs12, password) {
+        let octets = identity.to_pkcs12(password, name).map_err(Failure::new)?;
+        files::create(&store, &octets, Privacy::Secret, existing)?;
+    }
+    Ok(())
+}
+
+fn issue(arguments: &Arguments, name: &str, password: Option<&str>) -> Result<Identity, Failure> {
+    let subject = arguments
+        .subject
+        .clone()
+        .unwrap_or_else(|| format!("CN={name}"));
+    let days = arguments
+        .days
+        .unwrap_or(if arguments.ca { 3650 } else { 825 });
+    let mut validity = Validity::days(arguments.not_before.unwrap_or_else(Timestamp::now), days);
+    if let Some(time) = arguments.not_before {
+        validity.not_before = time;
+    }
+    let mut template = Template::new(&subject, validity)
+        .map_err(|error| {
+            Failure::new(format_args!("the subject: {error}"))
+                .with_hint("for example --subject \"CN=client,O=Example\"")
+        })?
+        .with_alternative_names(arguments.san.iter().map(String::as_str));
+    if arguments.ca {
+        template = template.for_authority();
+    }
+    let issuer = arguments
+        .signed_by
+        .as_deref()
+        .map(|name| authority(name, password))
+        .transpose()?;
+    let made = match issuer {
+        Some(issuer) => issue::identity(&issuer, arguments.kind.into(), &template),
+        None => PrivateKey::generate(arguments.kind.into())
+            .and_then(|key| issue::self_signed(key, &template)),
+    };
+    made.map_err(Failure::new)
+}
+
+/// Reads the authority whose files have this name.
+fn authority(name: &Path, password: Option<&str>) -> Result<Identity, Failure> {
+    let (key_path, certificate_path) = (
+        with_suffix(name, ".key.pem"),
+        with_suffix(name, ".cert.pem"),
+    );
+    let key = SecretBytes::new(files::read(Some(&key_path))?);
+    let key = PrivateKey::from_pem(key.expose(), password)
+        .map_err(|error| Failure::file(&key_path, error))?;
+    let certificates = files::read(Some(&certificate_path))?;
+    let mut chain = Certificate::pem_chain(&certificates)
+        .map_err(|error| Failure::file(&certificate_path, error))?;
+    let certificate = chain.remove(0);
+    if !certificate.is_authority() {
+        return Err(Failure::file(
+            &certificate_path,
+            "expected the certificate of an authority, found one that may not sign others",
+        )
+        .with_hint("make an authority with soapstone keys new NAME --ca"));
+    }
+    Identity::new(key, certificate, chain).map_err(|error| Failure::file(&certificate_path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternative_names_may_say_what_they_are() {
+        for (text, name) in [
+            ("books.example", "books.example"),
+            ("DNS:*.example", "*.example"),
+            ("IP:192.0.2.7", "192.0.2.7"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("email:a@example.com", "a@example.com"),
+        ] {
+            assert_eq!(alternative_name(text).as_deref(), Ok(name));
+        }
+        for text in [
+            "",
+            "IP:books",
+            "DNS:192.0.2.7",
+            "email:books",
+            "two words",
+            "URI:urn:x",
+        ] {
+            let message =
+                format!("expected a host name, an IP address or a mail address, found \"{text}\"");
+            assert_eq!(alternative_name(text), Err(message));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! `soapstone open`: one secured message in, a verdict and the plain message out.
+//!
+//! The rule kept here: a message that is refused leaves nothing behind but the reason.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use soapstone::crypto::Certificate;
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone::wss::{Envelope, Extent, FaultCode, Rejected, Signer, Verified};
+use soapstone::xml::{Buffers, NodeId};
+use soapstone::xmlsec::dsig::SignatureError;
+use soapstone::xmlsec::enc::EncryptionError;
+use soapstone_store::Replay;
+
+use crate::failure::{Failure, Refusal};
+use crate::files;
+
+const ABOUT: &str = "\
+Open one message: secured SOAP in, a verdict and plain SOAP out.
+
+The endpoint file says what a message must prove. A message that proves it is decrypted and written without its security \
+header, rebuilt from what was proven; one that does not is refused, with the reason on standard error and exit code 2.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone open --config server.toml secured.xml -o plain.xml
+  soapstone open --config server.toml --json secured.xml
+  soapstone secure --config client.toml in.xml | soapstone open --config server.toml
+
+With --json the verdict is on standard output, and the plain message only where -o says.
+
+An endpoint file:
+  [identity]
+  key = \"server.key.pem\"
+  certificate = \"server.cert.pem\"
+  [trust]
+  anchors = [\"ca.cert.pem\"]
+  [security]
+  mechanism = \"sign-encrypt\"
+  replay = { store = \"file\", path = \"replay.marks\" }   # remembers between calls";
+
+/// Arguments of `soapstone open`.
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The endpoint file
+    #[arg(long, short, value_name = "FILE")]
+    config: PathBuf,
+    /// The secured message; standard input if none is named
+    #[arg(value_name = "IN")]
+    input: Option<PathBuf>,
+    /// Where the plain message goes; standard output if not named
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Print the verdict and everything that was proven as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Opens one message.
+///
+/// # Errors
+/// Every problem of the endpoint file, or why the message is refused.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let endpoint = Endpoint::load(&arguments.config, Role::Open, &|name| {
+        std::env::var(name).ok()
+    })?;
+    let replay = Replay::open(endpoint.replay()).map_err(Failure::new)?;
+    let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
+    let verified = endpoint.verify(
+        message,
+        None,
+        &replay,
+        Timestamp::now(),
+        &mut Buffers::default(),
+        &mut (),
+    );
+    if arguments.json {
+        files::print(json(&verdict(&endpoint, &verified)))?;
+    }
+    let verified = verified.map_err(|rejected| refusal(&rejected))?;
+    if !arguments.json || arguments.output.is_some() {
+        let mut plain = Vec::new();
+        verified.forward(&mut plain);
+        files::write(arguments.output.as_deref(), &plain)?;
+    }
+    Ok(())
+}
+
+/// A fault code as it stands in a SOAP 1.1 fault.
+fn qualified(code: FaultCode) -> String {
+    let prefix = match code {
+        FaultCode::MessageExpired => "wsu",
+        FaultCode::Sender | FaultCode::MustUnderstand | FaultCode::VersionMismatch => "soap",
+        _ => "wsse",
+    };
+    format!("{prefix}:{}", code.local())
+}
+
+/// A refused message as the end of a command.
+fn refusal(rejected: &Rejected) -> Refusal {
+    Refusal {
+        name: rejected.name().to_owned(),
+        message: rejected.to_string(),
+        hint: rejected.hint().map(str::to_owned),
+        unsupported: unsupported(rejected).map(str::to_owned),
+    }
+}
+
+/// The algorithm or feature that we do not have, where that is the reason.
+fn unsupported(rejected: &Rejected) -> Option<&str> {
+    match rejected {
+        Rejected::TokenUnsupported { found } => Some(found),
+        Rejected::Signature(
+            SignatureError::UnknownAlgorithm { uri, .. }
+            | SignatureError::TransformRefused { uri, .. },
+        )
+        | Rejected::Encryption(EncryptionError::UnknownAlgorithm { uri, .. }) => Some(uri),
+        _ => None,
+    }
+}
+
+/// The verdict, as `--json` prints it. Absent fields say that there is nothing to say.
+#[derive(Serialize)]
+#[serde(tag = "outcome", rename_all = "lowercase")]
+enum Verdict {
+    Accepted(Box<Accepted>),
+    Refused {
+        /// Stable name of the reason.
+        reason: &'static str,
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<&'static str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unsupported: Option<String>,
+        /// What the peer is told.
+        fault: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Accepted {
+    mechanism: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    suite: String,
+    signatures: Vec<SignatureFound>,
+    encrypted: Vec<EncryptionFound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<TimestampFound>,
+    /// Weak algorithms that the message used and the endpoint file allows.
+    weak: Vec<&'static str>,
+    /// Header blocks that no signature covers: they are not passed on.
+    dropped: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SignatureFound {
+    signer: SignerFound,
+    algorithm: &'static str,
+    parts: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum SignerFound {
+    Certificate {
+        subject: String,
+        issuer: String,
+        serial: String,
+        thumbprint: String,
+    },
+    SharedKey {
+        name: String,
+    },
+    RequestKey,
+}
+
+#[derive(Serialize)]
+struct EncryptionFound {
+    part: String,
+    extent: &'static str,
+    algorithm: &'static str,
+}
+
+#[derive(Serialize)]
+struct TimestampFound {
+    created: String,
+    expires: String,
+}
+
+fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) -> Verdict {
+    let verified = match outcome {
+        Ok(verified) => verified,
+        Err(rejected) => {
+            return Verdict::Refused {
+                reason: rejected.name(),
+                message: rejected.to_string(),
+                hint: rejected.hint(),
+                unsupported: unsupported(rejected).map(str::to_owned),
+                fault: qualified(rejected.fault()),
+            };
+        }
+    };
+    let evidence = verified.evidence();
+    let name = |node: NodeId| expanded_name(verified.envelope(), node);
+    let signatures = evidence.signatures.iter().map(|signature| SignatureFound {
+        signer: match &signature.signer {
+            Signer::Certificate(certificate) => certificate_found(certificate),
+            Signer::SharedKey(name) => SignerFound::SharedKey { name: name.clone() },
+            Signer::RequestKey => SignerFound::RequestKey,
+        },
+        algorithm: signature.algorithm.short_name(),
+        parts: signature.nodes.iter().map(|node| name(*node)).collect(),
+    });
+    let encrypted = evidence.encrypted.iter().map(|encryption| EncryptionFound {
+        part: name(encryption.node),
+        extent: match encryption.extent {
+            Extent::Content => "content",
+            Extent::Element => "element",
+        },
+        algorithm: encryption.algorithm.short_name(),
+    });
+    Verdict::Accepted(Box::new(Accepted {
+        mechanism: endpoint.mechanism(),
+        suite: endpoint.suite().to_owned(),
+        signatures: signatures.collect(),
+        encrypted: encrypted.collect(),
+        user: evidence.user.clone(),
+        timestamp: evidence.freshness.map(|freshness| TimestampFound {
+            created: freshness.created.to_string(),
+            expires: freshness.expires.to_string(),
+        }),
+        weak: evidence.weak.clone(),
+        dropped: evidence.dropped.clone(),
+    }))
+}
+
+fn certificate_found(certificate: &Certificate) -> SignerFound {
+    SignerFound::Certificate {
+        subject: certificate.subject().to_string(),
+        issuer: certificate.issuer().to_string(),
+        serial: certificate.serial_decimal().to_string(),
+        thumbprint: hexadecimal(&certificate.thumbprint_sha256()),
+    }
+}
+
+fn expanded_name(envelope: &Envelope, node: NodeId) -> String {
+    let element = envelope.document().element(node);
+    match element.namespace() {
+        "" => element.local().to_owned(),
+        namespace => format!("{{{namespace}}}{}", element.local()),
+    }
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+fn json(verdict: &Verdict) -> String {
+    // Strings, arrays and structures always have a JSON form.
+    serde_json::to_string_pretty(verdict)
+        .map(|text| text + "\n")
+        .unwrap_or_default()
+}

@@ -1,0 +1,68 @@
+//! `soapstone secure`: one plain message in, one secured message out.
+//!
+//! The rule kept here: what cannot be secured as the endpoint file says is not written at all.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone::xml::Buffers;
+
+use crate::failure::Failure;
+use crate::files;
+
+const ABOUT: &str = "\
+Secure one message: plain SOAP in, secured SOAP out.
+
+The endpoint file says who we are, whom to encrypt to, and what is signed and encrypted, with which algorithms.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone secure --config client.toml request.xml -o secured.xml
+  cat request.xml | soapstone secure --config client.toml | curl --data-binary @- -H 'Content-Type: text/xml' URL
+
+An endpoint file:
+  [identity]
+  key = \"client.key.pem\"
+  certificate = \"client.cert.pem\"
+  [peer]
+  certificate = \"server.cert.pem\"
+  [security]
+  mechanism = \"sign-encrypt\"          # none, username, sign, encrypt, sign-encrypt, encrypt-sign
+  suite = \"Basic256GCM\"";
+
+/// Arguments of `soapstone secure`.
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The endpoint file
+    #[arg(long, short, value_name = "FILE")]
+    config: PathBuf,
+    /// The plain message; standard input if none is named
+    #[arg(value_name = "IN")]
+    input: Option<PathBuf>,
+    /// Where the secured message goes; standard output if not named
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+/// Secures one message.
+///
+/// # Errors
+/// Every problem of the endpoint file, or why the message cannot be secured.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let endpoint = Endpoint::load(&arguments.config, Role::Secure, &|name| {
+        std::env::var(name).ok()
+    })?;
+    let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
+    let secured = endpoint
+        .secure(
+            message,
+            None,
+            Timestamp::now(),
+            &mut Buffers::default(),
+            &mut (),
+        )
+        .map_err(|error| Failure::new(format_args!("the message cannot be secured: {error}")))?;
+    files::write(arguments.output.as_deref(), &secured.bytes)
+}

@@ -1,0 +1,75 @@
+//! `soapstone xml verify`: one signature, whatever it signs.
+//!
+//! The rule kept here: only a verified signature ends with exit code 0, and what was verified is said.
+
+use soapstone_xmlsec::generic::{self, VerifyReport};
+
+use super::operation::{self, OperationArguments};
+use crate::failure::Failure;
+use crate::files;
+
+const ABOUT: &str = "\
+Verify a signature: the first one of the document, or the one that --node-id, --node-name or --node-xpath leads to.
+
+Keys are those given here; certificates in the message count when a path leads to a --trusted-pem certificate. A key that is merely \
+written in the message is not used unless --enabled-key-data says so.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone xml verify --pubkey-cert-pem signer.pem signed.xml
+  soapstone xml verify --trusted-pem ca.pem --enabled-key-data x509 signed.xml
+  soapstone xml verify --id-attr:Id http://schemas.xmlsoap.org/soap/envelope/:Body --hmackey key.bin signed.xml
+  soapstone xml verify --lax-key-search --hmackey key.bin --url-map:http://example.org/a.xml a.xml signed.xml";
+
+/// Arguments of `soapstone xml verify`.
+#[derive(Debug, clap::Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(flatten)]
+    operation: OperationArguments,
+    /// Print the octets that were digested for each reference
+    #[arg(long)]
+    store_references: bool,
+}
+
+/// Verifies one signature.
+///
+/// # Errors
+/// Why the signature is refused, or could not be looked at.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let mut operation = arguments.operation.prepare()?;
+    operation.options.store_references = arguments.store_references;
+    let input = std::mem::take(&mut operation.input);
+    let report = operation
+        .session(|session| generic::verify(&input, session))
+        .map_err(|error| operation::failure(&error))?;
+    files::write(arguments.operation.output(), &told(&report))
+}
+
+fn told(report: &VerifyReport) -> Vec<u8> {
+    let key = match (&report.key_subject, &report.key_name) {
+        (Some(subject), _) => format!(", key of {subject}"),
+        (None, Some(name)) => format!(", key {name}"),
+        (None, None) => String::new(),
+    };
+    let mut text = format!("verified: {}{key}\n", report.method).into_bytes();
+    let manifests = report
+        .manifests
+        .iter()
+        .flat_map(|manifest| &manifest.references);
+    for reference in report.references.iter().chain(manifests) {
+        let uri = reference.uri.as_deref().unwrap_or("(no URI)");
+        text.extend_from_slice(
+            match &reference.result {
+                Ok(()) => format!("reference \"{uri}\": matches\n"),
+                Err(error) => format!("reference \"{uri}\" of a manifest: {error}\n"),
+            }
+            .as_bytes(),
+        );
+        if let Some(octets) = &reference.octets {
+            text.extend_from_slice(octets);
+            text.push(b'\n');
+        }
+    }
+    text
+}

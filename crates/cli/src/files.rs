@@ -1,0 +1,218 @@
+//! Reading what a command is given and writing what it makes.
+//!
+//! `-` and nothing at all are standard input and output. The rule kept here: a file is written completely or not at all,
+//! and one that holds a secret is never readable by others, not even for a moment.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// Whoever the user's umask lets.
+    Public,
+    /// The user alone (mode 0600).
+    Secret,
+}
+
+/// What to do about a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Fail.
+    Keep,
+    /// Put the new one in its place.
+    Replace,
+}
+
+fn is_standard(path: Option<&Path>) -> bool {
+    path.is_none_or(|path| path == Path::new("-"))
+}
+
+/// Reads a file or standard input to its end.
+///
+/// # Errors
+/// [`Failure`] naming the file.
+pub fn read(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    read_at_most(path, usize::MAX)
+}
+
+/// Reads a file or standard input, up to one octet more than `most`: enough for its reader to see that it is too long.
+///
+/// # Errors
+/// [`Failure`] naming the file.
+pub fn read_at_most(path: Option<&Path>, most: usize) -> Result<Vec<u8>, Failure> {
+    let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    let mut octets = Vec::new();
+    match path {
+        Some(path) if !is_standard(Some(path)) => {
+            let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            if let Ok(about) = file.metadata() {
+                octets.reserve_exact(usize::try_from(about.len().min(most)).unwrap_or(0));
+            }
+            file.take(most)
+                .read_to_end(&mut octets)
+                .map_err(|error| unreadable(path, &error))?;
+        }
+        _ => {
+            let input = std::io::stdin().lock();
+            input.take(most).read_to_end(&mut octets).map_err(|error| {
+                Failure::new(format_args!("standard input cannot be read: {error}"))
+            })?;
+        }
+    }
+    Ok(octets)
+}
+
+/// The failure of reading `path`.
+pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::file(path, format_args!("cannot be read: {error}"))
+}
+
+/// Writes a file (in place of one that is there) or standard output.
+///
+/// # Errors
+/// [`Failure`] naming the file.
+pub fn write(path: Option<&Path>, octets: &[u8]) -> Result<(), Failure> {
+    match path {
+        Some(path) if !is_standard(Some(path)) => {
+            create(path, octets, Privacy::Public, Existing::Replace)
+        }
+        _ => print(octets),
+    }
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// [`Failure`] when nobody reads it any more.
+pub fn print(octets: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(octets.as_ref())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::new(format_args!("standard output cannot be written: {error}")))
+}
+
+/// Writes a new file: beside its place first, then into it.
+///
+/// # Errors
+/// [`Failure`] naming the file; when it exists and is to be kept, with the advice to use `--force`.
+pub fn create(
+    path: &Path,
+    octets: &[u8],
+    privacy: Privacy,
+    existing: Existing,
+) -> Result<(), Failure> {
+    if existing == Existing::Replace && path.symlink_metadata().is_ok_and(|about| !about.is_file())
+    {
+        // A device or a pipe is written to, not replaced.
+        return std::fs::write(path, octets).map_err(|error| unwritable(path, &error));
+    }
+    let beside = beside(path);
+    let written = open_new(&beside, privacy)
+        .and_then(|mut file| file.write_all(octets).and_then(|()| file.sync_all()))
+        .and_then(|()| match existing {
+            Existing::Replace => std::fs::rename(&beside, path),
+            // Unlike a rename, a link never replaces what is there.
+            Existing::Keep => {
+                std::fs::hard_link(&beside, path).and_then(|()| std::fs::remove_file(&beside))
+            }
+        });
+    written.map_err(|error| {
+        // It may never have been made.
+        let _ = std::fs::remove_file(&beside);
+        match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::file(path, "exists already")
+                .with_hint("give another name, or --force to replace it"),
+            _ => unwritable(path, &error),
+        }
+    })
+}
+
+/// Fails if one of the files exists: asked before any of several is made, so that it is all or none.
+///
+/// # Errors
+/// [`Failure`] naming the first that exists.
+pub fn must_be_new<'p>(
+    paths: impl IntoIterator<Item = &'p Path>,
+    existing: Existing,
+) -> Result<(), Failure> {
+    match paths
+        .into_iter()
+        .find(|path| path.symlink_metadata().is_ok())
+    {
+        Some(path) if existing == Existing::Keep => Err(Failure::file(path, "exists already")
+            .with_hint("give another name, or --force to replace it")),
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::file(path, format_args!("cannot be written: {error}"))
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn open_new(path: &Path, privacy: Privacy) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if privacy == Privacy::Secret {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = privacy;
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_exists_is_replaced_only_when_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.key.pem");
+        create(&path, b"one", Privacy::Secret, Existing::Keep).unwrap();
+        let failure = create(&path, b"two", Privacy::Secret, Existing::Keep).unwrap_err();
+        assert!(failure.to_string().contains("exists already"), "{failure}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+        create(&path, b"two", Privacy::Secret, Existing::Replace).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "nothing is left beside it"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_file_is_readable_by_its_owner_alone_even_when_it_replaces_a_public_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.key.pem");
+        create(&path, b"public", Privacy::Public, Existing::Keep).unwrap();
+        create(&path, b"secret", Privacy::Secret, Existing::Replace).unwrap();
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+
+    #[test]
+    fn reading_stops_one_octet_after_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        std::fs::write(&path, [b'x'; 100]).unwrap();
+        assert_eq!(read_at_most(Some(&path), 10).unwrap().len(), 11);
+        assert_eq!(read_at_most(Some(&path), 100).unwrap().len(), 100);
+    }
+}

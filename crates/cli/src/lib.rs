@@ -1,0 +1,51 @@
+//! The `soapstone` command as a library: arguments in, exit code out.
+//!
+//! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`](failure::Failure) is the one
+//! way in which a command can end other than well. What commands share is beside them: reading and writing of files
+//! ([`files`]), tables and indented XML for people ([`table`], [`display`]), log lines ([`logging`]).
+//!
+//! The rule kept here: standard output carries results only; everything said to people about how it went is on standard error.
+#![forbid(unsafe_code)]
+
+pub mod arguments;
+pub mod commands;
+pub mod failure;
+pub mod files;
+pub mod logging;
+pub mod password;
+pub mod runtime;
+pub mod table;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use arguments::Arguments;
+
+/// Runs one command line, the program's name first, and says with which code to exit.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let words = commands::xml::spelling::normalize(words.into_iter().collect());
+    let arguments = match Arguments::try_parse_from(words) {
+        Ok(arguments) => arguments,
+        Err(error) => return explain(&error),
+    };
+    match commands::run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report(&mut std::io::stderr().lock());
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Prints what the argument parser has to say: help that was asked for, or what is wrong with the arguments.
+fn explain(error: &clap::Error) -> ExitCode {
+    // Nobody is left to be told when the terminal is gone.
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+        _ => ExitCode::from(failure::FAILED),
+    }
+}

@@ -1,0 +1,44 @@
+//! What runs servers: the asynchronous runtime, and the wish to stop.
+//!
+//! The rule kept here: whatever runs until it is told to stop can be told with Ctrl-C and with SIGTERM.
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+
+/// A runtime with a thread per processor.
+///
+/// # Errors
+/// [`Failure`] when the system gives no threads.
+pub fn multi_threaded() -> Result<Runtime, Failure> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::new(format_args!(
+                "the system gives no threads to run on: {error}"
+            ))
+        })
+}
+
+/// Done when the process is told to stop; never, where the system has no way to tell it.
+pub async fn stop_requested() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut terminate), Ok(mut interrupt)) = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::interrupt()),
+        ) else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
