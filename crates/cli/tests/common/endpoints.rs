@@ -1,0 +1,75 @@
+//! Endpoint files for tests: a client that secures and a server that opens.
+
+use super::{Folder, key};
+
+/// One endpoint file, in parts that a test may change.
+pub(crate) struct Endpoint {
+    pub(crate) mechanism: &'static str,
+    /// Lines of `[security]` beside the mechanism.
+    pub(crate) security: String,
+    /// Whose key is ours.
+    pub(crate) own: &'static str,
+    /// Whom we encrypt to.
+    pub(crate) peer: &'static str,
+    /// Lines of `[trust]`.
+    pub(crate) trust: String,
+    /// The variable that holds the password of `alice`.
+    pub(crate) password: &'static str,
+}
+
+impl Endpoint {
+    pub(crate) fn client(mechanism: &'static str, security: &str) -> Self {
+        Self {
+            mechanism,
+            security: security.to_owned(),
+            own: "client",
+            peer: "server",
+            trust: trust("ca"),
+            password: "ALICE_PASSWORD",
+        }
+    }
+
+    pub(crate) fn server(mechanism: &'static str, security: &str) -> Self {
+        Self {
+            own: "server",
+            peer: "client",
+            ..Self::client(mechanism, security)
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!(
+            "[security]\nmechanism = \"{}\"\n{}\n",
+            self.mechanism, self.security
+        );
+        match self.mechanism {
+            "none" => {}
+            "username" => {
+                text.push_str(&format!(
+                    "[[users]]\nname = \"alice\"\npassword_env = \"{}\"\n",
+                    self.password
+                ));
+            }
+            _ => {
+                let path = |name: &str| key(name);
+                text.push_str(&format!(
+                    "[identity]\nkey = \"{}\"\ncertificate = \"{}\"\n[peer]\ncertificate = \"{}\"\n[trust]\n{}\n",
+                    path(&format!("{}.key.pem", self.own)),
+                    path(&format!("{}.cert.pem", self.own)),
+                    path(&format!("{}.cert.pem", self.peer)),
+                    self.trust
+                ));
+            }
+        }
+        text
+    }
+
+    pub(crate) fn write(&self, folder: &Folder, name: &str) {
+        folder.write(name, self.text());
+    }
+}
+
+/// `anchors` with this one certificate.
+pub(crate) fn trust(name: &str) -> String {
+    format!("anchors = [\"{}\"]", key(&format!("{name}.cert.pem")))
+}

@@ -1,0 +1,181 @@
+//! A folder to work in, and the program run in it.
+//!
+//! The rule kept here: tests run the real program and see what its user sees: exit code, standard output, standard error, files.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// A scratch folder in which the program is run.
+pub(crate) struct Folder(tempfile::TempDir);
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a scratch folder"))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.path(name), contents).expect("a file is written");
+        self
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        String::from_utf8(std::fs::read(self.path(name)).expect("the file is there"))
+            .expect("the file is text")
+    }
+
+    pub(crate) fn exists(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// Runs `soapstone` with these words, separated by spaces.
+    pub(crate) fn run(&self, words: &str) -> Run {
+        self.run_words(&words.split(' ').collect::<Vec<_>>(), b"")
+    }
+
+    pub(crate) fn run_words(&self, words: &[&str], input: &[u8]) -> Run {
+        run_in(self.0.path(), words, input)
+    }
+
+    /// The program, to be started in this folder with further settings.
+    pub(crate) fn command(&self) -> Command {
+        command(self.0.path())
+    }
+}
+
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_soapstone"));
+    command
+        .current_dir(folder)
+        .env("ALICE_PASSWORD", "correct horse")
+        .env_remove("NO_COLOR");
+    command
+}
+
+fn run_in(folder: &Path, words: &[&str], input: &[u8]) -> Run {
+    let mut child = command(folder)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut stdin = child.stdin.take().expect("standard input");
+    let input = input.to_vec();
+    let feeding = std::thread::spawn(move || {
+        // A program that refuses its arguments does not read its input.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("the program ends");
+    feeding.join().expect("the input is written");
+    Run {
+        status: output.status.code().expect("the program was not killed"),
+        out: output.stdout,
+        err: String::from_utf8(output.stderr).expect("what it says is text"),
+    }
+}
+
+impl Run {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.out).expect("the output is text")
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.out)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
+    }
+
+    /// Exit code 0.
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> Self {
+        assert_eq!(self.status, 0, "{}", self.err);
+        self
+    }
+
+    /// Exit code 2, for exactly this reason.
+    #[track_caller]
+    pub(crate) fn refuses(self, reason: &str) -> Self {
+        assert_eq!(self.status, 2, "{}", self.err);
+        let said = self.err.lines().next().unwrap_or_default();
+        assert!(
+            said.starts_with(&format!("soapstone: refused ({reason}): ")),
+            "expected {reason}: {}",
+            self.err
+        );
+        self
+    }
+
+    /// Exit code 1, saying this among other things.
+    #[track_caller]
+    pub(crate) fn fails(self, saying: &str) -> Self {
+        assert_eq!(self.status, 1, "{}", self.err);
+        assert!(
+            self.err.contains(saying),
+            "expected \"{saying}\": {}",
+            self.err
+        );
+        self
+    }
+}
+
+/// A folder with a certificate authority, a client and a server, made once by the program itself. Tests read from it only.
+pub(crate) fn keys() -> &'static Path {
+    static KEYS: OnceLock<Folder> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let folder = Folder::new();
+        for words in [
+            "keys new ca --ca --subject CN=CA,O=Tests",
+            "keys new client --signed-by ca",
+            "keys new server --signed-by ca",
+            "keys new other-ca --ca",
+            "keys new stranger --signed-by other-ca",
+            "keys new p256 --kind ec-p256 --signed-by ca",
+            "keys new p384 --kind ec-p384 --signed-by ca",
+            "keys new p521 --kind ec-p521 --signed-by ca",
+            "keys new ed25519 --kind ed25519 --signed-by ca",
+            "keys new shared --symmetric 32",
+        ] {
+            folder.run(words).succeeds();
+        }
+        folder
+    })
+    .0
+    .path()
+}
+
+/// The path of a file made by [`keys`].
+pub(crate) fn key(name: &str) -> String {
+    keys()
+        .join(name)
+        .to_str()
+        .expect("the path is text")
+        .to_owned()
+}
+
+/// A plain envelope with an addressing header and a body worth reading.
+pub(crate) fn envelope(soap: &str) -> String {
+    format!(
+        "<soap:Envelope xmlns:soap=\"{soap}\"><soap:Header><a:To xmlns:a=\"http://www.w3.org/2005/08/addressing\">urn:books</a:To>\
+         </soap:Header><soap:Body><b:order xmlns:b=\"urn:books\"><b:title>Přísně tajné &amp; levné</b:title><b:price>100</b:price>\
+         </b:order></soap:Body></soap:Envelope>"
+    )
+}
+
+pub(crate) const SOAP11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+pub(crate) const SOAP12: &str = "http://www.w3.org/2003/05/soap-envelope";

@@ -1,0 +1,222 @@
+//! `soapstone keys`: made, listed and converted, and read by others.
+
+mod common;
+
+use common::{Folder, key};
+
+fn list(folder: &Folder, words: &str) -> Vec<serde_json::Value> {
+    let listed = folder
+        .run(&format!("keys list --json {words}"))
+        .succeeds()
+        .json();
+    listed.as_array().expect("a list").clone()
+}
+
+#[test]
+fn an_authority_signs_and_others_are_signed_by_it() {
+    let folder = Folder::new();
+    let authority = &list(&folder, &key("ca.cert.pem"))[0];
+    assert_eq!(authority["subject"], "CN=CA,O=Tests");
+    assert_eq!(authority["issuer"], authority["subject"]);
+    assert_eq!(authority["authority"], true);
+    let client = &list(&folder, &key("client.cert.pem"))[0];
+    assert_eq!(client["kind"], "certificate");
+    assert_eq!(client["subject"], "CN=client");
+    assert_eq!(client["issuer"], "CN=CA,O=Tests");
+    assert_eq!(client["authority"], false);
+    assert_eq!(client["key"], "RSA");
+    assert_eq!(client["bits"], 2048);
+    assert_eq!(client["thumbprint_sha1"].as_str().unwrap().len(), 40);
+    let private = &list(&folder, &key("client.key.pem"))[0];
+    assert_eq!(private["kind"], "private-key");
+    assert_eq!(private["bits"], 2048);
+}
+
+#[test]
+fn every_kind_of_key_can_be_made() {
+    let folder = Folder::new();
+    for (kind, name, bits) in [
+        ("rsa-2048", "RSA", 2048),
+        ("rsa-3072", "RSA", 3072),
+        ("ec-p256", "EC P-256", 256),
+        ("ec-p384", "EC P-384", 384),
+        ("ec-p521", "EC P-521", 521),
+        ("ed25519", "Ed25519", 255),
+    ] {
+        folder
+            .run(&format!("keys new {kind} --kind {kind}"))
+            .succeeds();
+        let made = &list(&folder, &format!("{kind}.cert.pem"))[0];
+        assert_eq!(made["key"], name);
+        assert_eq!(made["bits"], bits);
+        assert_eq!(made["subject"], format!("CN={kind}"));
+    }
+}
+
+#[test]
+fn subject_names_and_validity_are_as_asked_for() {
+    let folder = Folder::new();
+    let words = [
+        "keys",
+        "new",
+        "web",
+        "--subject",
+        "CN=books.example,O=Books\\, Ltd,C=CZ",
+        "--san",
+        "DNS:books.example",
+        "--san",
+        "IP:127.0.0.1",
+        "--days",
+        "30",
+    ];
+    folder.run_words(&words, b"").succeeds();
+    let made = &list(&folder, "web.cert.pem")[0];
+    assert_eq!(made["subject"], "CN=books.example,O=Books\\, Ltd,C=CZ");
+    let days = |field: &str| {
+        made[field]
+            .as_str()
+            .unwrap()
+            .parse::<jiff::Timestamp>()
+            .unwrap()
+    };
+    let life = days("not_after").duration_since(days("not_before"));
+    assert!((29..=31).contains(&(life.as_hours() / 24)), "{life}");
+    folder
+        .run("keys new bad --subject Peter")
+        .fails("the subject: ");
+    folder
+        .run("keys new bad --san IP:books")
+        .fails("expected a host name");
+    assert!(!folder.exists("bad.key.pem"));
+}
+
+#[cfg(unix)]
+#[test]
+fn private_keys_are_readable_by_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.run("keys new a --kind ec-p256").succeeds();
+    folder.run("keys new b --symmetric 16").succeeds();
+    for name in ["a.key.pem", "b.key.bin"] {
+        assert_eq!(
+            std::fs::metadata(folder.path(name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600,
+            "{name}"
+        );
+    }
+    assert_eq!(std::fs::read(folder.path("b.key.bin")).unwrap().len(), 16);
+}
+
+#[test]
+fn nothing_is_overwritten_unless_forced() {
+    let folder = Folder::new();
+    folder.run("keys new a --kind ec-p256").succeeds();
+    let first = folder.read("a.key.pem");
+    folder
+        .run("keys new a --kind ec-p256")
+        .fails("a.key.pem: exists already");
+    std::fs::remove_file(folder.path("a.key.pem")).unwrap();
+    folder
+        .run("keys new a --kind ec-p256")
+        .fails("a.cert.pem: exists already");
+    assert!(!folder.exists("a.key.pem"), "all files are made, or none");
+    folder.run("keys new a --kind ec-p256 --force").succeeds();
+    assert_ne!(folder.read("a.key.pem"), first);
+}
+
+#[test]
+fn keys_travel_from_pem_to_pkcs12_and_back() {
+    let folder = Folder::new();
+    folder.write("password", "open sesame\n");
+    let (private, certificate, ca) = (
+        key("client.key.pem"),
+        key("client.cert.pem"),
+        key("ca.cert.pem"),
+    );
+    let to = format!(
+        "keys convert {private} {certificate} {ca} --to client.p12 --new-password-file password --alias client"
+    );
+    folder.run(&to).succeeds();
+    let listed = list(&folder, "client.p12 --password-file password");
+    assert_eq!(listed[0]["alias"], "client");
+    assert!(
+        listed.iter().any(|entry| entry["kind"] == "private-key"),
+        "{listed:?}"
+    );
+    assert!(
+        listed.iter().any(|entry| entry["subject"] == "CN=client"),
+        "{listed:?}"
+    );
+    folder.write("wrong", "close sesame\n");
+    folder
+        .run("keys list client.p12 --password-file wrong")
+        .fails("password does not open");
+    folder
+        .run("keys list client.p12 --password-env NO_SUCH_VARIABLE")
+        .fails("NO_SUCH_VARIABLE, which is not set");
+    folder
+        .run("keys convert client.p12 --password-file password --to copy")
+        .succeeds();
+    assert_eq!(
+        list(&folder, "copy.key.pem")[0]["ski"],
+        list(&folder, &private)[0]["ski"]
+    );
+    assert_eq!(
+        list(&folder, "copy.cert.pem")[0]["thumbprint_sha256"],
+        list(&folder, &certificate)[0]["thumbprint_sha256"]
+    );
+}
+
+#[test]
+fn openssl_reads_what_is_made_and_its_files_are_read() {
+    let folder = Folder::new();
+    let openssl = |words: &str| {
+        let run = std::process::Command::new("openssl")
+            .args(words.split(' '))
+            .current_dir(folder.path(""))
+            .output();
+        run.expect("openssl is installed: building needs it")
+    };
+    let verified = openssl(&format!(
+        "verify -CAfile {} {}",
+        key("ca.cert.pem"),
+        key("client.cert.pem")
+    ));
+    assert!(verified.status.success(), "{verified:?}");
+    let checked = openssl(&format!("pkey -in {} -noout -check", key("client.key.pem")));
+    assert!(checked.status.success(), "{checked:?}");
+    let exported = openssl(&format!(
+        "pkcs12 -export -inkey {} -in {} -name theirs -passout pass:secret -out theirs.p12",
+        key("client.key.pem"),
+        key("client.cert.pem")
+    ));
+    assert!(exported.status.success(), "{exported:?}");
+    folder.write("password", "secret");
+    assert_eq!(
+        list(&folder, "theirs.p12 --password-file password")[0]["alias"],
+        "theirs"
+    );
+}
+
+#[test]
+fn the_table_for_people_names_what_is_in_a_file() {
+    let folder = Folder::new();
+    let table = folder
+        .run(&format!("keys list {}", key("client.cert.pem")))
+        .succeeds();
+    for word in ["certificate", "CN=client", "CN=CA,O=Tests", "RSA", "2048"] {
+        assert!(
+            table.text().contains(word),
+            "{word} is not in\n{}",
+            table.text()
+        );
+    }
+    folder.write("nothing.pem", "no keys here");
+    folder
+        .run("keys list nothing.pem")
+        .fails("nothing.pem: expected");
+}
