@@ -69,9 +69,9 @@ def signer(keys):
 def _calls(report, case, folder, script, *words):
     """Runs a script and notes each of its calls."""
     for result in _results(folder, script, *words):
-        direction = f"{result['service']} SOAP 1.{int(result['soap']) - 10}"
+        version = f"SOAP 1.{int(result['soap']) - 10}"
         reason = None if result["passed"] else result["error"]
-        report.record("zeep", case, direction, reason)
+        report.record("zeep", f"{case}, {version}", result["service"], reason)
 
 
 def _refusals(report, gateways, folder, signer):
