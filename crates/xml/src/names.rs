@@ -121,10 +121,10 @@ impl Texts {
     }
 }
 
-/// One place of the cache that answers "which name?" for names of up to 16 bytes with one compare.
+/// One place of the cache that answers "which name?" for names with one compare.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    key: [u64; 2],
+    key: Key,
     qname: u16,
     prefix: u16,
     /// The name it last was as an element, and its namespace.
@@ -158,20 +158,50 @@ const MASKS: [[u64; 2]; 17] = {
     masks
 };
 
-/// The first `length` ≤ 16 bytes at `at`, or `None` if the source ends within 16 bytes or `length` is 0 or too large.
+/// Longest name that its key tells apart from all others.
+pub(crate) const SHORT: usize = 16;
+
+/// What names are compared by: the bytes of short ones; of longer ones the first and the last bytes, so that equal keys need a look
+/// at the names.
+pub(crate) type Key = [u64; 2];
+
+/// The key of a short name, which is the first `length` of the bytes at the start of `head`; `None` if it is empty or not short or
+/// fewer than 16 bytes are there.
 #[inline(always)]
-pub(crate) fn short_key(source: &[u8], at: usize, length: usize) -> Option<[u64; 2]> {
-    if length.wrapping_sub(1) >= 16 {
+pub(crate) fn short_key(head: &[u8], length: usize) -> Option<Key> {
+    if length.wrapping_sub(1) >= SHORT {
         return None;
     }
-    let bytes: &[u8; 16] = source.get(at..at + 16)?.try_into().ok()?;
+    let bytes: &[u8; SHORT] = head.first_chunk()?;
     let whole = u128::from_le_bytes(*bytes);
     let mask = &MASKS[length];
     Some([whole as u64 & mask[0], (whole >> 64) as u64 & mask[1]])
 }
 
+/// The key of a name longer than that.
+#[inline]
+pub(crate) fn long_key(name: &[u8]) -> Option<Key> {
+    let (first, last) = (name.first_chunk()?, name.last_chunk()?);
+    // The first byte is 0, which no name has: so it is no short name's key.
+    let first = u64::from_le_bytes(*first) & !0xFF;
+    Some([
+        first,
+        u64::from_le_bytes(*last).wrapping_add((name.len() as u64) << 56),
+    ])
+}
+
+/// The key of a name in the source; `None` if there is no name or the source ends soon behind it.
 #[inline(always)]
-fn slot_of(key: [u64; 2]) -> usize {
+pub(crate) fn key_at(source: &[u8], at: usize, length: usize) -> Option<Key> {
+    if length <= SHORT {
+        short_key(source.get(at..)?, length)
+    } else {
+        long_key(source.get(at..at + length)?)
+    }
+}
+
+#[inline(always)]
+fn slot_of(key: Key) -> usize {
     let mixed = (key[0] ^ key[1].rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 56) as usize
 }
@@ -281,19 +311,25 @@ impl Names {
         &self.qname_text(qname)[self.qnames[qname as usize].local_at as usize..]
     }
 
-    /// The element name of a short key, if it is known and its prefix is still bound to the same namespace.
+    /// The element name of a key, if it is known and its prefix is still bound to the same namespace.
     /// Returns name and prefix.
     #[inline(always)]
-    pub(crate) fn cached_name(&self, key: [u64; 2], bindings: &[u16]) -> Option<(u16, u16)> {
+    pub(crate) fn cached_name(&self, key: Key, bindings: &[u16]) -> Option<(u16, u16)> {
         let slot = &self.slots[slot_of(key)];
         // A vacant place has the key 0, which no name has.
         (slot.key == key && bindings.get(slot.prefix as usize) == Some(&slot.uri))
             .then_some((slot.name, slot.prefix))
     }
 
-    /// The qualified name of a short key, if it is known.
+    /// Whether this is the text of an element name.
     #[inline]
-    pub(crate) fn cached_qname(&self, key: [u64; 2]) -> Option<u16> {
+    pub(crate) fn is_named(&self, name: u16, text: &[u8]) -> bool {
+        self.qname_text(self.names[name as usize].qname).as_bytes() == text
+    }
+
+    /// The qualified name of a key, if it is known.
+    #[inline]
+    pub(crate) fn cached_qname(&self, key: Key) -> Option<u16> {
         let slot = &self.slots[slot_of(key)];
         (slot.key == key).then_some(slot.qname)
     }
@@ -376,7 +412,7 @@ impl Names {
     }
 
     /// Remembers the answer for [`Names::cached_qname`].
-    pub(crate) fn remember_qname(&mut self, key: [u64; 2], qname: u16) {
+    pub(crate) fn remember_qname(&mut self, key: Key, qname: u16) {
         let prefix = self.qnames[qname as usize].prefix;
         self.slots[slot_of(key)] = Slot {
             key,
@@ -388,7 +424,7 @@ impl Names {
     }
 
     /// Remembers the answer for [`Names::cached_name`].
-    pub(crate) fn remember(&mut self, key: [u64; 2], name: u16) {
+    pub(crate) fn remember(&mut self, key: Key, name: u16) {
         let Name {
             qname, uri, prefix, ..
         } = self.names[name as usize];
@@ -440,7 +476,7 @@ mod tests {
     fn a_cached_name_is_found_only_while_its_prefix_is_bound_as_it_was() {
         let mut names = Names::default();
         let source = b"a>................";
-        let key = short_key(source, 0, 1).unwrap();
+        let key = key_at(source, 0, 1).unwrap();
         assert_eq!(names.cached_name(key, &[0, 1, 2]), None);
         let qname = names.intern_qname("a").unwrap().unwrap();
         let name = names.intern_name(qname, uri::EMPTY).unwrap();
@@ -456,16 +492,15 @@ mod tests {
     fn short_keys_hold_exactly_the_name() {
         let source = b"abcdefghijklmnopqrstuvwxyz";
         assert_eq!(
-            short_key(source, 0, 8),
+            key_at(source, 0, 8),
             Some([u64::from_le_bytes(*b"abcdefgh"), 0])
         );
-        assert_eq!(short_key(source, 1, 1), Some([u64::from(b'b'), 0]));
+        assert_eq!(key_at(source, 1, 1), Some([u64::from(b'b'), 0]));
         assert_eq!(
-            short_key(source, 0, 9),
+            key_at(source, 0, 9),
             Some([u64::from_le_bytes(*b"abcdefgh"), u64::from(b'i')])
         );
-        assert_eq!(short_key(source, 0, 17), None);
-        assert_eq!(short_key(source, 0, 0), None);
-        assert_eq!(short_key(source, 11, 2), None);
+        assert_eq!(key_at(source, 0, 0), None);
+        assert_eq!(key_at(source, 11, 2), None);
     }
 }

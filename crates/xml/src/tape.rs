@@ -60,7 +60,17 @@ pub(crate) mod flags {
 
     pub(crate) const LENGTH_SHIFT: u32 = 9;
     /// Longest start tag whose length fits.
-    pub(crate) const LENGTH_MAX: u32 = 127;
+    pub(crate) const LENGTH_MAX: usize = 127;
+
+    /// The length of a start tag as flags.
+    #[inline(always)]
+    pub(crate) fn of_length(length: usize) -> u16 {
+        if length <= LENGTH_MAX {
+            (length as u16) << LENGTH_SHIFT
+        } else {
+            0
+        }
+    }
 
     /// Flags that a tag in need of no namespace work does not have.
     pub(crate) const TAG: u16 = TAG_REWRITE | NAMESPACES | QUALIFIED;

@@ -168,7 +168,7 @@ impl Walk<'_, '_> {
             .name(self.document.entry(index).name)
             .length
             + 2;
-        if u32::from(length) <= flags::LENGTH_MAX {
+        if usize::from(length) <= flags::LENGTH_MAX {
             length
         } else {
             NONE

@@ -13,7 +13,7 @@ impl Scanner<'_> {
     #[inline(never)]
     pub(super) fn unusual(&mut self, at: usize) -> Scan<()> {
         let rest = &self.source[at..];
-        let top = self.work.open.len() == 1;
+        let top = self.at_top();
         let end = match rest.get(1) {
             None => return Err(Failure::at(at, Problem::UnexpectedEnd { inside: "markup" })),
             Some(b'!') if rest.starts_with(b"<!--") => self.comment(at)?,
@@ -28,6 +28,7 @@ impl Scanner<'_> {
             }
             Some(b'!') => return Err(self.expected(at + 2, "a comment or a CDATA section")),
             Some(b'?') => self.processing_instruction(at)?,
+            Some(b'/') => return self.end_tag(at),
             Some(_) => return self.start_tag(at),
         };
         self.work.structure.skip_to(self.source, end);
@@ -113,7 +114,7 @@ impl Scanner<'_> {
             if at >= end {
                 return Ok(found);
             }
-            self.work.structure.advance();
+            self.work.structure.advance(1);
             match self.source[at] {
                 b'<' | b'>' | b'&' => {}
                 b'\r' => found = true,
@@ -125,7 +126,7 @@ impl Scanner<'_> {
     /// An end tag that is not exactly that of the open element: with white space in it, or wrong.
     #[inline(never)]
     pub(super) fn end_tag(&mut self, at: usize) -> Scan<()> {
-        if self.work.open.len() == 1 {
+        if self.at_top() {
             return Err(Failure::at(at, Problem::UnexpectedEndTag));
         }
         let from = at + 2;
@@ -133,9 +134,7 @@ impl Scanner<'_> {
             .iter()
             .position(|&byte| chars::is_space(byte) || matches!(byte, b'>' | b'<'))
             .unwrap_or(self.source.len() - from);
-        let Some(open) = self.work.open.last() else {
-            return Ok(());
-        };
+        let open = self.top;
         let name = open.name_at as usize..open.name_at as usize + open.name_length as usize;
         if self.source[from..from + length] != self.source[name.clone()] {
             return Err(if from + length == self.source.len() {
@@ -159,7 +158,7 @@ impl Scanner<'_> {
             self.mark(flags::TAG_REWRITE);
         }
         self.work.structure.skip_to(self.source, close + 1);
-        self.close(at, close + 1)
+        self.close(close + 1)
     }
 
     /// The XML declaration, if there is one (XML 2.8). Returns where the rest begins.

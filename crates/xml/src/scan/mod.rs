@@ -12,11 +12,12 @@ mod structure;
 use crate::document::Parts;
 use crate::error::{Limit, Problem};
 use crate::limits::OFFSET_SPACE;
-use crate::names::{Full, NONE, short_key};
-use crate::tape::{Entry, NO_PARENT, flags};
+use crate::names::{Full, Key, NONE, SHORT, key_at, short_key};
+use crate::tape::{Entry, flags};
 use crate::{IdAttributes, Limits, ParseOptions, chars};
 use start_tag::RawAttribute;
 use structure::Structure;
+use wide::u8x16;
 
 /// Why and where the scan ended. The offset is one of the text being scanned.
 #[derive(Debug)]
@@ -34,6 +35,9 @@ impl Failure {
 
 pub(crate) type Scan<T> = Result<T, Box<Failure>>;
 
+/// Bytes that are looked at together: `</` and 16 bytes of a name.
+const HEAD: usize = 18;
+
 /// What the text being scanned is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whole {
@@ -46,10 +50,10 @@ pub(crate) enum Whole {
 }
 
 /// An element whose end tag was not yet met.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Open {
-    /// Its first 16 bytes of name, if it is no longer than that.
-    key: [u64; 2],
+    /// The key of its name.
+    key: Key,
     /// Its place on the tape, or that of the parent of everything for the lowest one.
     index: u32,
     /// Where its name is written.
@@ -65,7 +69,8 @@ struct Open {
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     structure: Structure,
-    open: Vec<Open>,
+    /// The open elements around the innermost one, and what is around everything.
+    outer: Vec<Open>,
     /// Namespace by prefix, [`NONE`] if it is not declared.
     bindings: Vec<u16>,
     undo: Vec<(u16, u16)>,
@@ -91,22 +96,31 @@ pub(crate) fn scan(
 ) -> Scan<Scanned> {
     let mut work = std::mem::take(&mut parts.work);
     let depth_above = parts.bind_context(parent, &mut work.bindings);
+    let limits = &options.limits;
     let mut scanner = Scanner {
         text,
         source: text.as_bytes(),
         base,
         whole,
-        depth_above,
+        deepest: (limits.depth as usize).saturating_sub(depth_above),
         roots: 0,
-        limits: &options.limits,
+        limits,
         ids: &options.ids,
-        names_allowed: parts.names.name_count() + options.limits.names as usize,
-        prefixes_allowed: parts.names.prefix_count() + options.limits.namespaces as usize,
-        uris_allowed: parts.names.uri_count() + options.limits.namespaces as usize,
+        names_allowed: parts.names.name_count() + limits.names as usize,
+        prefixes_allowed: parts.names.prefix_count() + limits.namespaces as usize,
+        uris_allowed: parts.names.uri_count() + limits.namespaces as usize,
+        tape: std::mem::take(&mut parts.tape),
+        top: Open {
+            index: parent,
+            prefix: NONE,
+            ..Open::default()
+        },
         parts,
-        work: &mut work,
+        work,
     };
-    let scanned = scanner.run(parent);
+    let scanned = scanner.run();
+    let Scanner { tape, work, .. } = scanner;
+    parts.tape = tape;
     parts.work = work;
     scanned
 }
@@ -116,8 +130,8 @@ struct Scanner<'a> {
     source: &'a [u8],
     base: u32,
     whole: Whole,
-    /// Elements open around the text.
-    depth_above: usize,
+    /// Most elements that may be open in the text.
+    deepest: usize,
     /// Top-level elements so far.
     roots: usize,
     limits: &'a Limits,
@@ -126,22 +140,17 @@ struct Scanner<'a> {
     prefixes_allowed: usize,
     uris_allowed: usize,
     parts: &'a mut Parts,
-    work: &'a mut Workspace,
+    /// The document's tape, on loan.
+    tape: Vec<Entry>,
+    /// The innermost open element; at top level what is around everything.
+    top: Open,
+    work: Workspace,
 }
 
 impl Scanner<'_> {
-    fn run(&mut self, parent: u32) -> Scan<Scanned> {
-        self.work.open.clear();
+    fn run(&mut self) -> Scan<Scanned> {
+        self.work.outer.clear();
         self.work.undo.clear();
-        self.work.open.push(Open {
-            key: [0, 0],
-            index: parent,
-            name_at: 0,
-            undo: 0,
-            name_length: 0,
-            prefix: NONE,
-            flags: 0,
-        });
         let mut start = 0;
         if self.whole == Whole::Document {
             start = if self.source.starts_with(&[0xEF, 0xBB, 0xBF]) {
@@ -154,16 +163,24 @@ impl Scanner<'_> {
         self.work.structure.start(start);
         self.between_roots(start)?;
         loop {
-            let at = self.work.structure.peek(self.source);
-            self.work.structure.advance();
+            let [at, next] = self.work.structure.ahead(self.source);
+            // Markup that is as expected is understood with one look at its first bytes.
+            let done = match self.source.get(at..).and_then(<[u8]>::first_chunk) {
+                Some(head) => self.usual(at, next, head)?,
+                None => false,
+            };
+            if done {
+                continue;
+            }
+            self.work.structure.advance(1);
             match self.source.get(at) {
-                Some(b'<') => self.markup(at)?,
+                Some(b'<') => self.unusual(at)?,
                 Some(&byte) => self.character(at, byte)?,
                 None => break,
             }
         }
         let end = self.source.len();
-        if self.work.open.len() > 1 {
+        if !self.at_top() {
             return Err(Failure::at(
                 end,
                 Problem::UnexpectedEnd {
@@ -174,73 +191,140 @@ impl Scanner<'_> {
         if self.roots == 0 && self.whole != Whole::Content {
             return Err(Failure::at(end, Problem::NoElement));
         }
+        if !self.work.structure.is_ascii() {
+            self.check_noncharacters()?;
+        }
         Ok(Scanned {
-            content: self.work.open[0].flags & flags::CONTENT,
+            content: self.top.flags & flags::CONTENT,
         })
     }
 
+    /// Whether no element is open.
     #[inline(always)]
-    fn markup(&mut self, at: usize) -> Scan<()> {
-        // Where the tag ends, unless one of its attributes or it itself is unusual.
-        let close = self.work.structure.peek(self.source);
-        let usual = self.source.get(close) == Some(&b'>');
-        if self.source.get(at + 1) == Some(&b'/') {
-            if usual && self.is_expected_end_tag(at, close) {
-                self.work.structure.advance();
-                self.close(at, close + 1)
-            } else {
-                self.end_tag(at)
-            }
-        } else if usual && let Some((name, prefix, key)) = self.known_start_tag(at, close) {
-            self.work.structure.advance();
-            self.check_room(at)?;
-            let length = (close - at - 1) as u16;
-            let flags = (length + 2) << flags::LENGTH_SHIFT;
-            self.open(at, name, prefix, key, length, flags, self.work.undo.len());
-            Ok(())
-        } else {
-            self.unusual(at)
-        }
+    fn at_top(&self) -> bool {
+        self.work.outer.is_empty()
     }
 
-    /// Whether `</…>` is exactly the end tag of the open element.
+    /// The markup that nearly all of a document is made of: `<name>`, `<name>text</name>` and `</name>`, where the name was seen
+    /// before in the same namespace. `head` is what stands at `at`; at `next` is the next interesting byte. Returns whether it was
+    /// that.
     #[inline(always)]
-    fn is_expected_end_tag(&self, at: usize, close: usize) -> bool {
-        let Some(open) = self.work.open.last() else {
-            return false;
+    fn usual(&mut self, at: usize, next: usize, head: &[u8; HEAD]) -> Scan<bool> {
+        if head[0] != b'<' {
+            return Ok(false);
+        }
+        if head[1] == b'/' {
+            let length = self.top.name_length as usize;
+            let name = self.top.name_at as usize;
+            if self.at_top()
+                || !self.is_end_tag(at, head, self.top.key, length)
+                || (length > SHORT && !self.is_same(name, at + 2, length))
+            {
+                return Ok(false);
+            }
+            self.work.structure.advance(1);
+            self.close(at + length + 3)?;
+            return Ok(true);
+        }
+        let length = self.name_length(at + 1, &head[1..]);
+        let Some((name, prefix, key)) = self.known_name(at + 1, &head[1..], length) else {
+            return Ok(false);
         };
-        let length = close - at - 2;
-        if length != open.name_length as usize {
-            return false;
+        let depth = self.work.outer.len();
+        if depth == 0 || depth >= self.deepest || self.tape.len() >= self.limits.elements as usize {
+            return Ok(false);
         }
-        match short_key(self.source, at + 2, length) {
-            Some(key) => key == open.key,
-            None => {
-                let start = open.name_at as usize;
-                self.source[start..start + length] == self.source[at + 2..close]
+        let start = self.base + at as u32;
+        let flags = flags::of_length(length + 2);
+        if let Some(tail) = self.source.get(next..).and_then(<[u8]>::first_chunk)
+            && tail[0] == b'<'
+            && tail[1] == b'/'
+            && self.is_end_tag(next, tail, key, length)
+            && (length <= SHORT || self.is_same(at + 1, next + 2, length))
+        {
+            let end = self.base + (next + length + 3) as u32;
+            self.tape.push(Entry {
+                start,
+                end,
+                parent: self.top.index,
+                name,
+                flags,
+            });
+            if prefix != self.top.prefix {
+                self.top.flags |= flags::MIXED;
             }
+            self.work.structure.advance(2);
+            return Ok(true);
+        }
+        self.work.structure.advance(1);
+        self.open(at, name, prefix, key, length, flags, self.work.undo.len());
+        Ok(true)
+    }
+
+    /// How far it is to the `>` of the tag whose name is at `at`, or 0 if there is more than a name.
+    #[inline(always)]
+    fn name_length(&self, at: usize, head: &[u8]) -> usize {
+        let Some(window) = head.first_chunk() else {
+            return 0;
+        };
+        let close = u8x16::new(*window).simd_eq(u8x16::splat(b'>')).to_bitmask();
+        if close != 0 {
+            return close.trailing_zeros() as usize;
+        }
+        let rest = &self.source[at..self.source.len().min(at + self.limits.name as usize + 1)];
+        match rest
+            .iter()
+            .position(|&byte| start_tag::NAME_ENDS[byte as usize])
+        {
+            Some(length) if rest[length] == b'>' => length,
+            _ => 0,
         }
     }
 
-    /// The name of a tag `<name>` that was seen before in the same namespace.
+    /// The element name of the `length` bytes at `at`, if it is known; its prefix and its key.
     #[inline(always)]
-    fn known_start_tag(&self, at: usize, close: usize) -> Option<(u16, u16, [u64; 2])> {
-        let key = short_key(self.source, at + 1, close - at - 1)?;
+    fn known_name(&self, at: usize, head: &[u8], length: usize) -> Option<(u16, u16, Key)> {
+        if length < SHORT {
+            let key = short_key(head, length)?;
+            let (name, prefix) = self.parts.names.cached_name(key, &self.work.bindings)?;
+            return Some((name, prefix, key));
+        }
+        let key = key_at(self.source, at, length)?;
         let (name, prefix) = self.parts.names.cached_name(key, &self.work.bindings)?;
-        Some((name, prefix, key))
+        let same = length == SHORT
+            || self
+                .parts
+                .names
+                .is_named(name, &self.source[at..at + length]);
+        same.then_some((name, prefix, key))
+    }
+
+    fn is_same(&self, one: usize, other: usize, length: usize) -> bool {
+        self.source[one..one + length] == self.source[other..other + length]
+    }
+
+    /// Whether `head`, which starts with `</` and stands at `at`, is the end tag for that key. Equal keys of names that are not short
+    /// need another look.
+    #[inline(always)]
+    fn is_end_tag(&self, at: usize, head: &[u8; HEAD], key: Key, length: usize) -> bool {
+        if self.source.get(at + 2 + length) != Some(&b'>') {
+            return false;
+        }
+        if length <= SHORT {
+            return short_key(&head[2..], length) == Some(key);
+        }
+        key_at(self.source, at + 2, length) == Some(key)
     }
 
     /// Checks that one more element may begin here.
-    #[inline(always)]
     fn check_room(&mut self, at: usize) -> Scan<()> {
-        let depth = self.work.open.len() + self.depth_above;
-        if depth > self.limits.depth as usize {
+        if self.work.outer.len() >= self.deepest {
             return Err(self.too_many(at, Limit::Depth));
         }
-        if self.parts.tape.len() >= self.limits.elements as usize {
+        if self.tape.len() >= self.limits.elements as usize {
             return Err(self.too_many(at, Limit::Elements));
         }
-        if self.work.open.len() == 1 {
+        if self.at_top() {
             if self.roots > 0 && self.whole != Whole::Content {
                 return Err(Failure::at(at, Problem::SecondElement));
             }
@@ -259,50 +343,50 @@ impl Scanner<'_> {
         at: usize,
         name: u16,
         prefix: u16,
-        key: [u64; 2],
-        name_length: u16,
+        key: Key,
+        length: usize,
         flags: u16,
         undo: usize,
     ) {
-        let index = self.parts.tape.len() as u32;
-        let parent = self.work.open.last().map_or(NO_PARENT, |open| open.index);
+        let index = self.tape.len() as u32;
         let start = self.base + at as u32;
-        self.parts.tape.push(Entry {
+        self.tape.push(Entry {
             start,
             end: start,
-            parent,
+            parent: self.top.index,
             name,
             flags,
         });
-        self.work.open.push(Open {
+        self.work.outer.push(self.top);
+        self.top = Open {
             key,
             index,
             name_at: at as u32 + 1,
             undo: undo as u32,
-            name_length,
+            name_length: length as u16,
             prefix,
             flags,
-        });
+        };
     }
 
-    /// Ends the open element, whose end tag starts at `at` and ends before `end`.
+    /// Ends the innermost element before `end`.
     #[inline(always)]
-    fn close(&mut self, at: usize, end: usize) -> Scan<()> {
-        let (Some(open), true) = (self.work.open.pop(), !self.work.open.is_empty()) else {
-            return Err(Failure::at(at, Problem::UnexpectedEndTag));
+    fn close(&mut self, end: usize) -> Scan<()> {
+        let open = self.top;
+        let Some(outer) = self.work.outer.pop() else {
+            return Ok(());
         };
+        self.top = outer;
         if open.flags & flags::NAMESPACES != 0 {
             self.unbind(open.undo as usize);
         }
-        let entry = &mut self.parts.tape[open.index as usize];
+        let entry = &mut self.tape[open.index as usize];
         entry.end = self.base + end as u32;
         entry.flags = open.flags;
-        if let Some(parent) = self.work.open.last_mut() {
-            let plain = open.flags & (flags::TAG | flags::CONTENT | flags::MIXED) == 0
-                && open.prefix == parent.prefix;
-            parent.flags |= if plain { 0 } else { flags::MIXED };
-        }
-        if self.work.open.len() == 1 {
+        let plain = open.flags & (flags::TAG | flags::CONTENT | flags::MIXED) == 0
+            && open.prefix == outer.prefix;
+        self.top.flags |= if plain { 0 } else { flags::MIXED };
+        if self.at_top() {
             self.between_roots(end)?;
         }
         Ok(())
@@ -356,6 +440,14 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// Checks that U+FFFE and U+FFFF are nowhere. All other characters that are not ASCII are legal.
+    fn check_noncharacters(&self) -> Scan<()> {
+        for at in memchr::memmem::find_iter(self.source, b"\xEF\xBF") {
+            self.check_character(at)?;
+        }
+        Ok(())
+    }
+
     /// Checks the character at an offset listed by [`Structure`] for another reason than being markup.
     fn check_character(&self, at: usize) -> Scan<()> {
         match self.text[at..].chars().next() {
@@ -368,9 +460,7 @@ impl Scanner<'_> {
 
     /// Sets flags of the open element.
     fn mark(&mut self, flags: u16) {
-        if let Some(open) = self.work.open.last_mut() {
-            open.flags |= flags;
-        }
+        self.top.flags |= flags;
     }
 
     fn expected(&self, at: usize, expected: &'static str) -> Box<Failure> {

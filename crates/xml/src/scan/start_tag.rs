@@ -6,8 +6,8 @@
 
 use super::{Failure, Scan, Scanner, full, reference};
 use crate::error::{Limit, Problem};
-use crate::names::{NONE, QNAME_XMLNS, prefix, short_key, uri};
-use crate::tape::{Declaration, Entry, NO_PARENT, NodeId, flags};
+use crate::names::{Key, NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
+use crate::tape::{Declaration, Entry, NodeId, flags};
 use std::cmp::Ordering;
 
 /// An attribute of the tag being scanned.
@@ -41,12 +41,11 @@ const STOPS: [bool; 256] = {
     table[b'\'' as usize] = true;
     table[b'<' as usize] = true;
     table[b'&' as usize] = true;
-    table[0xEF] = true;
     table
 };
 
 /// Bytes that end a name, well-formed or not.
-const NAME_ENDS: [bool; 256] = {
+pub(super) const NAME_ENDS: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte <= 0x20 {
@@ -89,11 +88,8 @@ impl Scanner<'_> {
         if !tag.canonical || tag.empty {
             flags |= flags::TAG_REWRITE;
         }
-        let tag_length = (tag.end - at) as u32;
-        if tag_length <= flags::LENGTH_MAX {
-            flags |= (tag_length as u16) << flags::LENGTH_SHIFT;
-        }
-        tag.end = self.finish_start_tag(at, tag, name, prefix, key, length as u16, flags, undo)?;
+        flags |= flags::of_length(tag.end - at);
+        tag.end = self.finish_start_tag(at, tag, name, prefix, key, length, flags, undo)?;
         self.work.structure.skip_to(self.source, tag.end);
         Ok(())
     }
@@ -108,8 +104,8 @@ impl Scanner<'_> {
         tag: Tag,
         name: u16,
         prefix: u16,
-        key: [u64; 2],
-        length: u16,
+        key: Key,
+        length: usize,
         flags: u16,
         undo: usize,
     ) -> Scan<usize> {
@@ -120,10 +116,10 @@ impl Scanner<'_> {
         if flags & flags::NAMESPACES != 0 {
             self.unbind(undo);
         }
-        let parent = self.work.open.last().map_or(NO_PARENT, |open| open.index);
+        let parent = self.top.index;
         let start = self.base + at as u32;
         let end = self.base + tag.end as u32;
-        self.parts.tape.push(Entry {
+        self.tape.push(Entry {
             start,
             end,
             parent,
@@ -131,7 +127,7 @@ impl Scanner<'_> {
             flags: flags | flags::EMPTY,
         });
         self.mark(flags::MIXED);
-        if self.work.open.len() == 1 {
+        if self.at_top() {
             self.between_roots(tag.end)?;
         }
         Ok(tag.end)
@@ -243,6 +239,7 @@ impl Scanner<'_> {
                         reference::is_canonical_in_attribute(&self.text[end..reference.end]);
                     end = reference.end;
                 }
+                // A control character.
                 _ => {
                     self.check_character(end)?;
                     end += 1;
@@ -263,8 +260,11 @@ impl Scanner<'_> {
 
     /// The qualified name written at `at`.
     fn qname(&mut self, at: usize, length: usize) -> Scan<u16> {
-        let key = short_key(self.source, at, length);
-        if let Some(qname) = key.and_then(|key| self.parts.names.cached_qname(key)) {
+        let key = key_at(self.source, at, length);
+        if let Some(qname) = key.and_then(|key| self.parts.names.cached_qname(key))
+            && (length <= SHORT
+                || self.text[at..at + length] == *self.parts.names.qname_text(qname))
+        {
             return Ok(qname);
         }
         let text = &self.text[at..at + length];
@@ -280,10 +280,15 @@ impl Scanner<'_> {
     }
 
     /// The name of the element, in the namespaces as they are bound now; its prefix and its key.
-    fn element_name(&mut self, at: usize, length: usize) -> Scan<(u16, u16, [u64; 2])> {
-        let key = short_key(self.source, at, length);
+    fn element_name(&mut self, at: usize, length: usize) -> Scan<(u16, u16, Key)> {
+        let key = key_at(self.source, at, length);
         if let Some(key) = key
             && let Some((name, prefix)) = self.parts.names.cached_name(key, &self.work.bindings)
+            && (length <= SHORT
+                || self
+                    .parts
+                    .names
+                    .is_named(name, &self.source[at..at + length]))
         {
             return Ok((name, prefix, key));
         }
@@ -317,7 +322,7 @@ impl Scanner<'_> {
     /// Binds what the tag declares, and keeps only the other attributes. Returns flags of the tag.
     fn bind_namespaces(&mut self) -> Scan<u16> {
         let mut attributes = std::mem::take(&mut self.work.attributes);
-        let element = self.parts.tape.len() as u32;
+        let element = self.tape.len() as u32;
         let first = self.parts.declarations.len();
         let mut flags = 0;
         let mut others = 0;
@@ -489,7 +494,7 @@ impl Scanner<'_> {
             }
             let element = names.uri(names.name(name).uri);
             if self.ids.matches(element, names.uri(attribute.uri), local) {
-                let node = NodeId::new(self.parts.tape.len() as u32);
+                let node = NodeId::new(self.tape.len() as u32);
                 let value = self.value(attribute);
                 if self.parts.ids.len() >= self.limits.ids as usize {
                     return Err(self.too_many(attribute.name_at as usize, Limit::Ids));

@@ -1,14 +1,13 @@
 //! Where the interesting bytes are.
 //!
-//! The source is looked at in blocks of 64 bytes: one bit mask says where markup may begin or end and where a character needs a
-//! closer look, and the mask becomes a list of offsets. Text without such bytes costs nothing more. The rule: every byte that can change the
-//! meaning of text is in the list: `<`, `>`, `&`, CR, the control characters that XML forbids, and the lead byte of U+FFFE and
-//! U+FFFF.
+//! The source is looked at in blocks of 64 bytes: bit masks say where markup begins and where a character needs a closer look, and the
+//! masks become a list of offsets. Text without such bytes costs nothing more. The rule: every byte that can change the meaning of text
+//! is in the list: `<`, `&`, CR, the control characters that XML forbids, and each `>` that is not the first one behind a `<`.
 
 use wide::u8x16;
 
-/// Bytes looked at in one go; with the slack of the unrolled loop their offsets fit into the list.
-const CHUNK: usize = 63 * 64;
+/// Bytes looked at in one go; with what is left over and the slack of the unrolled loop their offsets fit into the list.
+const CHUNK: usize = 62 * 64;
 const LIST: usize = 4096;
 
 /// The list of interesting offsets of the part of the source that is being scanned.
@@ -19,6 +18,10 @@ pub(crate) struct Structure {
     next: usize,
     /// How far the source was looked at.
     scanned: usize,
+    /// Whether there was a `<` without a `>` behind it so far.
+    inside: bool,
+    /// All bytes seen, or-ed.
+    seen: u8x16,
 }
 
 impl Default for Structure {
@@ -28,6 +31,8 @@ impl Default for Structure {
             count: 0,
             next: 0,
             scanned: 0,
+            inside: false,
+            seen: u8x16::splat(0),
         }
     }
 }
@@ -38,91 +43,111 @@ impl Structure {
         self.count = 0;
         self.next = 0;
         self.scanned = from;
+        self.inside = false;
+        self.seen = u8x16::splat(0);
     }
 
-    /// The next interesting offset; the length of the source when there is none.
+    /// Whether what was looked at so far was ASCII.
+    pub(crate) fn is_ascii(&self) -> bool {
+        self.seen.to_bitmask() == 0
+    }
+
+    /// The next two interesting offsets; the length of the source where there are none.
     #[inline(always)]
-    pub(crate) fn peek(&mut self, source: &[u8]) -> usize {
-        if self.next == self.count {
+    pub(crate) fn ahead(&mut self, source: &[u8]) -> [usize; 2] {
+        if self.next + 2 > self.count {
             self.refill(source);
         }
-        self.offsets[self.next % LIST] as usize
+        match self.offsets.get(self.next..self.next + 2) {
+            Some(&[first, second]) => [first as usize, second as usize],
+            _ => [source.len(); 2],
+        }
     }
 
-    /// Goes on after what [`Structure::peek`] returned.
+    /// The next interesting offset.
+    #[inline]
+    pub(crate) fn peek(&mut self, source: &[u8]) -> usize {
+        self.ahead(source)[0]
+    }
+
+    /// Goes on behind so many offsets, at most two.
     #[inline(always)]
-    pub(crate) fn advance(&mut self) {
-        self.next += 1;
+    pub(crate) fn advance(&mut self, offsets: usize) {
+        self.next += offsets;
     }
 
     /// Goes on with the first interesting offset from `offset` on.
     #[inline]
     pub(crate) fn skip_to(&mut self, source: &[u8], offset: usize) {
         while self.peek(source) < offset {
-            self.next += 1;
+            self.advance(1);
         }
     }
 
+    /// Keeps what is left of the list and appends what the next part of the source has.
     #[inline(never)]
     fn refill(&mut self, source: &[u8]) {
+        self.offsets
+            .copy_within(self.next.min(self.count)..self.count, 0);
+        self.count -= self.next.min(self.count);
         self.next = 0;
-        self.count = 0;
-        while self.count == 0 {
+        while self.count < 2 {
             let chunk = &source[self.scanned..source.len().min(self.scanned + CHUNK)];
             if chunk.is_empty() {
-                self.offsets[0] = source.len() as u32;
-                self.count = 1;
+                self.offsets[self.count..self.count + 2].fill(source.len() as u32);
+                self.count += 2;
                 return;
             }
             let (blocks, rest) = chunk.as_chunks::<64>();
             for block in blocks {
-                self.list(mask(block));
+                self.list(block);
             }
             if !rest.is_empty() {
                 let mut block = [b' '; 64];
                 block[..rest.len()].copy_from_slice(rest);
-                self.list(mask(&block));
+                self.list(&block);
                 self.scanned -= 64 - rest.len();
             }
         }
     }
 
-    /// Appends the offsets of the bits of one block's mask.
+    /// Appends the interesting offsets of one block.
     #[inline(always)]
-    fn list(&mut self, mut mask: u64) {
-        let base = self.scanned as u32;
-        let found = mask.count_ones() as usize;
-        let mut from = self.count;
-        // Eight at a time and a few too many: cheaper than asking after each one.
-        while mask != 0 {
-            let Some(places) = self.offsets.get_mut(from..from + 8) else {
-                break;
-            };
-            for place in places {
-                *place = base.wrapping_add(mask.trailing_zeros());
-                mask &= mask.wrapping_sub(1);
-            }
-            from += 8;
+    fn list(&mut self, block: &[u8; 64]) {
+        let (mut starts, mut ends, mut others) = (0, 0, 0);
+        for (index, part) in block.as_chunks::<16>().0.iter().enumerate() {
+            let bytes = u8x16::new(*part);
+            self.seen = self.seen | bytes;
+            let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+            let control = bytes.min(u8x16::splat(0x1F)).simd_eq(bytes);
+            let other = is(b'&') | (control & !(is(b'\n') | is(b'\t')));
+            starts |= u64::from(is(b'<').to_bitmask()) << (16 * index);
+            ends |= u64::from(is(b'>').to_bitmask()) << (16 * index);
+            others |= u64::from(other.to_bitmask()) << (16 * index);
         }
-        self.count += found;
+        // A carry runs from each `<` to the first `>` behind it, out of the block if need be.
+        let (sum, carried) = (!ends).overflowing_add(starts);
+        let (sum, carried_on) = sum.overflowing_add(u64::from(self.inside));
+        self.inside = carried | carried_on;
+        let mut mask = starts | others | (ends & !sum);
+
+        let base = self.scanned as u32;
+        // Eight at a time and a few too many: cheaper than asking after each one.
+        while let Some(places) = self.offsets.get_mut(self.count..self.count + 8) {
+            let mut rest = mask;
+            for place in places {
+                *place = base.wrapping_add(rest.trailing_zeros());
+                rest &= rest.wrapping_sub(1);
+            }
+            if rest == 0 {
+                self.count += mask.count_ones() as usize;
+                break;
+            }
+            self.count += 8;
+            mask = rest;
+        }
         self.scanned += 64;
     }
-}
-
-/// One bit per interesting byte.
-#[inline(always)]
-fn mask(block: &[u8; 64]) -> u64 {
-    let (parts, _) = block.as_chunks::<16>();
-    let mut mask = 0;
-    for (index, part) in parts.iter().enumerate() {
-        let bytes = u8x16::new(*part);
-        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let control = bytes.min(u8x16::splat(0x1F)).simd_eq(bytes);
-        let interesting =
-            is(b'<') | is(b'>') | is(b'&') | is(0xEF) | (control & !(is(b'\n') | is(b'\t')));
-        mask |= u64::from(interesting.to_bitmask()) << (16 * index);
-    }
-    mask
 }
 
 #[cfg(test)]
@@ -135,32 +160,52 @@ mod tests {
         let mut found = Vec::new();
         while structure.peek(source) < source.len() {
             found.push(structure.peek(source));
-            structure.advance();
+            structure.advance(1);
         }
         found
     }
 
+    fn expected(source: &[u8], from: usize) -> Vec<usize> {
+        let mut inside = false;
+        let interesting = |at: &usize| match source[*at] {
+            b'<' => {
+                inside = true;
+                true
+            }
+            b'>' => !std::mem::take(&mut inside),
+            b'\n' | b'\t' => false,
+            byte => byte == b'&' || byte < 0x20,
+        };
+        (from..source.len()).filter(interesting).collect()
+    }
+
     #[test]
     fn every_interesting_byte_is_listed_wherever_it_stands() {
-        let interesting = |byte: u8| {
-            matches!(byte, b'<' | b'>' | b'&' | 0xEF)
-                || (byte < 0x20 && byte != b'\n' && byte != b'\t')
-        };
-        for length in [0, 1, 63, 64, 65, 4031, 4032, 4033, 10_000] {
+        for length in [0, 1, 63, 64, 65, 3967, 3968, 3969, 10_000] {
             let source: Vec<u8> = (0..length)
                 .map(|at| (at * 7 % 251 + at / 300) as u8)
                 .collect();
             for from in [0, 3] {
                 let from = from.min(length);
-                let expected: Vec<usize> = (from..length)
-                    .filter(|&at| interesting(source[at]))
-                    .collect();
                 assert_eq!(
                     offsets(&source, from),
-                    expected,
+                    expected(&source, from),
                     "length {length} from {from}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn only_a_greater_than_in_text_is_listed() {
+        for gap in 0..200 {
+            let spaces = " ".repeat(gap);
+            let source =
+                format!("<a{spaces}>{spaces}>{spaces}</a{spaces}><b{spaces}><{spaces}<>{spaces}>");
+            assert_eq!(
+                offsets(source.as_bytes(), 0),
+                expected(source.as_bytes(), 0)
+            );
         }
     }
 
