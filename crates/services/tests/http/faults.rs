@@ -4,6 +4,7 @@ use crate::support::{Answer, Http, envelope};
 use http::{Method, StatusCode};
 use soapstone_services::SoapVersion::{Soap11, Soap12};
 use soapstone_services::{Config, Running, Service, Services, SoapVersion, requests};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 async fn started() -> (Running, Http) {
     (
@@ -330,18 +331,38 @@ async fn what_http_can_tell_is_told_by_http() {
         (StatusCode::METHOD_NOT_ALLOWED, "GET, HEAD, POST")
     );
 
-    let message = requests::echo(Soap11, "x");
-    for (content_type, complaint) in [
+    let head = http.method(Method::HEAD, &format!("{url}?wsdl")).await;
+    assert_eq!((head.status, head.text()), (StatusCode::OK, ""));
+
+    let post = |name, value| {
+        http::Request::post(&url)
+            .header(name, value)
+            .body(requests::echo(Soap11, "x").into())
+            .unwrap()
+    };
+    for (name, value, complaint) in [
         (
+            "content-type",
             "application/json",
             "expected Content-Type text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2), found \"application/json\"\n",
         ),
         (
+            "soapaction",
+            "\"\"",
+            "expected Content-Type text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2), found none\n",
+        ),
+        (
+            "content-type",
             "text/xml; charset=iso-8859-1",
             "expected charset utf-8 or utf-16, found \"text/xml; charset=iso-8859-1\"\n",
         ),
+        (
+            "content-encoding",
+            "gzip",
+            "expected no Content-Encoding, found \"gzip\"\n",
+        ),
     ] {
-        let refused = http.post(content_type, &url, message.clone()).await;
+        let refused = http.send(post(name, value)).await;
         assert_eq!(refused.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
         assert_eq!(refused.text(), complaint);
     }
@@ -365,5 +386,18 @@ async fn a_message_beyond_the_limit_is_refused_before_it_is_read() {
         .await;
     assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(large.text(), "expected a message of at most 1000 bytes\n");
+    // The same when its size is not announced.
+    let mut stream = tokio::net::TcpStream::connect(services.addr())
+        .await
+        .unwrap();
+    let head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunk = format!("{head}3e9\r\n{}\r\n", "x".repeat(1_001));
+    stream.write_all(chunk.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 413 Payload Too Large\r\n"),
+        "{answer}"
+    );
     services.shutdown().await;
 }
