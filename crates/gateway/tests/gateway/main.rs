@@ -6,4 +6,6 @@ mod description;
 mod lifecycle;
 mod limits;
 mod pass_through;
+mod secured;
 mod support;
+mod tls;

@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -12,6 +12,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use soapstone::crypto::KeyKind;
+use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone_gateway::{Config, Gateway, Running};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -234,6 +236,30 @@ pub(crate) fn reason(body: &str) -> &str {
         .map_or("no fault", |(reason, _)| reason)
 }
 
+/// A folder that vanishes with the test.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("soapstone-gateway-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+        Self(path)
+    }
+
+    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, contents).expect("the temporary folder is writable");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
 /// Waits for something that must come soon; a test that would hang fails instead.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(std::time::Duration::from_secs(20), future)
@@ -255,4 +281,59 @@ pub(crate) async fn silent_backend() -> (SocketAddr, mpsc::UnboundedReceiver<Tcp
         Ok::<(), Infallible>(())
     });
     (address, accepted)
+}
+
+/// Keys and certificates of an authority, a server and a client, in PEM.
+pub(crate) struct Keys {
+    pub(crate) authority: String,
+    pub(crate) server: (String, Vec<u8>),
+    pub(crate) client: (String, Vec<u8>),
+}
+
+/// Made once for all tests.
+pub(crate) fn keys() -> &'static Keys {
+    static KEYS: OnceLock<Keys> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let validity = Validity::days(jiff::Timestamp::now(), 30);
+        let rsa = KeyKind::Rsa { bits: 2048 };
+        let authority = issue::authority("CN=Test CA", rsa, validity).expect("a certificate");
+        let issued = |subject| {
+            let template = Template::new(subject, validity).expect("a name");
+            let template = template.with_alternative_names(["localhost", "127.0.0.1"]);
+            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
+            let key = identity.key_to_pem(None).expect("a key").expose().to_vec();
+            (identity.certificates_to_pem(), key)
+        };
+        Keys {
+            authority: authority.certificates_to_pem(),
+            server: issued("CN=server"),
+            client: issued("CN=client"),
+        }
+    })
+}
+
+impl Folder {
+    /// A folder with `ca.pem`, `server.pem`, `server.key.pem`, `client.pem` and `client.key.pem`.
+    pub(crate) fn with_keys(name: &str) -> Self {
+        let (folder, keys) = (Self::new(name), keys());
+        folder.write("ca.pem", &keys.authority);
+        folder.write("server.pem", &keys.server.0);
+        folder.write("server.key.pem", &keys.server.1);
+        folder.write("client.pem", &keys.client.0);
+        folder.write("client.key.pem", &keys.client.1);
+        folder
+    }
+
+    /// Starts a gateway from the text of its file, which lies in this folder.
+    pub(crate) async fn gateway(&self, text: &str) -> Running {
+        Gateway::start(self.config(text))
+            .await
+            .expect("the system has ports")
+    }
+
+    pub(crate) fn config(&self, text: &str) -> Config {
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        Config::from_text(&text, &self.0.join("gateway.toml"), &|_| None)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    }
 }

@@ -1,0 +1,391 @@
+//! Routes with endpoints: what is secured, what is opened, and what is refused.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone::xml::Buffers;
+use soapstone_gateway::Running;
+use tokio::task::JoinSet;
+
+use crate::support::{Backend, ENVELOPE, Folder, get, post, reason, send, soon};
+
+const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
+                           <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+
+/// The tables of the side before the service, for a mechanism.
+fn service(mechanism: &str) -> String {
+    match mechanism {
+        "username" => "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n".to_owned(),
+        _ => format!(
+            "identity = {{ key = \"server.key.pem\", certificate = \"server.pem\" }}\npeer = {{ certificate = \"client.pem\" }}\n\
+             trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ mechanism = \"{mechanism}\", suite = \"Basic256Sha256\" }}\n"
+        ),
+    }
+}
+
+/// The tables of the side behind the client, for a mechanism.
+fn client(mechanism: &str) -> String {
+    match mechanism {
+        "username" => service(mechanism),
+        _ => service(mechanism)
+            .replace("server", "swapped")
+            .replace("client", "server")
+            .replace("swapped", "client"),
+    }
+}
+
+fn route(backend: std::net::SocketAddr, sides: &[(&str, String)]) -> String {
+    let sides: String = sides
+        .iter()
+        .map(|(side, tables)| format!("[routes.{side}]\n{tables}"))
+        .collect();
+    format!("LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n{sides}")
+}
+
+async fn inbound(folder: &Folder, backend: &Backend, mechanism: &str) -> Running {
+    folder
+        .gateway(&route(backend.address, &[("inbound", service(mechanism))]))
+        .await
+}
+
+async fn outbound(folder: &Folder, service: &Running, mechanism: &str) -> Running {
+    folder
+        .gateway(&route(
+            service.address(),
+            &[("outbound", client(mechanism))],
+        ))
+        .await
+}
+
+/// A message that the client's side secured.
+fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
+    let file = folder.write("client.toml", client(mechanism));
+    let endpoint = Endpoint::load(&file, Role::Secure, &|_| None)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let bytes = ENVELOPE.as_bytes().to_vec();
+    let secured = endpoint.secure(
+        bytes,
+        None,
+        jiff::Timestamp::now(),
+        &mut Buffers::default(),
+        &mut (),
+    );
+    secured.expect("it can be secured").bytes
+}
+
+async fn metrics(gateway: &Running) -> String {
+    send(gateway.address(), get("/metrics")).await.body
+}
+
+#[tokio::test]
+async fn a_call_travels_through_two_gateways_under_every_mechanism() {
+    let folder = Folder::with_keys("mechanisms");
+    for mechanism in [
+        "none",
+        "username",
+        "sign",
+        "encrypt",
+        "sign-encrypt",
+        "encrypt-sign",
+    ] {
+        let mut backend = Backend::echo().await;
+        let service = inbound(&folder, &backend, mechanism).await;
+        let client = outbound(&folder, &service, mechanism).await;
+        for (envelope, media_type) in [
+            (ENVELOPE, "text/xml; charset=utf-8"),
+            (
+                ENVELOPE_12,
+                "application/soap+xml; charset=utf-8; action=\"urn:echo\"",
+            ),
+        ] {
+            let mut request = post("/echo", envelope);
+            request
+                .headers_mut()
+                .insert("content-type", media_type.parse().expect("a value"));
+            let answer = send(client.address(), request).await;
+            assert_eq!(
+                answer.status,
+                StatusCode::OK,
+                "{mechanism}: {}",
+                answer.body
+            );
+            assert_eq!(answer.headers["content-type"], media_type);
+            assert!(
+                answer
+                    .body
+                    .contains("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>"),
+                "{mechanism}: {}",
+                answer.body
+            );
+            let seen = backend.seen.recv().await.expect("it arrived");
+            assert_eq!(seen.headers["soapaction"], "\"urn:echo\"");
+            let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+            assert!(
+                body.contains(">hello<") && !body.contains("Security"),
+                "{mechanism}: {body}"
+            );
+        }
+        let (client, service) = (metrics(&client).await, metrics(&service).await);
+        if mechanism != "none" {
+            let labels = |direction| {
+                format!("route=\"/echo\",direction=\"{direction}\",mechanism=\"{mechanism}\"")
+            };
+            let secured = format!(
+                "soapstone_step_seconds_count{{{},step=\"secure\"}} 2",
+                labels("outbound")
+            );
+            let opened = format!(
+                "soapstone_step_seconds_count{{{},step=\"open\"}} 2",
+                labels("inbound")
+            );
+            assert!(client.contains(&secured), "{client}");
+            assert!(service.contains(&opened), "{service}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plain_request_is_refused_and_the_backend_not_reached() {
+    let folder = Folder::with_keys("plain-refused");
+    let mut backend = Backend::echo().await;
+    let gateway = inbound(&folder, &backend, "sign-encrypt").await;
+    let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        answer.body.contains(">wsse:InvalidSecurity</faultcode>"),
+        "{}",
+        answer.body
+    );
+    assert!(answer.headers.contains_key("x-request-id"));
+    assert!(backend.seen.try_recv().is_err());
+    let refusal = "soapstone_refusals_total{route=\"/echo\",direction=\"inbound\",mechanism=\"sign-encrypt\",reason=\"security-missing\"} 1";
+    let metrics = metrics(&gateway).await;
+    assert!(metrics.lines().any(|line| line == refusal), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_refusal_of_soap_12_is_a_sender_fault_with_status_400() {
+    let folder = Folder::with_keys("soap-12");
+    let backend = Backend::echo().await;
+    let gateway = inbound(&folder, &backend, "sign").await;
+    let mut request = post("/echo", ENVELOPE_12);
+    request.headers_mut().insert(
+        "content-type",
+        "application/soap+xml".parse().expect("a value"),
+    );
+    let answer = send(gateway.address(), request).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert!(
+        answer
+            .body
+            .contains("<soap:Value>soap:Sender</soap:Value><soap:Subcode>"),
+        "{}",
+        answer.body
+    );
+}
+
+#[tokio::test]
+async fn a_message_is_accepted_once() {
+    let folder = Folder::with_keys("replay");
+    let mut backend = Backend::echo().await;
+    let gateway = inbound(&folder, &backend, "sign").await;
+    let message = secured(&folder, "sign");
+    let first = send(gateway.address(), post("/echo", message.clone())).await;
+    assert_eq!(first.status, StatusCode::OK, "{}", first.body);
+    backend.seen.recv().await.expect("it arrived");
+    // A reload must not forget it.
+    gateway.reload(folder.config(&route(backend.address, &[("inbound", service("sign"))])));
+    let second = send(gateway.address(), post("/echo", message)).await;
+    assert!(
+        second
+            .body
+            .contains(">wsse:FailedAuthentication</faultcode>"),
+        "{}",
+        second.body
+    );
+    assert!(backend.seen.try_recv().is_err());
+    assert!(metrics(&gateway).await.contains("reason=\"replayed\"} 1"));
+}
+
+#[tokio::test]
+async fn an_altered_message_is_refused() {
+    let folder = Folder::with_keys("altered");
+    let mut backend = Backend::echo().await;
+    let gateway = inbound(&folder, &backend, "sign").await;
+    let message = String::from_utf8(secured(&folder, "sign"))
+        .expect("it is UTF-8")
+        .replace(">hello<", ">jello<");
+    let answer = send(gateway.address(), post("/echo", message)).await;
+    assert!(
+        answer.body.contains(">wsse:FailedCheck</faultcode>"),
+        "{}",
+        answer.body
+    );
+    assert!(backend.seen.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn one_route_bridges_from_one_mechanism_to_another() {
+    let folder = Folder::with_keys("bridge");
+    let mut backend = Backend::echo().await;
+    let signed = inbound(&folder, &backend, "sign").await;
+    let sides = [
+        ("inbound", service("username")),
+        ("outbound", client("sign")),
+    ];
+    let bridge = folder.gateway(&route(signed.address(), &sides)).await;
+    let user = outbound(&folder, &bridge, "username").await;
+    let answer = send(user.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert!(answer.body.contains(">hello<"));
+    backend.seen.recv().await.expect("it arrived");
+}
+
+#[tokio::test]
+async fn a_fault_of_the_backend_comes_back_secured_with_its_status() {
+    let folder = Folder::with_keys("backend-fault");
+    let fault = ENVELOPE.replace(
+        "<e:echo xmlns:e=\"urn:echo\">hello</e:echo>",
+        "<s:Fault><faultcode>s:Server</faultcode><faultstring>no books</faultstring></s:Fault>",
+    );
+    let backend = Backend::answering(move |_| {
+        let mut response = Response::new(Full::new(Bytes::from(fault.clone())));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+            .headers_mut()
+            .insert("content-type", "text/xml".parse().expect("a value"));
+        response
+    })
+    .await;
+    let service = inbound(&folder, &backend, "sign-encrypt").await;
+    let direct = send(
+        service.address(),
+        post("/echo", secured(&folder, "sign-encrypt")),
+    )
+    .await;
+    assert_eq!(direct.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        direct.body.contains("EncryptedData") && !direct.body.contains("no books"),
+        "{}",
+        direct.body
+    );
+    let client = outbound(&folder, &service, "sign-encrypt").await;
+    let answer = send(client.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(
+        (answer.status, reason(&answer.body)),
+        (StatusCode::INTERNAL_SERVER_ERROR, "no books")
+    );
+}
+
+#[tokio::test]
+async fn a_client_learns_the_code_of_an_unsecured_fault_and_that_it_proves_nothing() {
+    let folder = Folder::with_keys("unsecured-fault");
+    let backend = Backend::echo().await;
+    let service = inbound(&folder, &backend, "sign-encrypt").await;
+    let client = outbound(&folder, &service, "sign").await;
+    let answer = send(client.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    assert_eq!(
+        reason(&answer.body),
+        "The service behind this gateway refused the message with an unsecured fault: InvalidSecurity"
+    );
+}
+
+#[tokio::test]
+async fn the_answer_to_a_one_way_message_passes_without_a_body() {
+    let folder = Folder::with_keys("one-way");
+    let backend = Backend::answering(|_| {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::ACCEPTED;
+        response
+    })
+    .await;
+    let gateway = inbound(&folder, &backend, "sign").await;
+    let answer = send(gateway.address(), post("/echo", secured(&folder, "sign"))).await;
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (StatusCode::ACCEPTED, "")
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_soap_message_is_refused_on_both_ways() {
+    let folder = Folder::with_keys("not-soap");
+    let backend = Backend::answering(|_| {
+        let mut response = Response::new(Full::from("<html>sorry</html>"));
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
+            .headers_mut()
+            .insert("content-type", "text/html".parse().expect("a value"));
+        response
+    })
+    .await;
+    let gateway = inbound(&folder, &backend, "sign").await;
+    let answer = send(gateway.address(), post("/echo", secured(&folder, "sign"))).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    assert!(!answer.body.contains("sorry"));
+
+    let mut request = post("/echo", ENVELOPE);
+    request.headers_mut().insert(
+        "content-type",
+        "multipart/related".parse().expect("a value"),
+    );
+    assert_eq!(
+        send(gateway.address(), request).await.status,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE
+    );
+
+    let answer = send(gateway.address(), get("/echo")).await;
+    assert_eq!(
+        (answer.status, &answer.headers["allow"]),
+        (
+            StatusCode::METHOD_NOT_ALLOWED,
+            &"POST".parse().expect("a value")
+        )
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_messages_than_the_queue_holds_are_told_to_come_again() {
+    let folder = Folder::with_keys("queue");
+    let backend = Backend::answering(|_| {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::ACCEPTED;
+        response
+    })
+    .await;
+    let text = route(backend.address, &[("outbound", client("sign"))])
+        .replace("LISTEN", "LISTEN\nlimits = { workers = 1, queue = 1 }");
+    let gateway = folder.gateway(&text).await;
+    let mut clients = JoinSet::new();
+    for _ in 0..60 {
+        let address = gateway.address();
+        clients.spawn(async move { send(address, post("/echo", ENVELOPE)).await });
+    }
+    let mut busy = 0;
+    while let Some(answer) = soon("all clients", clients.join_next()).await {
+        let answer = answer.expect("no panic");
+        match answer.status {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                assert_eq!(answer.headers["retry-after"], "1");
+                assert_eq!(reason(&answer.body), "The gateway is busy; try again later");
+                busy += 1;
+            }
+            status => assert_eq!(status, StatusCode::ACCEPTED, "{}", answer.body),
+        }
+    }
+    assert!(busy > 0, "the queue was never full");
+}
+
+#[test]
+fn problems_of_keys_and_policies_are_reported_with_their_place() {
+    let text = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n\
+                [routes.inbound]\nsecurity = { mechanism = \"sign\", suite = \"Basic257\" }\n";
+    let problems = soapstone_gateway::Config::from_text(text, Path::new("gateway.toml"), &|_| None)
+        .expect_err("no such suite");
+    let problems = problems.to_string();
+    assert!(problems.starts_with("gateway.toml:6:42: "), "{problems}");
+}

@@ -1,0 +1,176 @@
+//! TLS and mutual TLS, towards clients and towards backends.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::support::{Backend, ENVELOPE, Folder, keys, post, send, send_over, send_over_http2};
+
+const TLS: &str = "tls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
+const MUTUAL: &str =
+    "tls = { certificate = \"server.pem\", key = \"server.key.pem\", client_ca = \"ca.pem\" }";
+
+fn route(address: std::net::SocketAddr) -> String {
+    format!("[[routes]]\npath = \"/echo\"\nbackend = \"http://{address}/echo\"\n")
+}
+
+async fn connect(
+    address: std::net::SocketAddr,
+    protocol: &[u8],
+    with_certificate: bool,
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(
+        CertificateDer::pem_slice_iter(keys().authority.as_bytes()).filter_map(Result::ok),
+    );
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider has them")
+        .with_root_certificates(roots);
+    let mut config = if with_certificate {
+        let (certificate, key) = &keys().client;
+        let chain = CertificateDer::pem_slice_iter(certificate.as_bytes())
+            .filter_map(Result::ok)
+            .collect();
+        let key = PrivateKeyDer::from_pem_slice(key).expect("a key");
+        builder
+            .with_client_auth_cert(chain, key)
+            .expect("they belong together")
+    } else {
+        builder.with_no_client_auth()
+    };
+    config.alpn_protocols = vec![protocol.to_vec()];
+    let stream = TcpStream::connect(address).await?;
+    let name = ServerName::try_from("localhost").expect("a name");
+    TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await
+}
+
+#[tokio::test]
+async fn http11_and_http2_are_served_through_tls() {
+    let mut backend = Backend::echo().await;
+    let folder = Folder::with_keys("tls");
+    let gateway = folder
+        .gateway(&format!("LISTEN\n{TLS}\n{}", route(backend.address)))
+        .await;
+    let stream = connect(gateway.address(), b"http/1.1", false)
+        .await
+        .expect("a handshake");
+    let answer = send_over(stream, post("/echo", ENVELOPE))
+        .await
+        .expect("an answer");
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (StatusCode::OK, ENVELOPE)
+    );
+    assert_eq!(
+        backend.seen.recv().await.expect("it arrived").headers["x-forwarded-proto"],
+        "https"
+    );
+
+    let stream = connect(gateway.address(), b"h2", false)
+        .await
+        .expect("a handshake");
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let answer = send_over_http2(stream, post("https://localhost/echo", ENVELOPE))
+        .await
+        .expect("an answer");
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (StatusCode::OK, ENVELOPE)
+    );
+}
+
+#[tokio::test]
+async fn mutual_tls_serves_clients_with_a_certificate_and_no_others() {
+    let mut backend = Backend::echo().await;
+    let folder = Folder::with_keys("mutual-tls");
+    let gateway = folder
+        .gateway(&format!("LISTEN\n{MUTUAL}\n{}", route(backend.address)))
+        .await;
+    let stream = connect(gateway.address(), b"http/1.1", true)
+        .await
+        .expect("a handshake");
+    let answer = send_over(stream, post("/echo", ENVELOPE))
+        .await
+        .expect("an answer");
+    assert_eq!(answer.status, StatusCode::OK);
+    backend.seen.recv().await.expect("it arrived");
+
+    // In TLS 1.3 a client learns only afterwards that its handshake was refused.
+    if let Ok(stream) = connect(gateway.address(), b"http/1.1", false).await {
+        send_over(stream, post("/echo", ENVELOPE))
+            .await
+            .expect_err("there is no answer");
+    }
+    assert!(backend.seen.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_backend_behind_https_is_checked_and_reached() {
+    let backend = Backend::echo().await;
+    let folder = Folder::with_keys("backend-tls");
+    let server = folder
+        .gateway(&format!("LISTEN\n{MUTUAL}\n{}", route(backend.address)))
+        .await;
+    let port = server.address().port();
+    let front = |tls: &str| {
+        format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\n{tls}\n"
+        )
+    };
+
+    let certified =
+        "tls = { ca = [\"ca.pem\"], certificate = \"client.pem\", key = \"client.key.pem\" }";
+    let gateway = folder.gateway(&front(certified)).await;
+    for _ in 0..2 {
+        let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (StatusCode::OK, ENVELOPE)
+        );
+    }
+
+    let untrusting = folder.gateway(&front("")).await;
+    assert_eq!(
+        send(untrusting.address(), post("/echo", ENVELOPE))
+            .await
+            .status,
+        StatusCode::BAD_GATEWAY
+    );
+
+    let other_name = "tls = { ca = [\"ca.pem\"], certificate = \"client.pem\", key = \"client.key.pem\", server_name = \"other.example\" }";
+    let gateway = folder.gateway(&front(other_name)).await;
+    assert_eq!(
+        send(gateway.address(), post("/echo", ENVELOPE))
+            .await
+            .status,
+        StatusCode::BAD_GATEWAY
+    );
+}
+
+#[test]
+fn a_key_that_is_not_the_certificates_is_reported() {
+    let folder = Folder::with_keys("tls-mismatch");
+    let text = "listen = \"127.0.0.1:0\"\ntls = { certificate = \"server.pem\", key = \"client.key.pem\" }\n\
+                [[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n";
+    let file = folder.0.join("gateway.toml");
+    let problems = soapstone_gateway::Config::from_text(text, &file, &|_| None)
+        .expect_err("they do not belong together");
+    assert_eq!(
+        problems.to_string(),
+        format!(
+            "{}:2:7: the certificate and the key cannot be used: keys may not be consistent: KeyMismatch\n    \
+             hint: the key must be the one that the file's first certificate was issued for",
+            file.display()
+        )
+    );
+}
