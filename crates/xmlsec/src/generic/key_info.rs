@@ -26,6 +26,8 @@ use crate::namespaces::{DSIG, TYPE_RAW_X509};
 const CHILDREN: usize = 64;
 /// Deepest chain of key information: retrieval, encrypted key, agreement. `xmlsec1` stops at one of each.
 const DEPTH: u8 = 5;
+/// Most steps of one search, whatever branches there are.
+const STEPS: u32 = 1_000;
 /// Most references in the list of an `xenc:EncryptedKey`.
 const REFERENCES: usize = 10_000;
 
@@ -33,6 +35,7 @@ const REFERENCES: usize = 10_000;
 pub(super) struct Search<'s, 'r> {
     session: &'s mut Session<'r>,
     depth: u8,
+    steps: u32,
     /// Whether we are the originator of key agreements, and not the recipient.
     originating: bool,
 }
@@ -42,6 +45,7 @@ impl<'s, 'r> Search<'s, 'r> {
         Self {
             session,
             depth: 0,
+            steps: 0,
             originating: false,
         }
     }
@@ -51,6 +55,7 @@ impl<'s, 'r> Search<'s, 'r> {
         Self {
             session,
             depth: 0,
+            steps: 0,
             originating: true,
         }
     }
@@ -132,6 +137,15 @@ impl<'s, 'r> Search<'s, 'r> {
         siblings: &[KeySource],
         need: Need,
     ) -> Result<Option<Key>, GenericError> {
+        self.steps += 1;
+        if self.steps > STEPS {
+            let limit = STEPS as usize;
+            return Err(KeyInfoError::TooMany {
+                what: "step of a key search",
+                limit,
+            }
+            .into());
+        }
         let document = reading.document();
         let enabled = |name| {
             self.session
