@@ -16,7 +16,7 @@ use crate::peers::{PASSWORD, Peers, USER};
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only cases whose [name](Case::name) contains every one of these words.
+    /// Only cases whose [name](Case::name) has every one of these in it, in whole segments: `sign-encrypt`, `echo/1000`.
     pub filter: Vec<String>,
     /// How long to repeat each.
     pub effort: Effort,
@@ -98,7 +98,7 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) -> usize {
         options
             .filter
             .iter()
-            .all(|word| name.contains(word.as_str()))
+            .all(|word| format!("/{name}/").contains(&format!("/{word}/")))
     };
     for payload in Payload::ALL {
         if wanted(&format!("parts/{}/{}", payload.kind(), payload.items())) {
@@ -115,8 +115,8 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) -> usize {
 struct Forgetful;
 
 impl ReplayCache for Forgetful {
-    fn first_seen(&self, _: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion())
+    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion(marks))
     }
 }
 

@@ -16,8 +16,8 @@ use soapstone::xml::{
 struct Forgetful;
 
 impl ReplayCache for Forgetful {
-    fn first_seen(&self, _: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion())
+    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion(marks))
     }
 }
 

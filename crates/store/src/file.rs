@@ -84,7 +84,7 @@ impl FileReplay {
             self.append_lines(&lines, &contents)
         };
         written.map_err(|error| self.unavailable(&error))?;
-        Ok(FirstSeen::assertion())
+        Ok(FirstSeen::assertion(marks))
     }
 
     fn read(&self, now: i64) -> Result<Contents, ReplayError> {
@@ -143,7 +143,7 @@ impl FileReplay {
 impl ReplayCache for FileReplay {
     fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         if marks.is_empty() {
-            Ok(FirstSeen::assertion())
+            Ok(FirstSeen::assertion(marks))
         } else {
             self.remember(marks, now)
         }

@@ -130,7 +130,7 @@ impl ReplayCache for MemoryReplay {
         if seen {
             Err(ReplayError::Seen)
         } else {
-            Ok(FirstSeen::assertion())
+            Ok(FirstSeen::assertion(marks))
         }
     }
 }

@@ -99,16 +99,20 @@ pub struct Mark {
     pub until: Timestamp,
 }
 
-/// The word of a replay cache that none of a message's marks was seen before.
+/// The word of a replay cache that none of these marks was seen before.
 #[derive(Debug)]
-pub struct FirstSeen(());
+pub struct FirstSeen {
+    keys: Vec<[u8; 32]>,
+}
 
 impl FirstSeen {
-    /// Asserts that all marks of the message were absent and are remembered now, in one atomic step.
+    /// Asserts that all of `marks` were absent and are remembered now, in one atomic step.
     ///
     /// Only a replay cache, or a test that has none, may say so.
-    pub fn assertion() -> Self {
-        Self(())
+    pub fn assertion(marks: &[Mark]) -> Self {
+        Self {
+            keys: marks.iter().map(|mark| mark.key).collect(),
+        }
     }
 }
 
@@ -132,8 +136,16 @@ impl Opened {
     /// Admits the message on the word of the replay cache.
     ///
     /// # Errors
-    /// None today; a cache that refuses gives no [`FirstSeen`].
-    pub fn admit(self, _first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
+    /// [`Rejected::ReplayUnknown`] if the word was given for another message.
+    pub fn admit(self, first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
+        let vouched = self
+            .marks
+            .iter()
+            .all(|mark| first_seen.keys.contains(&mark.key));
+        if !vouched {
+            let problem = "the replay cache was asked about another message".to_owned();
+            return Err(Rejected::ReplayUnknown { problem });
+        }
         Ok(Verified {
             inner: self.envelope,
             evidence: self.evidence,

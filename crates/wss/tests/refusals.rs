@@ -9,8 +9,8 @@ use common::*;
 use soapstone_crypto::issue::Validity;
 use soapstone_crypto::{SecretBytes, TrustError, TrustStore};
 use soapstone_wss::{
-    AlgorithmUse, Facts, FaultCode, InboundPlan, KeyBinding, Keys, Mechanism, Part, PasswordKind,
-    PlanProblem, Rejected, Retirement, TimestampPolicy,
+    AlgorithmUse, Facts, FaultCode, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, Part,
+    PasswordKind, PlanProblem, Rejected, Retirement, TimestampPolicy,
 };
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
@@ -566,6 +566,23 @@ fn every_copy_of_a_message_has_the_same_marks() {
             "{mechanism}"
         );
     }
+}
+
+#[test]
+fn the_word_of_the_replay_cache_holds_for_one_message_only() {
+    let plan = InboundPlan::compile(sign(), service_keys()).unwrap();
+    let opened = |message: &str| {
+        plan.open(
+            envelope(message),
+            &facts(),
+            now(),
+            &mut soapstone_xml::Buffers::default(),
+        )
+        .unwrap()
+    };
+    let other = FirstSeen::assertion(opened(&secure(&sign(), PLAIN)).marks());
+    let refused = opened(&secure(&sign(), PLAIN)).admit(other).unwrap_err();
+    assert_eq!(refused.name(), "replay-unknown");
 }
 
 #[test]

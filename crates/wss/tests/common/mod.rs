@@ -151,8 +151,9 @@ pub fn open_with(
         &Limits::default(),
         &mut buffers,
     )?;
-    plan.open(envelope, facts, now, &mut buffers)?
-        .admit(FirstSeen::assertion())
+    let opened = plan.open(envelope, facts, now, &mut buffers)?;
+    let first_seen = FirstSeen::assertion(opened.marks());
+    opened.admit(first_seen)
 }
 
 pub fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>, Rejected> {
