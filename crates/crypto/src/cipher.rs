@@ -118,30 +118,45 @@ pub fn open_in_place(
     key: &SymmetricKey,
     buffer: &mut [u8],
 ) -> Result<Range<usize>, DecryptFailed> {
-    if key.len() != algorithm.key_length() {
+    let start = algorithm.iv_length();
+    let (vector, body) = buffer.split_at_mut_checked(start).ok_or(DecryptFailed)?;
+    let length = open_with_vector(algorithm, key, vector, body)?;
+    Ok(start..start + length)
+}
+
+/// Decrypts `body`, which holds ciphertext and tag, in place under an initialization vector that lies elsewhere; the plaintext are
+/// its first octets, as many as returned. For readers that want the plaintext at the beginning of a buffer of its own.
+///
+/// # Errors
+///
+/// As for [`open_in_place`].
+pub fn open_with_vector(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    vector: &[u8],
+    body: &mut [u8],
+) -> Result<usize, DecryptFailed> {
+    if key.len() != algorithm.key_length() || vector.len() != algorithm.iv_length() {
         return Err(DecryptFailed);
     }
-    let start = algorithm.iv_length();
     if algorithm.is_authenticated() {
-        let (vector, rest) = buffer.split_at_mut_checked(start).ok_or(DecryptFailed)?;
         let nonce = nonce(vector).ok_or(DecryptFailed)?;
-        let plain = gcm(algorithm, key)
-            .and_then(|key| key.open_in_place(nonce, Aad::empty(), rest).ok())
-            .ok_or(DecryptFailed)?;
-        return Ok(start..start + plain.len());
+        return gcm(algorithm, key)
+            .and_then(|key| key.open_in_place(nonce, Aad::empty(), body).ok())
+            .map(|plain| plain.len())
+            .ok_or(DecryptFailed);
     }
     let block = algorithm.block_length();
-    if buffer.len() < start + block || !(buffer.len() - start).is_multiple_of(block) {
+    if body.is_empty() || !body.len().is_multiple_of(block) {
         return Err(DecryptFailed);
     }
-    let (vector, body) = buffer.split_at_mut(start);
     decrypt_blocks(algorithm, key, vector, body).map_err(|_| DecryptFailed)?;
     // One comparison, after all of the work: 0 wraps around and is too long like any other wrong value.
-    let padding = usize::from(buffer[buffer.len() - 1]);
+    let padding = usize::from(body[body.len() - 1]);
     if padding.wrapping_sub(1) >= block {
         return Err(DecryptFailed);
     }
-    Ok(start..buffer.len() - padding)
+    Ok(body.len() - padding)
 }
 
 /// Decrypts a copy of `ciphertext`.

@@ -16,6 +16,7 @@ pub mod algorithms;
 pub mod base64;
 pub mod certificate;
 pub mod cipher;
+mod context_pool;
 mod der;
 pub mod derive;
 pub mod digest;

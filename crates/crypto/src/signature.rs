@@ -11,6 +11,7 @@ use openssl::rsa::Padding;
 use openssl::sign::RsaPssSaltlen;
 
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily};
+use crate::context_pool::Purpose;
 use crate::der::{self, NotDer, Reader};
 use crate::digest::digest;
 use crate::error::{CryptoError, OrLibrary};
@@ -254,12 +255,18 @@ impl PrivateKey {
             return Ok(signature);
         };
         let digest = digest(hash, message)?;
-        let mut context = PkeyCtx::new(self.openssl()).or_library(failed)?;
-        context.sign_init().or_library(failed)?;
-        prepare(&mut context, algorithm, hash)?;
-        context
-            .sign_to_vec(digest.as_ref(), &mut signature)
-            .or_library(failed)?;
+        let prepare = || {
+            let mut context = PkeyCtx::new(self.openssl()).or_library(failed)?;
+            context.sign_init().or_library(failed)?;
+            prepare(&mut context, algorithm, hash)?;
+            Ok(context)
+        };
+        self.contexts()
+            .run(Purpose::Signature(algorithm), prepare, |context| {
+                context
+                    .sign_to_vec(digest.as_ref(), &mut signature)
+                    .or_library(failed)
+            })?;
         match algorithm.family() {
             SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
                 der_to_joined(&signature, number_length(self.public_key())).or_library(failed)

@@ -4,10 +4,12 @@
 //! key of the expected length takes its place, so that the message fails later, where any wrong key would fail.
 
 use aws_lc_rs::rsa as aws;
+use openssl::pkey::{Private, Public};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::Padding;
 
 use crate::algorithms::{DigestAlgorithm, KeyTransport};
+use crate::context_pool::{ContextPool, Purpose};
 use crate::error::{CryptoError, DecryptFailed, OrLibrary};
 use crate::fetched;
 use crate::key::{KeyKind, PrivateKey, PublicKey};
@@ -117,17 +119,46 @@ impl PublicKey {
                     .len()
             }
             _ => {
-                let mut context = PkeyCtx::new(self.openssl()?).or_library(failed)?;
-                context.encrypt_init().or_library(failed)?;
-                prepare(&mut context, algorithm, parameters)?;
-                context
-                    .encrypt(secret, Some(&mut output))
-                    .or_library(failed)?
+                let prepare = || {
+                    let mut context = PkeyCtx::new(self.openssl()?).or_library(failed)?;
+                    context.encrypt_init().or_library(failed)?;
+                    prepare(&mut context, algorithm, parameters)?;
+                    Ok(context)
+                };
+                let encrypt = |context: &mut PkeyCtx<Public>| {
+                    context
+                        .encrypt(secret, Some(&mut output))
+                        .or_library(failed)
+                };
+                run(self.contexts(), algorithm, parameters, prepare, encrypt)?
             }
         };
         output.truncate(length);
         Ok(output)
     }
+}
+
+/// Runs an operation in one of the key's contexts. With a label, which is rare, the context is made for this once.
+fn run<T, R, E>(
+    contexts: &ContextPool<T>,
+    algorithm: KeyTransport,
+    parameters: &OaepParameters,
+    prepare: impl FnOnce() -> Result<PkeyCtx<T>, E>,
+    operation: impl FnOnce(&mut PkeyCtx<T>) -> Result<R, E>,
+) -> Result<R, E> {
+    if parameters.label().is_some() {
+        return operation(&mut prepare()?);
+    }
+    let (digest, mgf) = (parameters.digest, parameters.mgf_for(algorithm));
+    contexts.run(
+        Purpose::Transport {
+            algorithm,
+            digest,
+            mgf,
+        },
+        prepare,
+        operation,
+    )
 }
 
 fn prepare<T>(
@@ -218,15 +249,189 @@ impl PrivateKey {
                     .len()
             }
             _ => {
-                let mut context = PkeyCtx::new(self.openssl()).map_err(|_| DecryptFailed)?;
-                context.decrypt_init().map_err(|_| DecryptFailed)?;
-                prepare(&mut context, algorithm, parameters).map_err(|_| DecryptFailed)?;
-                context
-                    .decrypt(ciphertext, Some(secret.expose_mut()))
-                    .map_err(|_| DecryptFailed)?
+                let prepare = || {
+                    let mut context = PkeyCtx::new(self.openssl()).map_err(|_| DecryptFailed)?;
+                    context.decrypt_init().map_err(|_| DecryptFailed)?;
+                    prepare(&mut context, algorithm, parameters).map_err(|_| DecryptFailed)?;
+                    Ok(context)
+                };
+                let decrypt = |context: &mut PkeyCtx<Private>| {
+                    context
+                        .decrypt(ciphertext, Some(secret.expose_mut()))
+                        .map_err(|_| DecryptFailed)
+                };
+                run(self.contexts(), algorithm, parameters, prepare, decrypt)?
             }
         };
         secret.expose_mut().truncate(length);
         Ok(secret)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(bits: u32) -> PrivateKey {
+        PrivateKey::generate(KeyKind::Rsa { bits }).unwrap()
+    }
+
+    const DIGESTS: [DigestAlgorithm; 5] = [
+        DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha224,
+        DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha384,
+        DigestAlgorithm::Sha512,
+    ];
+
+    #[test]
+    fn what_is_wrapped_unwraps_with_any_parameters() {
+        let (large, small) = (key(2048), key(1024));
+        for digest in DIGESTS {
+            for mgf in DIGESTS {
+                for label in [&b""[..], b"label"] {
+                    let parameters = OaepParameters {
+                        digest,
+                        mgf,
+                        label: label.to_vec(),
+                    };
+                    for &algorithm in KeyTransport::ALL {
+                        for key in [&large, &small] {
+                            let secret = &[7; 16][..];
+                            if key.kind().bits() == 1024 && digest == DigestAlgorithm::Sha512 {
+                                continue;
+                            }
+                            let wrapped = key
+                                .public_key()
+                                .wrap(algorithm, &parameters, secret)
+                                .unwrap();
+                            let unwrapped = key
+                                .unwrap(algorithm, &parameters, &wrapped, Some(16))
+                                .unwrap();
+                            assert_eq!(unwrapped.expose(), secret, "{algorithm} {digest} {mgf}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn oaep_with_other_parameters_fails() {
+        let key = key(2048);
+        let (sha1, sha256) = (DigestAlgorithm::Sha1, DigestAlgorithm::Sha256);
+        let right = OaepParameters::new(sha256, sha1);
+        let wrapped = key
+            .public_key()
+            .wrap(KeyTransport::RsaOaep, &right, &[7; 16])
+            .unwrap();
+        for wrong in [
+            OaepParameters::new(sha1, sha1),
+            OaepParameters::new(sha256, sha256),
+            OaepParameters {
+                label: b"x".to_vec(),
+                ..right.clone()
+            },
+        ] {
+            let outcome = key.unwrap(KeyTransport::RsaOaep, &wrong, &wrapped, Some(16));
+            assert_eq!(outcome.map(drop), Err(DecryptFailed));
+        }
+        // A failure spoils nothing: the same key goes on working.
+        let outcome = key.unwrap(KeyTransport::RsaOaep, &right, &wrapped, Some(16));
+        assert_eq!(outcome.unwrap().expose(), &[7; 16]);
+        let outcome = key.unwrap(KeyTransport::RsaOaep, &right, &wrapped, Some(32));
+        assert_eq!(outcome.map(drop), Err(DecryptFailed));
+    }
+
+    #[test]
+    fn mgf1p_always_uses_sha1_for_its_mask() {
+        let key = key(2048);
+        let (sha1, sha256) = (DigestAlgorithm::Sha1, DigestAlgorithm::Sha256);
+        let asked = OaepParameters::new(sha256, sha256);
+        let wrapped = key
+            .public_key()
+            .wrap(KeyTransport::RsaOaepMgf1p, &asked, &[7; 16])
+            .unwrap();
+        let really = OaepParameters::new(sha256, sha1);
+        let outcome = key.unwrap(KeyTransport::RsaOaep, &really, &wrapped, None);
+        assert_eq!(outcome.unwrap().expose(), &[7; 16]);
+    }
+
+    #[test]
+    fn a_wrong_pkcs1_padding_yields_a_random_key_and_no_error() {
+        for key in [key(2048), key(1024)] {
+            let parameters = OaepParameters::default();
+            let public = key.public_key();
+            let mut wrapped = public
+                .wrap(KeyTransport::Rsa15, &parameters, &[7; 16])
+                .unwrap();
+            let unwrap = |wrapped: &[u8], length| {
+                key.unwrap(KeyTransport::Rsa15, &parameters, wrapped, Some(length))
+                    .unwrap()
+            };
+            assert_eq!(unwrap(&wrapped, 16).expose(), &[7; 16]);
+            // A key of the wrong length is as wrong as a wrong padding.
+            let (one, two) = (unwrap(&wrapped, 32), unwrap(&wrapped, 32));
+            assert_eq!((one.len(), two.len()), (32, 32));
+            assert_ne!(one.expose(), two.expose());
+            wrapped[40] ^= 1;
+            let (one, two) = (unwrap(&wrapped, 16), unwrap(&wrapped, 16));
+            assert_eq!((one.len(), two.len()), (16, 16));
+            assert_ne!(one.expose(), two.expose());
+            let alone = key.unwrap(KeyTransport::Rsa15, &parameters, &wrapped, None);
+            assert_eq!(alone.map(drop), Err(DecryptFailed));
+        }
+    }
+
+    #[test]
+    fn a_ciphertext_of_another_length_than_the_modulus_fails() {
+        let key = key(2048);
+        let parameters = OaepParameters::default();
+        for &algorithm in KeyTransport::ALL {
+            for length in [0, 128, 255, 257] {
+                let outcome = key.unwrap(algorithm, &parameters, &vec![1; length], Some(16));
+                assert_eq!(outcome.map(drop), Err(DecryptFailed));
+            }
+        }
+    }
+
+    #[test]
+    fn a_secret_that_does_not_fit_is_refused() {
+        let key = key(1024);
+        let sha512 = OaepParameters::new(DigestAlgorithm::Sha512, DigestAlgorithm::Sha512);
+        assert_eq!(
+            key.public_key()
+                .wrap(KeyTransport::RsaOaep, &sha512, &[7; 16]),
+            Err(CryptoError::TooLong {
+                operation: "rsa-oaep",
+                maximum: 0,
+                found: 16
+            })
+        );
+        assert_eq!(
+            key.public_key()
+                .wrap(KeyTransport::Rsa15, &sha512, &[7; 118]),
+            Err(CryptoError::TooLong {
+                operation: "rsa-1_5",
+                maximum: 117,
+                found: 118
+            })
+        );
+    }
+
+    #[test]
+    fn keys_that_are_not_rsa_transport_nothing() {
+        let key = PrivateKey::generate(KeyKind::Ed25519).unwrap();
+        let parameters = OaepParameters::default();
+        assert_eq!(
+            key.public_key()
+                .wrap(KeyTransport::RsaOaep, &parameters, &[7; 16]),
+            Err(CryptoError::WrongKey {
+                operation: "rsa-oaep",
+                key: KeyKind::Ed25519
+            })
+        );
+        let outcome = key.unwrap(KeyTransport::RsaOaep, &parameters, &[7; 256], None);
+        assert_eq!(outcome.map(drop), Err(DecryptFailed));
     }
 }

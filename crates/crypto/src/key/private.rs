@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 
 use super::{Curve, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
 use crate::algorithms::SignatureAlgorithm;
+use crate::context_pool::ContextPool;
 use crate::error::{CryptoError, OrLibrary};
 use crate::secret::SecretBytes;
 use crate::signature::usual_algorithm;
@@ -29,6 +30,7 @@ pub struct PrivateKey(Arc<Inner>);
 struct Inner {
     public: PublicKey,
     openssl: PKey<Private>,
+    contexts: ContextPool<Private>,
     aws: AwsKeys,
 }
 
@@ -148,6 +150,7 @@ impl PrivateKey {
         Ok(Self(Arc::new(Inner {
             public,
             openssl: key,
+            contexts: ContextPool::new(),
             aws,
         })))
     }
@@ -188,6 +191,10 @@ impl PrivateKey {
 
     pub(crate) fn openssl(&self) -> &PKeyRef<Private> {
         &self.0.openssl
+    }
+
+    pub(crate) fn contexts(&self) -> &ContextPool<Private> {
+        &self.0.contexts
     }
 
     pub(crate) fn aws(&self) -> &AwsKeys {

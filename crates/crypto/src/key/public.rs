@@ -16,6 +16,7 @@ use openssl::rsa::Rsa;
 
 use super::{Curve, KeyKind, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
 use crate::certificate::Certificate;
+use crate::context_pool::ContextPool;
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
 use crate::signature::{VERIFIERS, aws_verifier, usual_algorithm};
@@ -38,6 +39,7 @@ struct Inner {
     bits_start: usize,
     kind: KeyKind,
     openssl: OnceLock<Option<PKey<Public>>>,
+    contexts: ContextPool<Public>,
     oaep: OnceLock<Option<OaepPublicEncryptingKey>>,
     pkcs1: OnceLock<Option<Pkcs1PublicEncryptingKey>>,
     /// One parsed form per signature algorithm of `aws-lc-rs`, made at first use.
@@ -83,6 +85,7 @@ impl PublicKey {
             bits_start: spki.len() - bits.len(),
             kind,
             openssl: OnceLock::new(),
+            contexts: ContextPool::new(),
             oaep: OnceLock::new(),
             pkcs1: OnceLock::new(),
             verifiers: [const { OnceLock::new() }; VERIFIERS],
@@ -255,6 +258,10 @@ impl PublicKey {
             .get_or_init(|| self.make_openssl().ok())
             .as_deref()
             .ok_or_else(|| self.invalid())
+    }
+
+    pub(crate) fn contexts(&self) -> &ContextPool<Public> {
+        &self.0.contexts
     }
 
     /// Built from its numbers where there are some: OpenSSL 3 takes 0.1 ms and more to read DER.

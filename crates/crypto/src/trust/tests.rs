@@ -321,6 +321,7 @@ fn dsa_chains_are_legacy() {
     ));
     let legacy = TrustRules {
         allow_legacy_certificates: true,
+        min_rsa_bits: 1024,
         ..rules(&root)
     };
     assert_eq!(check(legacy, &leaf), Ok(()));
