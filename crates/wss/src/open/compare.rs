@@ -148,28 +148,21 @@ impl Opening<'_> {
         holders
     }
 
-    /// The step at which `node` (or its content) was deciphered.
+    /// The step at which `node` (or its content) was deciphered: by itself, or with something around it.
     fn encrypting_step(&self, node: NodeId, extent: Extent) -> Option<u32> {
-        self.evidence
-            .encrypted
+        let holders = self.holders(node);
+        let (itself, around) = holders.split_first()?;
+        let encrypted = &self.evidence.encrypted;
+        let enough = |found: Extent| extent == Extent::Content || found == Extent::Element;
+        encrypted
             .iter()
-            .find(|proof| {
-                proof.extent == extent && proof.node == node
-                    || extent == Extent::Content && proof.node == node
+            .find(|proof| proof.node == *itself && enough(proof.extent))
+            .or_else(|| {
+                encrypted.iter().find(|proof| {
+                    around.contains(&proof.node) || around.contains(&proof.encrypted_data)
+                })
             })
             .map(|proof| proof.step)
-            // What is encrypted with something around it is encrypted.
-            .or_else(|| {
-                let around = self.holders(node);
-                self.evidence
-                    .encrypted
-                    .iter()
-                    .find(|proof| {
-                        around[1..].contains(&proof.node)
-                            || around[1..].contains(&proof.encrypted_data)
-                    })
-                    .map(|proof| proof.step)
-            })
     }
 
     /// The header blocks that may be passed on; those that no signature covers, in a plan that wants signatures, may not.

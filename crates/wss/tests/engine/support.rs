@@ -14,15 +14,15 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, Limits};
 
 /// Everybody who takes part in the tests. Made once: keys take time.
-pub struct Parties {
-    pub authority: Arc<Identity>,
-    pub client: Arc<Identity>,
-    pub service: Arc<Identity>,
-    pub stranger: Arc<Identity>,
-    pub shared: Arc<SharedKey>,
+pub(crate) struct Parties {
+    pub(crate) authority: Arc<Identity>,
+    pub(crate) client: Arc<Identity>,
+    pub(crate) service: Arc<Identity>,
+    pub(crate) stranger: Arc<Identity>,
+    pub(crate) shared: Arc<SharedKey>,
 }
 
-pub static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
+pub(crate) static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
     let validity = Validity::days(now(), 30);
     let authority = issue::authority("CN=Test CA", RSA, validity).unwrap();
     let other = issue::authority("CN=Other CA", RSA, validity).unwrap();
@@ -43,20 +43,20 @@ pub static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
 
 const RSA: KeyKind = KeyKind::Rsa { bits: 2048 };
 
-pub fn leaf(issuer: &Identity, subject: &str, validity: Validity) -> Identity {
+pub(crate) fn leaf(issuer: &Identity, subject: &str, validity: Validity) -> Identity {
     issue::identity(issuer, RSA, &Template::new(subject, validity).unwrap()).unwrap()
 }
 
-pub const PASSWORD: &[u8] = b"open sesame";
+pub(crate) const PASSWORD: &[u8] = b"open sesame";
 
-pub fn user(name: &str) -> Arc<User> {
+pub(crate) fn user(name: &str) -> Arc<User> {
     Arc::new(User {
         name: name.to_owned(),
         password: SecretBytes::copy_of(PASSWORD),
     })
 }
 
-pub fn client_keys() -> Keys {
+pub(crate) fn client_keys() -> Keys {
     Keys {
         identity: Some(Arc::clone(&PARTIES.client)),
         peer: Some(PARTIES.service.certificate().clone()),
@@ -66,7 +66,7 @@ pub fn client_keys() -> Keys {
     }
 }
 
-pub fn service_keys() -> Keys {
+pub(crate) fn service_keys() -> Keys {
     Keys {
         identity: Some(Arc::clone(&PARTIES.service)),
         peer: Some(PARTIES.client.certificate().clone()),
@@ -76,7 +76,7 @@ pub fn service_keys() -> Keys {
     }
 }
 
-pub fn trust_rules() -> TrustRules {
+pub(crate) fn trust_rules() -> TrustRules {
     let mut rules = TrustRules::default();
     rules.anchors.push(PARTIES.authority.certificate().clone());
     rules
@@ -86,12 +86,12 @@ fn trust() -> Arc<TrustStore> {
     Arc::new(TrustStore::new(trust_rules()).unwrap())
 }
 
-pub fn suite(name: &str) -> Suite {
+pub(crate) fn suite(name: &str) -> Suite {
     Suite::named(name).unwrap()
 }
 
 /// The shared key for both signature and encryption.
-pub fn with_shared_key(mut policy: Policy) -> Policy {
+pub(crate) fn with_shared_key(mut policy: Policy) -> Policy {
     if let Some(signature) = &mut policy.signature {
         signature.key = KeyBinding::Shared;
     }
@@ -101,17 +101,17 @@ pub fn with_shared_key(mut policy: Policy) -> Policy {
     policy
 }
 
-pub const PLAIN: &str = concat!(
+pub(crate) const PLAIN: &str = concat!(
     r#"<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" xmlns:a="http://www.w3.org/2005/08/addressing">"#,
     r#"<soap:Header><a:To>urn:service</a:To><a:Action soap:mustUnderstand="0">urn:echo</a:Action></soap:Header>"#,
     r#"<soap:Body><e:echo xmlns:e="urn:echo"><e:text kind='x' a:b="1">Grüße &amp; mehr</e:text><e:empty/></e:echo></soap:Body></soap:Envelope>"#
 );
 
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-pub fn envelope(text: &str) -> Envelope {
+pub(crate) fn envelope(text: &str) -> Envelope {
     Envelope::parse(
         text.as_bytes().to_vec(),
         &Limits::default(),
@@ -120,24 +120,29 @@ pub fn envelope(text: &str) -> Envelope {
     .unwrap()
 }
 
-pub fn secure_with(policy: &Policy, keys: Keys, plain: &str, request: Option<&Receipt>) -> Secured {
+pub(crate) fn secure_with(
+    policy: &Policy,
+    keys: Keys,
+    plain: &str,
+    request: Option<&Receipt>,
+) -> Secured {
     let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
     plan.secure(envelope(plain), request, now(), &mut Buffers::default())
         .unwrap()
 }
 
-pub fn secure(policy: &Policy, plain: &str) -> String {
+pub(crate) fn secure(policy: &Policy, plain: &str) -> String {
     String::from_utf8(secure_with(policy, client_keys(), plain, None).bytes).unwrap()
 }
 
-pub fn facts() -> Facts {
+pub(crate) fn facts() -> Facts {
     Facts {
         passwords: vec![("alice".to_owned(), SecretBytes::copy_of(PASSWORD))],
         ..Facts::default()
     }
 }
 
-pub fn open_with(
+pub(crate) fn open_with(
     policy: &Policy,
     keys: Keys,
     facts: &Facts,
@@ -156,16 +161,16 @@ pub fn open_with(
     opened.admit(first_seen)
 }
 
-pub fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>, Rejected> {
+pub(crate) fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>, Rejected> {
     open_with(policy, service_keys(), &facts(), message, now())
 }
 
-pub fn forwarded(verified: &Verified<Envelope>) -> String {
+pub(crate) fn forwarded(verified: &Verified<Envelope>) -> String {
     let mut out = Vec::new();
     verified.forward(&mut out);
     String::from_utf8(out).unwrap()
 }
 
-pub fn policy(mechanism: Mechanism, suite_name: &str) -> Policy {
+pub(crate) fn policy(mechanism: Mechanism, suite_name: &str) -> Policy {
     mechanism.policy(suite(suite_name))
 }

@@ -1,11 +1,9 @@
 //! Messages that must be refused, each for its own reason. Every test is an attack that someone has made, or a clause.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::*;
+use crate::support::*;
 use soapstone_crypto::issue::Validity;
 use soapstone_crypto::{SecretBytes, TrustError, TrustStore};
 use soapstone_wss::{

@@ -1,8 +1,6 @@
 //! Whatever is secured opens to the same body: every mechanism, suite, key reference, order and kind of part.
 
-mod common;
-
-use common::*;
+use crate::support::*;
 use soapstone_wss::{
     EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
     ProtectionOrder, Recipient, SUITE_NAMES, Signer,

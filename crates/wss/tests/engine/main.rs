@@ -1,0 +1,5 @@
+//! Messages through the whole engine: secured, opened, and attacked on the way.
+
+mod refusals;
+mod round_trips;
+mod support;
