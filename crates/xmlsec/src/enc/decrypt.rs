@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use soapstone_crypto::base64::Base64Error;
 use soapstone_crypto::{
     KeyKind, KeyTransport, PrivateKey, SecretBytes, SymmetricKey, base64, cipher, open_in_place,
 };
@@ -103,10 +104,16 @@ impl EncryptedData {
             }
             ContentType::Unspecified => return Err(EncryptionError::NotXml { kind: None }),
         };
+        self.check_key(key)?;
         let mut buffer = buffers.take(self.ciphertext_bound(document));
-        let plaintext = self.decrypt_octets(document, key, &mut buffer)?;
-        buffer.truncate(plaintext.end);
-        buffer.drain(..plaintext.start);
+        let length = self.with_text(document, |text| {
+            // The initialization vector is decoded apart, so that the plaintext begins where the buffer does.
+            let mut vector = [0; LONGEST_VECTOR];
+            let vector = &mut vector[..self.method.iv_length()];
+            decode_behind_vector(text, vector, &mut buffer)
+                .map(|()| cipher::open_with_vector(self.method, key, vector, &mut buffer))
+        })?;
+        buffer.truncate(length.map_err(|_| EncryptionError::Failed)?);
         document
             .graft(self.node, buffer, graft, options)
             .map_err(|_| EncryptionError::Failed)
@@ -135,11 +142,7 @@ impl EncryptedData {
         key: &SymmetricKey,
         ciphertext: &mut [u8],
     ) -> Result<Range<usize>, EncryptionError> {
-        if key.len() != self.method.key_length() {
-            return Err(EncryptionError::WrongKey {
-                algorithm: self.method.short_name(),
-            });
-        }
+        self.check_key(key)?;
         open_in_place(self.method, key, ciphertext).map_err(|_| EncryptionError::Failed)
     }
 
@@ -152,25 +155,41 @@ impl EncryptedData {
         document: &Document,
         buffer: &mut Vec<u8>,
     ) -> Result<(), EncryptionError> {
+        self.with_text(document, |text| base64::decode_xml(text, buffer))
+    }
+
+    fn check_key(&self, key: &SymmetricKey) -> Result<(), EncryptionError> {
+        if key.len() == self.method.key_length() {
+            return Ok(());
+        }
+        Err(EncryptionError::WrongKey {
+            algorithm: self.method.short_name(),
+        })
+    }
+
+    /// Lets `decode` read the base64 of the `xenc:CipherValue`.
+    fn with_text<T>(
+        &self,
+        document: &Document,
+        mut decode: impl FnMut(&[u8]) -> Result<T, Base64Error>,
+    ) -> Result<T, EncryptionError> {
         let value = match &self.cipher {
             CipherData::Value(value) => *value,
             CipherData::Reference { uri, .. } => {
                 return Err(EncryptionError::CipherReference { uri: uri.clone() });
             }
         };
-        let malformed = |_| EncryptionError::Malformed {
-            element: "xenc:CipherValue",
-            reason: "not base64",
-        };
         // The source of a plain CipherValue is base64 as it stands; markup or references in it take the slow path.
         if let Some(source) = document.content_source(value)
-            && base64::decode_xml(source, buffer).is_ok()
+            && let Ok(decoded) = decode(source)
         {
-            return Ok(());
+            return Ok(decoded);
         }
-        buffer.clear();
-        base64::decode_xml(simple_content(document.element(value))?.as_bytes(), buffer)
-            .map_err(malformed)
+        let text = simple_content(document.element(value))?;
+        decode(text.as_bytes()).map_err(|_| EncryptionError::Malformed {
+            element: "xenc:CipherValue",
+            reason: "not base64",
+        })
     }
 
     /// An upper bound for the length of the decoded ciphertext.
@@ -182,6 +201,42 @@ impl EncryptedData {
             CipherData::Reference { .. } => 0,
         }
     }
+}
+
+/// Octets of the longest initialization vector, that of AES in CBC mode.
+const LONGEST_VECTOR: usize = 16;
+
+/// Decodes base64 with white space: its first octets fill `vector`, the others go to `rest`, which is emptied first. Text that is
+/// too short leaves `rest` empty, which no ciphertext is.
+fn decode_behind_vector(
+    text: &[u8],
+    vector: &mut [u8],
+    rest: &mut Vec<u8>,
+) -> Result<(), Base64Error> {
+    rest.clear();
+    // Whole groups of four characters, at least as many as the vector needs.
+    let mut head = [0; LONGEST_VECTOR.div_ceil(3) * 4];
+    let head = &mut head[..vector.len().div_ceil(3) * 4];
+    let mut taken = 0;
+    let mut behind = 0;
+    for (at, &character) in text.iter().enumerate() {
+        if !character.is_ascii_whitespace() {
+            head[taken] = character;
+            taken += 1;
+            if taken == head.len() {
+                behind = at + 1;
+                break;
+            }
+        }
+    }
+    base64::decode(&head[..taken], rest)?;
+    if rest.len() < vector.len() {
+        rest.clear();
+        return Ok(());
+    }
+    vector.copy_from_slice(&rest[..vector.len()]);
+    rest.drain(..vector.len());
+    base64::decode_xml(&text[behind..], rest)
 }
 
 /// Every `xenc:EncryptedData` below (and including) `at`, in document order.

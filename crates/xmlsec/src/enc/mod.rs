@@ -11,6 +11,9 @@ mod encrypted;
 mod error;
 mod method;
 
+#[cfg(test)]
+mod tests;
+
 pub use decrypt::{OpeningKey, encrypted_data_below};
 pub use encrypted::{CipherData, ContentType, EncryptedData, EncryptedKey, ReferenceList};
 pub use error::EncryptionError;
