@@ -5,7 +5,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, demo, gateway, keys, open, secure, services, xml};
+use crate::commands::{completions, demo, gateway, keys, lab, open, secure, services, xml};
 use crate::logging::LogArguments;
 
 const ABOUT: &str = "\
@@ -68,6 +68,9 @@ pub enum Command {
     /// Single XML-Security operations, with the flags of xmlsec1
     #[command(subcommand)]
     Xml(Box<xml::Command>),
+    /// Measure what each security mechanism costs
+    #[command(subcommand)]
+    Lab(lab::Command),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
 }

@@ -24,6 +24,37 @@ pub struct Options {
     pub tuning: Tuning,
 }
 
+impl Default for Options {
+    /// Everything, as it is used.
+    fn default() -> Self {
+        Self {
+            filter: Vec::new(),
+            effort: Effort::FULL,
+            tuning: Tuning::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Whether a case of this name is run.
+    pub fn lets_through(&self, name: &str) -> bool {
+        let segments = format!("/{name}/");
+        self.filter
+            .iter()
+            .all(|wanted| segments.contains(&format!("/{wanted}/")))
+    }
+}
+
+/// Names of everything that can be run, in the order of running: the unavoidable parts by payload, then the cases.
+pub fn names() -> Vec<String> {
+    let parts = Payload::ALL.iter().map(|payload| parts_name(*payload));
+    parts.chain(Case::all().iter().map(Case::name)).collect()
+}
+
+fn parts_name(payload: Payload) -> String {
+    format!("parts/{}/{}", payload.kind(), payload.items())
+}
+
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -86,29 +117,19 @@ fn binding_name(binding: KeyBinding) -> &'static str {
     }
 }
 
-/// Runs the cases that the filter lets through, and hands each measurement to `emit` as it is made. Returns how many there were.
-pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) -> usize {
+/// Runs the cases that the filter lets through, and hands each measurement to `emit` as it is made.
+pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
     let peers = Peers::new();
-    let mut count = 0;
-    let mut emit = |measurement: &Measurement| {
-        count += 1;
-        emit(measurement);
-    };
-    let wanted = |name: &str| {
-        options
-            .filter
-            .iter()
-            .all(|word| format!("/{name}/").contains(&format!("/{word}/")))
-    };
     for payload in Payload::ALL {
-        if wanted(&format!("parts/{}/{}", payload.kind(), payload.items())) {
-            parts::run(payload, options.effort, &mut emit);
+        if options.lets_through(&parts_name(payload)) {
+            parts::run(payload, options.effort, emit);
         }
     }
-    for case in Case::all().into_iter().filter(|case| wanted(&case.name())) {
-        run_case(&case, &peers, options, &mut emit);
+    for case in Case::all() {
+        if options.lets_through(&case.name()) {
+            run_case(&case, &peers, options, emit);
+        }
     }
-    count
 }
 
 /// A cache that knows no message, so that one message can be opened many times.

@@ -45,6 +45,19 @@ pub struct Measurement {
     pub tuning: Tuning,
 }
 
+impl Measurement {
+    /// Name of the case that was measured.
+    pub fn case(&self) -> String {
+        if self.mechanism == "parts" {
+            return format!("parts/{}/{}", self.payload, self.items);
+        }
+        format!(
+            "{}/{}/{}/{}/{}",
+            self.mechanism, self.suite, self.binding, self.payload, self.items
+        )
+    }
+}
+
 /// The optimisations in force, by name.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Tuning {

@@ -6,6 +6,7 @@ pub mod completions;
 pub mod demo;
 pub mod gateway;
 pub mod keys;
+pub mod lab;
 pub mod open;
 pub mod secure;
 pub mod services;
@@ -41,6 +42,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Keys(command) => {
             quiet();
             keys::run(command)
+        }
+        Command::Lab(command) => {
+            quiet();
+            lab::run(command)
         }
         Command::Services(arguments) => services::run(arguments, log),
         Command::Xml(command) => {
