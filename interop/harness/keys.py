@@ -21,7 +21,10 @@ ALGORITHMS = {
 
 
 class Keys:
-    """Paths of keys and certificates: `key("client")`, `certificate("client")`, `secret(32)`."""
+    """Paths of keys and certificates: `key("client")`, `certificate("client")`, `secret(32)`.
+
+    `ca` signed all of them but `stranger`, which `other_ca` signed.
+    """
 
     def __init__(self, folder, names=tuple(ALGORITHMS)):
         self.folder = Path(folder)
@@ -29,7 +32,8 @@ class Keys:
         self.ca = self._authority("ca", "Soapstone Test CA")
         self.other_ca = self._authority("other-ca", "Another CA")
         for name in names:
-            self._issue(name, ALGORITHMS[name])
+            self._issue(name, ALGORITHMS[name], "ca")
+        self._issue("stranger", RSA, "other-ca")
 
     def key(self, name):
         """The private key's PEM file (PKCS#8)."""
@@ -55,7 +59,7 @@ class Keys:
         )  # fmt: skip
         return path
 
-    def _issue(self, name, algorithm):
+    def _issue(self, name, algorithm, authority):
         request = self.folder / f"{name}.csr"
         extensions = self.folder / "extensions"
         extensions.write_text(
@@ -68,7 +72,7 @@ class Keys:
             "-subj", f"/O=Soapstone/CN={name}",
         )  # fmt: skip
         must(
-            "openssl", "x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.key("ca"), "-sha256",
+            "openssl", "x509", "-req", "-in", request, "-CA", self.folder / f"{authority}.pem", "-CAkey", self.key(authority), "-sha256",
             "-set_serial", f"0x{secrets.token_hex(12)}", "-days", "30", "-extfile", extensions,
             "-out", self.certificate(name),
         )  # fmt: skip

@@ -172,6 +172,13 @@ def run(report, soapstone, keys, folder):
             plain.write_bytes(envelopes.books(5, case.soap))
             report.check("wss4j", name, "soapstone -> wss4j", lambda: _to_wss4j(case, wss4j, soapstone, keys, folder, plain))
             report.check("wss4j", name, "wss4j -> soapstone", lambda: _from_wss4j(case, wss4j, soapstone, keys, folder, plain))
+        plain = folder / "refused.plain.xml"
+        plain.write_bytes(envelopes.books(5))
+        both = (wss4j, soapstone, keys, folder, plain)
+        for name, sent, demanded, reason in refusals():
+            test = lambda: _refused(sent, demanded, reason, *both)
+            report.check("wss4j", f"refused: {name}", "wss4j -> soapstone", test)
+        report.check("wss4j", "refused: replayed", "wss4j -> soapstone", lambda: _replayed(*both))
 
 
 def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):
@@ -217,3 +224,49 @@ def _with_broken_key(path, message):
     other = b"A" if message[middle : middle + 1] != b"A" else b"B"
     path.write_bytes(message[:middle] + other + message[middle + 1 :])
     return path
+
+
+
+def refusals():
+    """What WSS4J sends, what our endpoint demands, and the reason we give."""
+
+    def demanding(mechanism, suite="Basic128GCM"):
+        return Case(mechanism, suite)
+
+    def sent(mechanism, suite="Basic128GCM", **options):
+        return Case(mechanism, suite, **options)
+
+    yield "signed only", sent("sign"), demanding("sign-encrypt"), "unencrypted"
+    yield "encrypted only", sent("encrypt"), demanding("sign-encrypt"), "signature-missing"
+    yield "the other order", sent("encrypt-sign"), demanding("sign-encrypt"), "wrong-order"
+    yield "no security", sent("none"), demanding("sign-encrypt"), "security-missing"
+    for theirs, ours in (("Basic128", "Basic128GCM"), ("Basic256GCM", "Basic128GCM"), ("TripleDesRsa15", "TripleDes")):
+        case = f"{theirs} for {ours}"
+        yield case, sent("sign-encrypt", theirs), demanding("sign-encrypt", ours), "algorithm-not-allowed"
+    rsa_sha256 = sent("sign", "Basic256Sha256", theirs={"signature": "rsa-sha256"})
+    yield "rsa-sha256 for rsa-sha1", rsa_sha256, demanding("sign", "Basic256Sha256"), "algorithm-not-allowed"
+    yield "timestamp unsigned", sent("sign", theirs={"signed": "Body"}), demanding("sign"), "unsigned"
+    yield "body unsigned", sent("sign", theirs={"signed": "Timestamp"}), demanding("sign"), "unsigned"
+    yield "text for digest", sent("username"), demanding("username-digest"), "password-kind-not-allowed"
+    yield "another authority", sent("sign", signer="stranger"), demanding("sign"), "untrusted"
+
+
+def _refused(sent, demanded, reason, wss4j, soapstone, keys, folder, plain):
+    secured = plain.with_suffix(".theirs")
+    wss4j.must("secure", *sent.options(keys, inbound=False), plain, secured)
+    endpoint = demanded.endpoint(keys, inbound=True).write(folder)
+    verdict = json.loads(must_refuse(soapstone, "open", "--json", "--config", endpoint, secured).output)
+    if verdict["reason"] != reason:
+        raise Failure(f"expected the reason {reason}, found {verdict}")
+
+
+def _replayed(wss4j, soapstone, keys, folder, plain):
+    """What was accepted once is refused the second time, and by another process."""
+    secured = plain.with_suffix(".theirs")
+    case = Case("sign", "Basic128GCM", ours={"replay": {"store": "file", "path": str(folder / "replay.marks")}})
+    wss4j.must("secure", *case.options(keys, inbound=False), plain, secured)
+    endpoint = case.endpoint(keys, inbound=True).write(folder)
+    must(soapstone, "open", "--config", endpoint, secured)
+    verdict = json.loads(must_refuse(soapstone, "open", "--json", "--config", endpoint, secured).output)
+    if verdict["reason"] != "replayed":
+        raise Failure(f"expected the reason replayed, found {verdict}")
