@@ -59,15 +59,9 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     }
     log.start(config.log());
     let said = |running: &Running| {
-        // A closed standard error must not end a gateway.
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!(
-                "soapstone: gateway at {} (Ctrl-C stops it)\n",
-                running.address()
-            )
-            .as_bytes(),
-        );
+        let text = format!("gateway at {} (Ctrl-C stops it)\n", running.address());
+        // Nobody may be listening; the gateway serves all the same.
+        let _ = files::print(text);
     };
     runtime::multi_threaded()?
         .block_on(soapstone_gateway::run(config, said))

@@ -1,6 +1,6 @@
 //! A plain SOAP client: calls, and checks what comes back.
 //!
-//! The rule kept here: an answer is right if its body is, in canonical form, the body that the service gives without gateways.
+//! The rule kept here: an answer is right if what its body holds is, in canonical form, what the service gives without gateways.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -250,7 +250,7 @@ fn count(text: &[u8], word: &[u8]) -> usize {
         .count()
 }
 
-/// The canonical form of the body of an envelope.
+/// The canonical form of what the body of an envelope holds. The body itself may have got an id on its way.
 fn canonical_body(envelope: &[u8], operation: Operation) -> Result<Vec<u8>, Failure> {
     let unreadable = |problem: &dyn std::fmt::Display| {
         Failure::new(format_args!(
@@ -267,13 +267,16 @@ fn canonical_body(envelope: &[u8], operation: Operation) -> Result<Vec<u8>, Fail
         .ok_or_else(|| unreadable(&"it has no Body"))?;
     let mut canonical = Vec::with_capacity(envelope.len());
     let options = C14nOptions::new(Canonicalization::Exclusive);
-    canonicalize(
-        &document,
-        Apex::Element(body.id()),
-        &options,
-        &mut C14nScratch::default(),
-        &mut canonical,
-    )
-    .map_err(|error| unreadable(&error))?;
+    for element in body.children() {
+        let apex = Apex::Element(element.id());
+        canonicalize(
+            &document,
+            apex,
+            &options,
+            &mut C14nScratch::default(),
+            &mut canonical,
+        )
+        .map_err(|error| unreadable(&error))?;
+    }
     Ok(canonical)
 }

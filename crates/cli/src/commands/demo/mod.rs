@@ -79,20 +79,28 @@ fn suite(name: &str) -> Result<String, String> {
 /// What cannot be started, or the first answer that is not what it should be.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     runtime::multi_threaded()?.block_on(async {
-        tokio::select! {
-            result = demonstrate(&arguments) => result,
-            () = runtime::stop_requested() => Err(Failure::new("stopped before the end")),
+        let (network, scratch) = tokio::select! {
+            shown = show(&arguments) => shown?,
+            () = runtime::stop_requested() => return Err(Failure::new("stopped before the end")),
+        };
+        if arguments.keep {
+            files::print(report::invitation(&network, &scratch))?;
+            runtime::stop_requested().await;
         }
+        network.shutdown().await;
+        Ok(())
     })
 }
 
-async fn demonstrate(arguments: &Arguments) -> Result<(), Failure> {
+/// Starts everything, calls, and tells what came of it; what runs then keeps running.
+async fn show(arguments: &Arguments) -> Result<(Network, Scratch), Failure> {
     let mut progress = Progress::new();
     progress.say("making keys and certificates");
     let scratch = Scratch::make(&arguments.suite)?;
     progress.say("starting the sample services and two gateways");
     let network = Network::start(&scratch).await?;
     let caller = Caller::new(&network);
+    progress.end();
     if !arguments.json {
         files::print(report::introduction(&network))?;
         let seen = caller
@@ -107,12 +115,7 @@ async fn demonstrate(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         results.tables(std::io::stdout().is_terminal())
     })?;
-    if arguments.keep {
-        files::print(report::invitation(&network, &scratch))?;
-        runtime::stop_requested().await;
-    }
-    network.shutdown().await;
-    Ok(())
+    Ok((network, scratch))
 }
 
 /// Calls every operation in every way, and checks every answer.

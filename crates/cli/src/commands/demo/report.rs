@@ -299,10 +299,6 @@ pub(super) fn before_and_after(seen: &Seen, suite: &str) -> String {
             &seen.secured.request,
         ),
         (
-            "the answer between the gateways".to_owned(),
-            &seen.secured.response,
-        ),
-        (
             "the answer, as the client gets it".to_owned(),
             &seen.plain.response,
         ),

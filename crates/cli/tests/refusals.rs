@@ -1,0 +1,387 @@
+//! What `soapstone open` refuses, each with its own reason, and nothing written.
+
+mod common;
+#[path = "common/endpoints.rs"]
+mod endpoints;
+
+use common::{Folder, Run, SOAP11, envelope, key};
+use endpoints::{Endpoint, trust};
+
+/// A folder with `secured.xml`, made by a client, and `server.toml`.
+fn secured(client: &Endpoint, server: &Endpoint) -> Folder {
+    let folder = Folder::new();
+    client.write(&folder, "client.toml");
+    server.write(&folder, "server.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o secured.xml")
+        .succeeds();
+    folder
+}
+
+fn with(mechanism: &'static str) -> Folder {
+    secured(
+        &Endpoint::client(mechanism, ""),
+        &Endpoint::server(mechanism, ""),
+    )
+}
+
+/// Opens `secured.xml`; a refusal must leave nothing behind.
+fn open(folder: &Folder) -> Run {
+    let run = folder.run("open --config server.toml secured.xml -o opened.xml");
+    assert_eq!(folder.exists("opened.xml"), run.status == 0);
+    run
+}
+
+fn alter(folder: &Folder, change: impl FnOnce(String) -> String) {
+    let message = folder.read("secured.xml");
+    let altered = change(message.clone());
+    assert_ne!(altered, message, "the change must change something");
+    folder.write("secured.xml", altered);
+}
+
+/// Changes the first character of the text between two marks, the last time that they stand there.
+fn tamper(message: &str, before: &str, after: &str) -> String {
+    let end = message.rfind(after).expect("the mark is there");
+    let start = message[..end].rfind(before).expect("the mark is there") + before.len();
+    let first = &message[start..start + 1];
+    let other = if first == "A" { "B" } else { "A" };
+    format!("{}{other}{}", &message[..start], &message[start + 1..])
+}
+
+#[test]
+fn an_altered_body_is_refused() {
+    let folder = with("sign");
+    alter(&folder, |message| {
+        message.replace("<b:price>100<", "<b:price>001<")
+    });
+    let refused = open(&folder).refuses("digest-mismatch");
+    assert!(refused.err.contains("\nhint: "), "{}", refused.err);
+    let verdict = folder.run("open --config server.toml secured.xml --json");
+    assert_eq!(verdict.status, 2);
+    let json = verdict.json();
+    assert_eq!(json["outcome"], "refused");
+    assert_eq!(json["reason"], "digest-mismatch");
+    assert_eq!(json["fault"], "wsse:FailedCheck");
+    assert!(
+        json["message"].as_str().unwrap().len() > 20 && json["hint"].is_string(),
+        "{json}"
+    );
+    assert!(
+        verdict
+            .err
+            .starts_with("soapstone: refused (digest-mismatch): "),
+        "{}",
+        verdict.err
+    );
+}
+
+#[test]
+fn an_altered_signature_is_refused() {
+    let folder = with("sign");
+    alter(&folder, |message| {
+        tamper(&message, "SignatureValue>", "</ds:SignatureValue>")
+    });
+    open(&folder).refuses("signature-mismatch");
+}
+
+#[test]
+fn an_altered_cipher_text_is_refused() {
+    let folder = with("encrypt");
+    alter(&folder, |message| {
+        tamper(&message, "CipherValue>", "</xenc:CipherValue>")
+    });
+    open(&folder).refuses("decryption-failed");
+}
+
+#[test]
+fn a_message_without_what_the_plan_wants_is_refused() {
+    for (mechanism, reason) in [
+        ("username", "security-missing"),
+        ("sign", "security-missing"),
+        ("encrypt", "unencrypted"),
+        ("sign-encrypt", "security-missing"),
+    ] {
+        let folder = secured(
+            &Endpoint::client("none", ""),
+            &Endpoint::server(mechanism, ""),
+        );
+        let run = open(&folder);
+        assert_eq!(run.status, 2, "{mechanism}: {}", run.err);
+        assert!(
+            run.err.contains(&format!("({reason})")) || run.err.contains("(security-missing)"),
+            "{mechanism}: {}",
+            run.err
+        );
+    }
+    let folder = secured(
+        &Endpoint::client("sign", ""),
+        &Endpoint::server("sign-encrypt", ""),
+    );
+    open(&folder).refuses("unencrypted");
+    let folder = secured(
+        &Endpoint::client("encrypt", ""),
+        &Endpoint::server("sign-encrypt", ""),
+    );
+    open(&folder).refuses("signature-missing");
+    let folder = secured(
+        &Endpoint::client("encrypt-sign", ""),
+        &Endpoint::server("sign-encrypt", ""),
+    );
+    open(&folder).refuses("wrong-order");
+}
+
+#[test]
+fn a_signed_body_that_was_moved_away_is_refused() {
+    let folder = with("sign");
+    alter(&folder, |message| {
+        let start = message.find("<soap:Body").unwrap();
+        let end = message.find("</soap:Body>").unwrap() + "</soap:Body>".len();
+        let body = message[start..end].to_owned();
+        let forged =
+            "<soap:Body><b:order xmlns:b=\"urn:books\"><b:price>0</b:price></b:order></soap:Body>";
+        message.replace(&body, forged).replace(
+            "</soap:Header>",
+            &format!("<w:keep xmlns:w=\"urn:w\">{body}</w:keep></soap:Header>"),
+        )
+    });
+    open(&folder).refuses("unsigned");
+}
+
+#[test]
+fn an_id_that_stands_twice_is_refused() {
+    let folder = with("sign");
+    alter(&folder, |message| {
+        let at = message.rfind("Id=\"").unwrap() + 4;
+        let id = message[at..].split('"').next().unwrap().to_owned();
+        message.replace(
+            "</soap:Header>",
+            &format!("<x xml:id=\"{id}\"/></soap:Header>"),
+        )
+    });
+    open(&folder).refuses("duplicate-id");
+}
+
+#[test]
+fn a_stranger_is_refused() {
+    let mut client = Endpoint::client("sign", "");
+    client.own = "stranger";
+    let folder = secured(&client, &Endpoint::server("sign", ""));
+    let run = open(&folder);
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("(untrusted"), "{}", run.err);
+    let mut server = Endpoint::server("sign", "");
+    server.trust.push_str("\nsubjects = [\"CN=somebody else\"]");
+    let folder = secured(&Endpoint::client("sign", ""), &server);
+    let run = open(&folder);
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("CN=client"), "{}", run.err);
+}
+
+#[test]
+fn an_expired_certificate_is_refused() {
+    let time = "time = \"2099-01-01T00:00:00Z\"";
+    let folder = secured(
+        &Endpoint::client("sign", time),
+        &Endpoint::server("sign", time),
+    );
+    open(&folder).refuses("certificate-expired");
+}
+
+#[test]
+fn another_suite_is_refused() {
+    let gcm = Endpoint::client("sign-encrypt", "suite = \"Basic256GCM\"");
+    let folder = secured(
+        &gcm,
+        &Endpoint::server("sign-encrypt", "suite = \"Basic256\""),
+    );
+    let refused = open(&folder).refuses("algorithm-not-allowed");
+    assert!(refused.err.contains("hint: "), "{}", refused.err);
+}
+
+#[test]
+fn a_message_of_another_time_is_refused() {
+    let server = |time: &str| {
+        Endpoint::server(
+            "sign",
+            &format!("time = \"{time}\"\ntimestamp = {{ ttl = \"5m\", skew = \"60s\" }}"),
+        )
+    };
+    let client = Endpoint::client("sign", "time = \"2026-12-01T12:00:00Z\"");
+    let with_authority_valid_then = |time| {
+        let folder = secured(&client, &server(time));
+        open(&folder)
+    };
+    with_authority_valid_then("2026-12-01T12:05:30Z").succeeds();
+    with_authority_valid_then("2026-12-01T12:06:30Z").refuses("timestamp-expired");
+    with_authority_valid_then("2026-12-01T11:59:30Z").succeeds();
+    with_authority_valid_then("2026-12-01T11:58:30Z").refuses("timestamp-in-future");
+}
+
+#[test]
+fn a_timestamp_that_is_missing_or_stands_twice_is_refused() {
+    let folder = secured(
+        &Endpoint::client("sign", "timestamp = false\nsigned = [\"Body\"]"),
+        &Endpoint::server("sign", ""),
+    );
+    open(&folder).refuses("timestamp-missing");
+    let folder = with("sign");
+    alter(&folder, |message| {
+        let start = message.find("<wsu:Timestamp").unwrap();
+        let end = message.find("</wsu:Timestamp>").unwrap() + "</wsu:Timestamp>".len();
+        let again = message[start..end].replacen("-time\"", "-again\"", 1);
+        message.replacen("<wsu:Timestamp", &format!("{again}<wsu:Timestamp"), 1)
+    });
+    open(&folder).refuses("timestamp-duplicated");
+}
+
+#[test]
+fn a_replayed_message_is_refused_across_calls() {
+    for mechanism in ["sign", "username", "sign-encrypt"] {
+        let server = Endpoint::server(mechanism, "replay = { store = \"file\", path = \"marks\" }");
+        let folder = secured(&Endpoint::client(mechanism, ""), &server);
+        open(&folder).succeeds();
+        std::fs::remove_file(folder.path("opened.xml")).unwrap();
+        open(&folder).refuses("replayed");
+    }
+}
+
+#[test]
+fn a_wrong_password_is_refused() {
+    for form in ["digest", "text"] {
+        let security = format!("password = \"{form}\"");
+        let mut server = Endpoint::server("username", &security);
+        server.password = "PATH";
+        let folder = secured(&Endpoint::client("username", &security), &server);
+        let refused = open(&folder).refuses("authentication-failed");
+        assert!(!refused.err.contains("correct horse"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn what_no_parser_should_read_is_refused() {
+    let folder = with("none");
+    let message = folder.read("secured.xml");
+    let deep = "<a>".repeat(300) + &"</a>".repeat(300);
+    for (name, hostile) in [
+        (
+            "a DTD",
+            format!("<!DOCTYPE a [<!ENTITY b \"c\">]>{message}").into_bytes(),
+        ),
+        (
+            "deep nesting",
+            message
+                .replace("</soap:Body>", &format!("{deep}</soap:Body>"))
+                .into_bytes(),
+        ),
+        (
+            "malformed UTF-8",
+            message.replace("tajn", "tajn\u{1}").into_bytes(),
+        ),
+        ("broken UTF-8", [message.as_bytes(), b"\xff"].concat()),
+        ("no envelope", b"<a/>".to_vec()),
+        ("nothing", Vec::new()),
+    ] {
+        folder.write("secured.xml", hostile);
+        let run = open(&folder);
+        assert_eq!(run.status, 2, "{name}: {}", run.err);
+        assert!(
+            run.err.starts_with("soapstone: refused ("),
+            "{name}: {}",
+            run.err
+        );
+    }
+}
+
+#[test]
+fn a_message_that_is_too_large_is_refused_and_not_read_to_its_end() {
+    let folder = with("none");
+    let text = folder.read("server.toml");
+    folder.write("server.toml", text + "[limits]\nmessage = \"200B\"\n");
+    let run = open(&folder);
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("200"), "{}", run.err);
+}
+
+#[test]
+fn all_problems_of_a_configuration_are_told_at_once_with_their_places() {
+    let folder = Folder::new();
+    folder.write(
+        "bad.toml",
+        "[identity]\nkey = \"nowhere.key.pem\"\ncertificate = \"nowhere.cert.pem\"\n[security]\nmechanism = \"sing\"\nsuit = \"Basic256\"\n\
+         timestamp = { ttl = \"5 minutes\" }\n",
+    );
+    for command in ["secure", "open"] {
+        let run = folder
+            .run(&format!("{command} --config bad.toml -"))
+            .fails("problems in the configuration");
+        for place in [
+            "bad.toml:2:",
+            "bad.toml:3:",
+            "bad.toml:5:",
+            "bad.toml:6:",
+            "bad.toml:7:",
+        ] {
+            assert!(run.err.contains(place), "{place} is not in\n{}", run.err);
+        }
+        assert!(
+            run.err.contains("hint: ") && run.err.contains("suite"),
+            "{}",
+            run.err
+        );
+        assert_eq!(run.out, b"");
+    }
+}
+
+#[test]
+fn keys_that_do_not_belong_together_are_told_by_the_configuration() {
+    let folder = Folder::new();
+    let mismatched = Endpoint::client("sign", "")
+        .text()
+        .replace("client.cert.pem", "server.cert.pem");
+    folder.write("client.toml", mismatched);
+    folder
+        .run("secure --config client.toml -")
+        .fails("client.toml:");
+    let mut server = Endpoint::server("sign", "");
+    server.trust = format!("anchors = [\"{}\"]", key("client.key.pem"));
+    server.write(&folder, "server.toml");
+    folder
+        .run("open --config server.toml -")
+        .fails("server.toml:");
+    server.trust = trust("ca");
+    server.write(&folder, "server.toml");
+    folder.write("plain.xml", "<a/>");
+    folder
+        .run("open --config server.toml plain.xml")
+        .refuses("not-an-envelope");
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named() {
+    let folder = Folder::new();
+    let mut client = Endpoint::client("username", "");
+    client.password = "NOBODY_SET_THIS";
+    client.write(&folder, "client.toml");
+    folder
+        .run("secure --config client.toml -")
+        .fails("NOBODY_SET_THIS");
+}
+
+#[test]
+fn a_message_that_cannot_be_secured_is_our_own_failure() {
+    let folder = Folder::new();
+    Endpoint::client("sign", "").write(&folder, "client.toml");
+    folder.write("plain.xml", "<a/>");
+    folder
+        .run("secure --config client.toml plain.xml -o secured.xml")
+        .fails("the message cannot be secured");
+    assert!(!folder.exists("secured.xml"));
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o secured.xml")
+        .succeeds();
+    folder
+        .run("secure --config client.toml secured.xml")
+        .fails("has a `wsse:Security` header");
+}

@@ -1,0 +1,348 @@
+//! The commands that serve: gateway, services and demo, started and stopped as a user does.
+#![cfg(unix)]
+
+mod common;
+#[path = "common/endpoints.rs"]
+mod endpoints;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, SOAP11, key};
+use endpoints::Endpoint;
+
+/// A server that is stopped when the test ends, however it ends.
+struct Server {
+    child: Child,
+    /// What it said on standard output up to the line that was waited for.
+    said: String,
+    _rest: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    /// Starts it and waits until it has said `last`.
+    fn start(folder: &Folder, words: &str, last: &str) -> Self {
+        let mut child = folder
+            .command()
+            .args(words.split(' '))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("standard output"));
+        let mut said = String::new();
+        while !said.lines().last().is_some_and(|line| line.contains(last)) {
+            let read = lines.read_line(&mut said).expect("it says something");
+            assert!(read > 0, "it ended without saying {last}: {said}");
+        }
+        Self {
+            child,
+            said,
+            _rest: lines,
+        }
+    }
+
+    /// Tells it to stop, and waits until it has: its exit code.
+    fn stop(&mut self, signal: &str) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let told = std::process::Command::new("kill")
+            .args([signal, &id])
+            .status()
+            .expect("kill runs");
+        assert!(told.success());
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(20) {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not stop");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Posts a message to `http://ADDRESS/PATH`; the whole response.
+fn post(url: &str, message: &str) -> String {
+    let (address, path) = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let head = format!(
+        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: text/xml; charset=utf-8\r\nSOAPAction: \"\"\r\nConnection: close\r\n\
+         Content-Length: {}\r\n\r\n",
+        message.len()
+    );
+    stream
+        .write_all((head + message).as_bytes())
+        .expect("the request is sent");
+    let mut response = String::new();
+    stream
+        .read_to_string(&mut response)
+        .expect("the response is read");
+    response
+}
+
+fn echo(text: &str) -> String {
+    format!(
+        "<s:Envelope xmlns:s=\"{SOAP11}\"><s:Body><Echo xmlns=\"urn:soapstone:services:echo\"><text>{text}</text></Echo></s:Body></s:Envelope>"
+    )
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+}
+
+#[test]
+fn the_sample_services_serve_until_they_are_told_to_stop() {
+    let folder = Folder::new();
+    for signal in ["-TERM", "-INT"] {
+        let mut services = Server::start(&folder, "services --listen 127.0.0.1:0", "/books");
+        let url = services
+            .said
+            .lines()
+            .find(|line| line.ends_with("/echo"))
+            .expect("the address of Echo");
+        let response = post(url, &echo("Hello, world"));
+        assert!(
+            response.starts_with("HTTP/1.1 200") && response.contains("<text>Hello, world</text>"),
+            "{response}"
+        );
+        assert_eq!(services.stop(signal), Some(0));
+    }
+}
+
+#[test]
+fn a_database_that_is_none_is_a_usage_error() {
+    Folder::new()
+        .run("services --database oracle://db")
+        .fails("expected a database as sqlite:PATH");
+}
+
+#[test]
+fn a_port_in_use_is_told_at_once() {
+    let folder = Folder::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    folder
+        .run(&format!("services --listen {address}"))
+        .fails(&format!("cannot listen on {address}"));
+    folder.write("gateway.toml", gateway(address.port(), 9, "none"));
+    folder.run("gateway --config gateway.toml").fails(&format!(
+        "cannot listen on {address}: another program listens there"
+    ));
+}
+
+/// A gateway before the Echo service.
+fn gateway(port: u16, backend: u16, mechanism: &'static str) -> String {
+    let mut text = format!(
+        "listen = \"127.0.0.1:{port}\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:{backend}/echo\"\n[routes.inbound]\n"
+    );
+    if mechanism != "none" {
+        for (table, name) in [("identity", "server"), ("peer", "client")] {
+            let certificate = key(&format!("{name}.cert.pem"));
+            let own = match table {
+                "identity" => format!("key = \"{}\", ", key("server.key.pem")),
+                _ => String::new(),
+            };
+            text.push_str(&format!(
+                "{table} = {{ {own}certificate = \"{certificate}\" }}\n"
+            ));
+        }
+        text.push_str(&format!(
+            "trust = {{ anchors = [\"{}\"] }}\n",
+            key("ca.cert.pem")
+        ));
+    }
+    text + &format!("security = {{ mechanism = \"{mechanism}\" }}\n")
+}
+
+#[test]
+fn a_gateway_opens_what_the_command_line_secured() {
+    let folder = Folder::new();
+    let services = Server::start(&folder, "services --listen 127.0.0.1:0", "/books");
+    let url = services
+        .said
+        .lines()
+        .find(|line| line.ends_with("/echo"))
+        .expect("the address of Echo");
+    let backend: u16 = url
+        .trim_end_matches("/echo")
+        .rsplit(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let port = free_port();
+    folder.write("gateway.toml", gateway(port, backend, "sign-encrypt"));
+    let mut gateway = Server::start(&folder, "gateway --config gateway.toml", "gateway at");
+    Endpoint::client("sign-encrypt", "").write(&folder, "client.toml");
+    folder.write("request.xml", echo("Hello, world"));
+    let secured = folder
+        .run("secure --config client.toml request.xml")
+        .succeeds();
+    let response = post(&format!("http://127.0.0.1:{port}/echo"), secured.text());
+    assert!(
+        response.starts_with("HTTP/1.1 200") && !response.contains("Hello, world"),
+        "{response}"
+    );
+    folder.write(
+        "response.xml",
+        response.split_once("\r\n\r\n").expect("a body").1,
+    );
+    // The client opens what was encrypted to it.
+    let mut client = Endpoint::client("sign-encrypt", "");
+    client.peer = "server";
+    client.write(&folder, "client.toml");
+    let opened = folder
+        .run("open --config client.toml response.xml")
+        .succeeds();
+    assert!(
+        opened.text().contains("<text>Hello, world</text>"),
+        "{}",
+        opened.text()
+    );
+    let refused = post(
+        &format!("http://127.0.0.1:{port}/echo"),
+        &echo("Hello, world"),
+    );
+    assert!(
+        refused.starts_with("HTTP/1.1 500") && refused.contains("InvalidSecurity"),
+        "{refused}"
+    );
+    assert_eq!(gateway.stop("-TERM"), Some(0));
+}
+
+#[test]
+fn a_configuration_is_checked_without_anything_being_started() {
+    let folder = Folder::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    folder.write("gateway.toml", gateway(port, 9, "sign-encrypt"));
+    let checked = folder
+        .run("gateway --config gateway.toml --check")
+        .succeeds();
+    assert_eq!(
+        checked.text(),
+        format!(
+            "gateway.toml: no problem found\nlisten 127.0.0.1:{port}\n\
+             route /echo -> http://127.0.0.1:9/echo, inbound sign-encrypt Basic256GCM\n"
+        )
+    );
+}
+
+#[test]
+fn all_problems_of_a_gateway_are_told_at_once() {
+    let folder = Folder::new();
+    folder.write(
+        "gateway.toml",
+        "listen = \"localhost\"\n[[routes]]\npath = \"books\"\nbackend = \"ftp://x\"\n[routes.inbound]\n\
+         identity = { key = \"nowhere.pem\", certificate = \"nowhere.pem\" }\nsecurity = { mechanism = \"sign\", suite = \"Basic512\" }\n",
+    );
+    for words in [
+        "gateway --config gateway.toml",
+        "gateway --config gateway.toml --check",
+    ] {
+        let run = folder.run(words).fails("problems in the configuration");
+        for line in [1, 3, 4, 6] {
+            assert!(
+                run.err.contains(&format!("gateway.toml:{line}:")),
+                "line {line} is not in\n{}",
+                run.err
+            );
+        }
+        assert!(run.err.contains("hint: "), "{}", run.err);
+    }
+}
+
+#[test]
+fn the_demo_calls_under_every_mechanism_and_ends() {
+    let folder = Folder::new();
+    let run = folder.run("demo --json --count 2").succeeds();
+    let lines: Vec<serde_json::Value> = run
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for payload in ["echo", "books"] {
+        for mechanism in [
+            "direct",
+            "none",
+            "username",
+            "sign",
+            "encrypt",
+            "sign-encrypt",
+            "encrypt-sign",
+        ] {
+            let line = lines
+                .iter()
+                .find(|line| line["payload"] == payload && line["mechanism"] == mechanism);
+            let line =
+                line.unwrap_or_else(|| panic!("{payload} {mechanism} is not in {}", run.text()));
+            assert_eq!(line["n"], 2);
+            assert_eq!(line["op"], "roundtrip");
+            assert!(line["median_us"].as_f64().unwrap() > 0.0);
+            let grew = line["secured_bytes"].as_u64() > line["bytes"].as_u64();
+            assert_eq!(grew, !["direct", "none"].contains(&mechanism), "{line}");
+        }
+    }
+    assert_eq!(lines.len(), 14);
+    let text = folder.run("demo --count 1 --suite Basic128GCM").succeeds();
+    for part in [
+        "as the client sends it",
+        "between the gateways: sign-encrypt, Basic128GCM",
+        "increment",
+        "encrypt-sign  Basic128GCM",
+    ] {
+        assert!(
+            text.text().contains(part),
+            "{part} is not in\n{}",
+            text.text()
+        );
+    }
+    folder
+        .run("demo --suite Basic512")
+        .fails("expected one of Basic256,");
+}
+
+#[test]
+fn a_demo_that_is_kept_can_be_called_until_it_is_stopped() {
+    let folder = Folder::new();
+    let mut demo = Server::start(&folder, "demo --count 1 --keep", "until then");
+    assert!(demo.said.contains("curl -H"), "{}", demo.said);
+    let url = demo
+        .said
+        .split_ascii_whitespace()
+        .find(|word| word.ends_with("/sign-encrypt/echo"))
+        .expect("an address");
+    let response = post(url, &echo("still there"));
+    assert!(
+        response.starts_with("HTTP/1.1 200") && response.contains("<text>still there</text>"),
+        "{response}"
+    );
+    let scratch = demo
+        .said
+        .lines()
+        .find(|line| line.contains("soapstone-demo-"))
+        .map(std::path::PathBuf::from)
+        .expect("the scratch folder");
+    assert!(scratch.join("outbound.toml").is_file());
+    assert_eq!(demo.stop("-INT"), Some(0));
+    assert!(!scratch.exists(), "nothing is left behind");
+}
