@@ -132,7 +132,8 @@ struct Slot {
     uri: u16,
 }
 
-const SLOTS: usize = 256;
+/// Places by hash, two for each: names that meet in one place are rare, three rarer still.
+const SETS: usize = 512;
 const VACANT: Slot = Slot {
     key: [0, 0],
     qname: NONE,
@@ -141,69 +142,70 @@ const VACANT: Slot = Slot {
     uri: UNSEEN,
 };
 
-/// `MASKS[n]` keeps the first n of 16 bytes.
-const MASKS: [[u64; 2]; 17] = {
-    let mut masks = [[0; 2]; 17];
-    let mut length = 1;
-    while length <= 16 {
-        masks[length] = if length < 8 {
-            [(1 << (length * 8)) - 1, 0]
-        } else if length < 16 {
-            [u64::MAX, (1 << ((length - 8) * 8)) - 1]
-        } else {
-            [u64::MAX, u64::MAX]
-        };
+/// Names shorter than this are short: they and the `>` behind them fit into a key.
+pub(crate) const SHORT: usize = 16;
+
+/// `MASKS[n]` keeps the first n + 1 of 16 bytes.
+const MASKS: [[u64; 2]; SHORT] = {
+    let mut masks = [[0; 2]; SHORT];
+    let mut length = 0;
+    while length < SHORT {
+        let mask = u128::MAX >> (8 * (SHORT - 1 - length));
+        masks[length] = [mask as u64, (mask >> 64) as u64];
         length += 1;
     }
     masks
 };
 
-/// Longest name that its key tells apart from all others.
-pub(crate) const SHORT: usize = 16;
-
-/// What names are compared by: the bytes of short ones; of longer ones the first and the last bytes, so that equal keys need a look
-/// at the names.
+/// What names are compared by: the bytes of a short one and `>`; of others the first and the last bytes, so that equal keys need
+/// another look.
 pub(crate) type Key = [u64; 2];
 
-/// The key of a short name, which is the first `length` of the bytes at the start of `head`; `None` if it is empty or not short or
-/// fewer than 16 bytes are there.
+/// The first `length` bytes of `window` and the one behind them: the key of a short name if that is `>`.
 #[inline(always)]
-pub(crate) fn short_key(head: &[u8], length: usize) -> Option<Key> {
-    if length.wrapping_sub(1) >= SHORT {
-        return None;
-    }
-    let bytes: &[u8; SHORT] = head.first_chunk()?;
-    let whole = u128::from_le_bytes(*bytes);
-    let mask = &MASKS[length];
-    Some([whole as u64 & mask[0], (whole >> 64) as u64 & mask[1]])
+pub(crate) fn mask_name(window: &[u8; SHORT], length: usize) -> Key {
+    let whole = u128::from_le_bytes(*window);
+    let mask = &MASKS[length % SHORT];
+    [whole as u64 & mask[0], (whole >> 64) as u64 & mask[1]]
 }
 
-/// The key of a name longer than that.
+/// The key of the name of `length` bytes at `at`.
 #[inline]
-pub(crate) fn long_key(name: &[u8]) -> Option<Key> {
-    let (first, last) = (name.first_chunk()?, name.last_chunk()?);
-    // The first byte is 0, which no name has: so it is no short name's key.
-    let first = u64::from_le_bytes(*first) & !0xFF;
-    Some([
-        first,
-        u64::from_le_bytes(*last).wrapping_add((name.len() as u64) << 56),
-    ])
-}
-
-/// The key of a name in the source; `None` if there is no name or the source ends soon behind it.
-#[inline(always)]
-pub(crate) fn key_at(source: &[u8], at: usize, length: usize) -> Option<Key> {
-    if length <= SHORT {
-        short_key(source.get(at..)?, length)
-    } else {
-        long_key(source.get(at..at + length)?)
+pub(crate) fn key_at(source: &[u8], at: usize, length: usize) -> Key {
+    match source.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(window) if (1..SHORT).contains(&length) => {
+            let [low, high] = mask_name(window, length - 1);
+            let end = u128::from(b'>') << (8 * length);
+            [low | end as u64, high | (end >> 64) as u64]
+        }
+        _ => key_of(&source[at..at + length]),
     }
 }
 
+/// The key of a name. No two names have the same key if one of them is short.
+#[inline]
+pub(crate) fn key_of(name: &[u8]) -> Key {
+    let mut key = [0; SHORT];
+    if let (Some(first), Some(last), true) = (
+        name.first_chunk::<8>(),
+        name.last_chunk::<8>(),
+        name.len() >= SHORT,
+    ) {
+        // The first byte is 0, which no name has.
+        let last = u64::from_le_bytes(*last).wrapping_add((name.len() as u64) << 56);
+        return [u64::from_le_bytes(*first) & !0xFF, last];
+    }
+    for (place, &byte) in key.iter_mut().zip(name) {
+        *place = byte;
+    }
+    key[name.len() % SHORT] = b'>';
+    mask_name(&key, name.len())
+}
+
 #[inline(always)]
-fn slot_of(key: Key) -> usize {
+fn set_of(key: Key) -> usize {
     let mixed = (key[0] ^ key[1].rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> 56) as usize
+    (mixed >> 55) as usize % SETS
 }
 
 #[derive(Debug)]
@@ -217,7 +219,7 @@ pub(crate) struct Names {
     qname_table: HashTable<u16>,
     names: Vec<Name>,
     name_table: HashTable<u16>,
-    slots: Box<[Slot; SLOTS]>,
+    slots: Box<[[Slot; 2]; SETS]>,
 }
 
 impl Default for Names {
@@ -232,7 +234,7 @@ impl Default for Names {
             qname_table: HashTable::new(),
             names: Vec::new(),
             name_table: HashTable::new(),
-            slots: Box::new([VACANT; SLOTS]),
+            slots: Box::new([[VACANT; 2]; SETS]),
         };
         // The first name always fits.
         let _ = names.intern_qname("xmlns");
@@ -315,10 +317,27 @@ impl Names {
     /// Returns name and prefix.
     #[inline(always)]
     pub(crate) fn cached_name(&self, key: Key, bindings: &[u16]) -> Option<(u16, u16)> {
-        let slot = &self.slots[slot_of(key)];
+        let slot = self.slot(key)?;
+        (bindings.get(slot.prefix as usize) == Some(&slot.uri)).then_some((slot.name, slot.prefix))
+    }
+
+    #[inline(always)]
+    fn slot(&self, key: Key) -> Option<&Slot> {
         // A vacant place has the key 0, which no name has.
-        (slot.key == key && bindings.get(slot.prefix as usize) == Some(&slot.uri))
-            .then_some((slot.name, slot.prefix))
+        let [first, second] = &self.slots[set_of(key)];
+        match first.key == key {
+            true => Some(first),
+            false => (second.key == key).then_some(second),
+        }
+    }
+
+    /// Puts a slot in the first of its two places; what was there moves to the second one.
+    fn keep(&mut self, slot: Slot) {
+        let [first, second] = &mut self.slots[set_of(slot.key)];
+        if first.key != slot.key {
+            *second = *first;
+        }
+        *first = slot;
     }
 
     /// Whether this is the text of an element name.
@@ -330,8 +349,7 @@ impl Names {
     /// The qualified name of a key, if it is known.
     #[inline]
     pub(crate) fn cached_qname(&self, key: Key) -> Option<u16> {
-        let slot = &self.slots[slot_of(key)];
-        (slot.key == key).then_some(slot.qname)
+        self.slot(key).map(|slot| slot.qname)
     }
 
     /// Interns the text of a name: its qualified name, or `None` if it is not a QName.
@@ -414,13 +432,13 @@ impl Names {
     /// Remembers the answer for [`Names::cached_qname`].
     pub(crate) fn remember_qname(&mut self, key: Key, qname: u16) {
         let prefix = self.qnames[qname as usize].prefix;
-        self.slots[slot_of(key)] = Slot {
+        self.keep(Slot {
             key,
             qname,
             prefix,
             name: NONE,
             uri: UNSEEN,
-        };
+        });
     }
 
     /// Remembers the answer for [`Names::cached_name`].
@@ -428,13 +446,13 @@ impl Names {
         let Name {
             qname, uri, prefix, ..
         } = self.names[name as usize];
-        self.slots[slot_of(key)] = Slot {
+        self.keep(Slot {
             key,
             qname,
             prefix,
             name,
             uri,
-        };
+        });
     }
 }
 
@@ -475,8 +493,7 @@ mod tests {
     #[test]
     fn a_cached_name_is_found_only_while_its_prefix_is_bound_as_it_was() {
         let mut names = Names::default();
-        let source = b"a>................";
-        let key = key_at(source, 0, 1).unwrap();
+        let key = key_of(b"a");
         assert_eq!(names.cached_name(key, &[0, 1, 2]), None);
         let qname = names.intern_qname("a").unwrap().unwrap();
         let name = names.intern_name(qname, uri::EMPTY).unwrap();
@@ -489,18 +506,26 @@ mod tests {
     }
 
     #[test]
-    fn short_keys_hold_exactly_the_name() {
-        let source = b"abcdefghijklmnopqrstuvwxyz";
+    fn keys_of_short_names_hold_the_name_and_its_end() {
+        let window = b"abcdefgh>jklmnop";
         assert_eq!(
-            key_at(source, 0, 8),
-            Some([u64::from_le_bytes(*b"abcdefgh"), 0])
+            key_of(b"abcdefgh"),
+            [u64::from_le_bytes(*b"abcdefgh"), u64::from(b'>')]
         );
-        assert_eq!(key_at(source, 1, 1), Some([u64::from(b'b'), 0]));
+        assert_eq!(mask_name(window, 8), key_of(b"abcdefgh"));
+        assert_ne!(mask_name(window, 7), key_of(b"abcdefg"));
         assert_eq!(
-            key_at(source, 0, 9),
-            Some([u64::from_le_bytes(*b"abcdefgh"), u64::from(b'i')])
+            mask_name(b"abcdefghijklmno>", 15),
+            key_of(b"abcdefghijklmno")
         );
-        assert_eq!(key_at(source, 0, 0), None);
-        assert_eq!(key_at(source, 11, 2), None);
+        for length in 1..=window.len() {
+            assert_eq!(key_at(window, 0, length), key_of(&window[..length]));
+        }
+    }
+
+    #[test]
+    fn keys_of_long_names_are_no_short_names_keys() {
+        assert_eq!(key_of(b"abcdefghijklmnop")[0] & 0xFF, 0);
+        assert_ne!(key_of(b"abcdefghijklmnop"), key_of(b"abcdefghijklmnopq"));
     }
 }

@@ -129,13 +129,19 @@ impl Scanner<'_> {
         if self.at_top() {
             return Err(Failure::at(at, Problem::UnexpectedEndTag));
         }
+        let open = self.top;
+        let name = open.name_at as usize..open.name_at as usize + open.name_length as usize;
         let from = at + 2;
+        let close = from + name.len();
+        if self.source.get(close) == Some(&b'>')
+            && self.source[name.clone()] == self.source[from..close]
+        {
+            return self.close(close + 1);
+        }
         let length = self.source[from..]
             .iter()
             .position(|&byte| chars::is_space(byte) || matches!(byte, b'>' | b'<'))
             .unwrap_or(self.source.len() - from);
-        let open = self.top;
-        let name = open.name_at as usize..open.name_at as usize + open.name_length as usize;
         if self.source[from..from + length] != self.source[name.clone()] {
             return Err(if from + length == self.source.len() {
                 Failure::at(

@@ -8,16 +8,16 @@ mod misc;
 pub(crate) mod reference;
 mod start_tag;
 mod structure;
+mod usual;
 
 use crate::document::Parts;
 use crate::error::{Limit, Problem};
 use crate::limits::OFFSET_SPACE;
-use crate::names::{Full, Key, NONE, SHORT, key_at, short_key};
+use crate::names::{Full, Key, NONE};
 use crate::tape::{Entry, flags};
 use crate::{IdAttributes, Limits, ParseOptions, chars};
 use start_tag::RawAttribute;
 use structure::Structure;
-use wide::u8x16;
 
 /// Why and where the scan ended. The offset is one of the text being scanned.
 #[derive(Debug)]
@@ -34,9 +34,6 @@ impl Failure {
 }
 
 pub(crate) type Scan<T> = Result<T, Box<Failure>>;
-
-/// Bytes that are looked at together: `</` and 16 bytes of a name.
-const HEAD: usize = 18;
 
 /// What the text being scanned is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,15 +160,8 @@ impl Scanner<'_> {
         self.work.structure.start(start);
         self.between_roots(start)?;
         loop {
-            let [at, next] = self.work.structure.ahead(self.source);
-            // Markup that is as expected is understood with one look at its first bytes.
-            let done = match self.source.get(at..).and_then(<[u8]>::first_chunk) {
-                Some(head) => self.usual(at, next, head)?,
-                None => false,
-            };
-            if done {
-                continue;
-            }
+            self.usual();
+            let at = self.work.structure.peek(self.source);
             self.work.structure.advance(1);
             match self.source.get(at) {
                 Some(b'<') => self.unusual(at)?,
@@ -203,117 +193,6 @@ impl Scanner<'_> {
     #[inline(always)]
     fn at_top(&self) -> bool {
         self.work.outer.is_empty()
-    }
-
-    /// The markup that nearly all of a document is made of: `<name>`, `<name>text</name>` and `</name>`, where the name was seen
-    /// before in the same namespace. `head` is what stands at `at`; at `next` is the next interesting byte. Returns whether it was
-    /// that.
-    #[inline(always)]
-    fn usual(&mut self, at: usize, next: usize, head: &[u8; HEAD]) -> Scan<bool> {
-        if head[0] != b'<' {
-            return Ok(false);
-        }
-        if head[1] == b'/' {
-            let length = self.top.name_length as usize;
-            let name = self.top.name_at as usize;
-            if self.at_top()
-                || !self.is_end_tag(at, head, self.top.key, length)
-                || (length > SHORT && !self.is_same(name, at + 2, length))
-            {
-                return Ok(false);
-            }
-            self.work.structure.advance(1);
-            self.close(at + length + 3)?;
-            return Ok(true);
-        }
-        let length = self.name_length(at + 1, &head[1..]);
-        let Some((name, prefix, key)) = self.known_name(at + 1, &head[1..], length) else {
-            return Ok(false);
-        };
-        let depth = self.work.outer.len();
-        if depth == 0 || depth >= self.deepest || self.tape.len() >= self.limits.elements as usize {
-            return Ok(false);
-        }
-        let start = self.base + at as u32;
-        let flags = flags::of_length(length + 2);
-        if let Some(tail) = self.source.get(next..).and_then(<[u8]>::first_chunk)
-            && tail[0] == b'<'
-            && tail[1] == b'/'
-            && self.is_end_tag(next, tail, key, length)
-            && (length <= SHORT || self.is_same(at + 1, next + 2, length))
-        {
-            let end = self.base + (next + length + 3) as u32;
-            self.tape.push(Entry {
-                start,
-                end,
-                parent: self.top.index,
-                name,
-                flags,
-            });
-            if prefix != self.top.prefix {
-                self.top.flags |= flags::MIXED;
-            }
-            self.work.structure.advance(2);
-            return Ok(true);
-        }
-        self.work.structure.advance(1);
-        self.open(at, name, prefix, key, length, flags, self.work.undo.len());
-        Ok(true)
-    }
-
-    /// How far it is to the `>` of the tag whose name is at `at`, or 0 if there is more than a name.
-    #[inline(always)]
-    fn name_length(&self, at: usize, head: &[u8]) -> usize {
-        let Some(window) = head.first_chunk() else {
-            return 0;
-        };
-        let close = u8x16::new(*window).simd_eq(u8x16::splat(b'>')).to_bitmask();
-        if close != 0 {
-            return close.trailing_zeros() as usize;
-        }
-        let rest = &self.source[at..self.source.len().min(at + self.limits.name as usize + 1)];
-        match rest
-            .iter()
-            .position(|&byte| start_tag::NAME_ENDS[byte as usize])
-        {
-            Some(length) if rest[length] == b'>' => length,
-            _ => 0,
-        }
-    }
-
-    /// The element name of the `length` bytes at `at`, if it is known; its prefix and its key.
-    #[inline(always)]
-    fn known_name(&self, at: usize, head: &[u8], length: usize) -> Option<(u16, u16, Key)> {
-        if length < SHORT {
-            let key = short_key(head, length)?;
-            let (name, prefix) = self.parts.names.cached_name(key, &self.work.bindings)?;
-            return Some((name, prefix, key));
-        }
-        let key = key_at(self.source, at, length)?;
-        let (name, prefix) = self.parts.names.cached_name(key, &self.work.bindings)?;
-        let same = length == SHORT
-            || self
-                .parts
-                .names
-                .is_named(name, &self.source[at..at + length]);
-        same.then_some((name, prefix, key))
-    }
-
-    fn is_same(&self, one: usize, other: usize, length: usize) -> bool {
-        self.source[one..one + length] == self.source[other..other + length]
-    }
-
-    /// Whether `head`, which starts with `</` and stands at `at`, is the end tag for that key. Equal keys of names that are not short
-    /// need another look.
-    #[inline(always)]
-    fn is_end_tag(&self, at: usize, head: &[u8; HEAD], key: Key, length: usize) -> bool {
-        if self.source.get(at + 2 + length) != Some(&b'>') {
-            return false;
-        }
-        if length <= SHORT {
-            return short_key(&head[2..], length) == Some(key);
-        }
-        key_at(self.source, at + 2, length) == Some(key)
     }
 
     /// Checks that one more element may begin here.
@@ -383,9 +262,7 @@ impl Scanner<'_> {
         let entry = &mut self.tape[open.index as usize];
         entry.end = self.base + end as u32;
         entry.flags = open.flags;
-        let plain = open.flags & (flags::TAG | flags::CONTENT | flags::MIXED) == 0
-            && open.prefix == outer.prefix;
-        self.top.flags |= if plain { 0 } else { flags::MIXED };
+        self.top.flags |= usual::mixed(&open, &outer);
         if self.at_top() {
             self.between_roots(end)?;
         }

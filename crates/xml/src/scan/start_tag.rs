@@ -261,9 +261,8 @@ impl Scanner<'_> {
     /// The qualified name written at `at`.
     fn qname(&mut self, at: usize, length: usize) -> Scan<u16> {
         let key = key_at(self.source, at, length);
-        if let Some(qname) = key.and_then(|key| self.parts.names.cached_qname(key))
-            && (length <= SHORT
-                || self.text[at..at + length] == *self.parts.names.qname_text(qname))
+        if let Some(qname) = self.parts.names.cached_qname(key)
+            && (length < SHORT || self.text[at..at + length] == *self.parts.names.qname_text(qname))
         {
             return Ok(qname);
         }
@@ -273,18 +272,15 @@ impl Scanner<'_> {
             return Err(Failure::at(at, Problem::IllegalName));
         };
         self.check_names(at)?;
-        if let Some(key) = key {
-            self.parts.names.remember_qname(key, qname);
-        }
+        self.parts.names.remember_qname(key, qname);
         Ok(qname)
     }
 
     /// The name of the element, in the namespaces as they are bound now; its prefix and its key.
     fn element_name(&mut self, at: usize, length: usize) -> Scan<(u16, u16, Key)> {
         let key = key_at(self.source, at, length);
-        if let Some(key) = key
-            && let Some((name, prefix)) = self.parts.names.cached_name(key, &self.work.bindings)
-            && (length <= SHORT
+        if let Some((name, prefix)) = self.parts.names.cached_name(key, &self.work.bindings)
+            && (length < SHORT
                 || self
                     .parts
                     .names
@@ -300,10 +296,8 @@ impl Scanner<'_> {
         let full = full(self.limits, at);
         let name = self.parts.names.intern_name(qname, uri).map_err(full)?;
         self.check_names(at)?;
-        if let Some(key) = key {
-            self.parts.names.remember(key, name);
-        }
-        Ok((name, prefix, key.unwrap_or_default()))
+        self.parts.names.remember(key, name);
+        Ok((name, prefix, key))
     }
 
     fn uri_of(&self, prefix: u16) -> Option<u16> {

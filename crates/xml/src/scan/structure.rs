@@ -4,7 +4,8 @@
 //! masks become a list of offsets. Text without such bytes costs nothing more. The rule: every byte that can change the meaning of text
 //! is in the list: `<`, `&`, CR, the control characters that XML forbids, and each `>` that is not the first one behind a `<`.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
 /// Bytes looked at in one go; with what is left over and the slack of the unrolled loop their offsets fit into the list.
 const CHUNK: usize = 62 * 64;
@@ -13,6 +14,8 @@ const LIST: usize = 4096;
 /// The list of interesting offsets of the part of the source that is being scanned.
 #[derive(Debug)]
 pub(crate) struct Structure {
+    /// What the machine can do.
+    level: Level,
     offsets: Box<[u32; LIST]>,
     count: usize,
     next: usize,
@@ -20,19 +23,19 @@ pub(crate) struct Structure {
     scanned: usize,
     /// Whether there was a `<` without a `>` behind it so far.
     inside: bool,
-    /// All bytes seen, or-ed.
-    seen: u8x16,
+    ascii: bool,
 }
 
 impl Default for Structure {
     fn default() -> Self {
         Structure {
+            level: Level::new(),
             offsets: Box::new([0; LIST]),
             count: 0,
             next: 0,
             scanned: 0,
             inside: false,
-            seen: u8x16::splat(0),
+            ascii: true,
         }
     }
 }
@@ -44,33 +47,37 @@ impl Structure {
         self.next = 0;
         self.scanned = from;
         self.inside = false;
-        self.seen = u8x16::splat(0);
+        self.ascii = true;
+    }
+
+    /// What the machine can do.
+    pub(crate) fn level(&self) -> Level {
+        self.level
     }
 
     /// Whether what was looked at so far was ASCII.
     pub(crate) fn is_ascii(&self) -> bool {
-        self.seen.to_bitmask() == 0
+        self.ascii
     }
 
-    /// The next two interesting offsets; the length of the source where there are none.
-    #[inline(always)]
-    pub(crate) fn ahead(&mut self, source: &[u8]) -> [usize; 2] {
+    /// The interesting offsets that are listed already, at least two; the length of the source stands for those that are not there.
+    #[inline]
+    pub(crate) fn rest(&mut self, source: &[u8]) -> &[u32] {
         if self.next + 2 > self.count {
             self.refill(source);
         }
-        match self.offsets.get(self.next..self.next + 2) {
-            Some(&[first, second]) => [first as usize, second as usize],
-            _ => [source.len(); 2],
-        }
+        self.offsets.get(self.next..self.count).unwrap_or(&[])
     }
 
     /// The next interesting offset.
     #[inline]
     pub(crate) fn peek(&mut self, source: &[u8]) -> usize {
-        self.ahead(source)[0]
+        self.rest(source)
+            .first()
+            .map_or(source.len(), |&offset| offset as usize)
     }
 
-    /// Goes on behind so many offsets, at most two.
+    /// Goes on behind so many offsets, at most as many as are listed.
     #[inline(always)]
     pub(crate) fn advance(&mut self, offsets: usize) {
         self.next += offsets;
@@ -98,56 +105,84 @@ impl Structure {
                 self.count += 2;
                 return;
             }
-            let (blocks, rest) = chunk.as_chunks::<64>();
-            for block in blocks {
-                self.list(block);
-            }
-            if !rest.is_empty() {
-                let mut block = [b' '; 64];
-                block[..rest.len()].copy_from_slice(rest);
-                self.list(&block);
-                self.scanned -= 64 - rest.len();
-            }
+            dispatch!(self.level, simd => self.list(simd, chunk));
         }
     }
 
-    /// Appends the interesting offsets of one block.
+    /// Appends the interesting offsets of the next part of the source.
     #[inline(always)]
-    fn list(&mut self, block: &[u8; 64]) {
-        let (mut starts, mut ends, mut others) = (0, 0, 0);
-        for (index, part) in block.as_chunks::<16>().0.iter().enumerate() {
-            let bytes = u8x16::new(*part);
-            self.seen = self.seen | bytes;
-            let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-            let control = bytes.min(u8x16::splat(0x1F)).simd_eq(bytes);
-            let other = is(b'&') | (control & !(is(b'\n') | is(b'\t')));
-            starts |= u64::from(is(b'<').to_bitmask()) << (16 * index);
-            ends |= u64::from(is(b'>').to_bitmask()) << (16 * index);
-            others |= u64::from(other.to_bitmask()) << (16 * index);
+    fn list<S: Simd>(&mut self, simd: S, chunk: &[u8]) {
+        let (blocks, rest) = chunk.as_chunks::<64>();
+        let mut count = self.count;
+        let mut inside = self.inside;
+        let mut base = self.scanned as u32;
+        let mut seen = u8x64::splat(simd, 0);
+        for block in blocks {
+            let bytes = u8x64::simd_from(simd, *block);
+            seen = seen | bytes;
+            count = list_bits(
+                &mut self.offsets,
+                count,
+                base,
+                mask(simd, bytes, &mut inside),
+            );
+            base += 64;
         }
-        // A carry runs from each `<` to the first `>` behind it, out of the block if need be.
-        let (sum, carried) = (!ends).overflowing_add(starts);
-        let (sum, carried_on) = sum.overflowing_add(u64::from(self.inside));
-        self.inside = carried | carried_on;
-        let mut mask = starts | others | (ends & !sum);
-
-        let base = self.scanned as u32;
-        // Eight at a time and a few too many: cheaper than asking after each one.
-        while let Some(places) = self.offsets.get_mut(self.count..self.count + 8) {
-            let mut rest = mask;
-            for place in places {
-                *place = base.wrapping_add(rest.trailing_zeros());
-                rest &= rest.wrapping_sub(1);
-            }
-            if rest == 0 {
-                self.count += mask.count_ones() as usize;
-                break;
-            }
-            self.count += 8;
-            mask = rest;
+        if !rest.is_empty() {
+            let mut block = [b' '; 64];
+            block[..rest.len()].copy_from_slice(rest);
+            let bytes = u8x64::simd_from(simd, block);
+            seen = seen | bytes;
+            count = list_bits(
+                &mut self.offsets,
+                count,
+                base,
+                mask(simd, bytes, &mut inside),
+            );
         }
-        self.scanned += 64;
+        self.count = count;
+        self.inside = inside;
+        self.scanned += chunk.len();
+        self.ascii &= !seen.simd_ge(u8x64::splat(simd, 0x80)).any_true();
     }
+}
+
+/// One bit per interesting byte.
+#[inline(always)]
+fn mask<S: Simd>(simd: S, bytes: u8x64<S>, inside: &mut bool) -> u64 {
+    let starts = places(simd, bytes, b'<').to_bitmask();
+    let ends = places(simd, bytes, b'>').to_bitmask();
+    let control = bytes.min(u8x64::splat(simd, 0x1F)).simd_eq(bytes);
+    let allowed = places(simd, bytes, b'\n') | places(simd, bytes, b'\t');
+    let others = (places(simd, bytes, b'&') | (control & !allowed)).to_bitmask();
+    // A carry runs from each `<` to the first `>` behind it, out of the block if need be.
+    let (sum, carried) = (!ends).overflowing_add(starts);
+    let (sum, carried_on) = sum.overflowing_add(u64::from(*inside));
+    *inside = carried | carried_on;
+    starts | others | (ends & !sum)
+}
+
+#[inline(always)]
+fn places<S: Simd>(simd: S, bytes: u8x64<S>, byte: u8) -> mask8x64<S> {
+    bytes.simd_eq(u8x64::splat(simd, byte))
+}
+
+/// Appends the offsets of the bits of one block's mask; returns how many there are now.
+#[inline(always)]
+fn list_bits(offsets: &mut [u32; LIST], mut count: usize, base: u32, mut mask: u64) -> usize {
+    // Eight at a time and a few too many: cheaper than asking after each one.
+    while let Some(places) = offsets.get_mut(count..count + 8) {
+        let found = mask.count_ones() as usize;
+        for place in places {
+            *place = base.wrapping_add(mask.trailing_zeros());
+            mask &= mask.wrapping_sub(1);
+        }
+        if mask == 0 {
+            return count + found;
+        }
+        count += 8;
+    }
+    count
 }
 
 #[cfg(test)]
