@@ -39,12 +39,19 @@ pub struct SignatureEvidence {
     pub signer: Signer,
     /// How it was made.
     pub algorithm: SignatureAlgorithm,
-    /// The nodes that it covers, each with all its content.
+    /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
     /// SHA-256 over what was signed and by whom: the same for every copy of the message.
     pub(crate) mark: [u8; 32],
     /// Place in the order of signatures and decryptions.
     pub(crate) step: u32,
+}
+
+impl SignatureEvidence {
+    /// Whether the signature covers `node` itself.
+    pub fn covers(&self, node: NodeId) -> bool {
+        self.nodes.binary_search(&node).is_ok()
+    }
 }
 
 /// Something that was encrypted.

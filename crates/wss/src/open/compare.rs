@@ -117,12 +117,7 @@ impl Opening<'_> {
         self.evidence
             .signatures
             .iter()
-            .filter(move |signature| {
-                signature
-                    .nodes
-                    .iter()
-                    .any(|signed| holders.contains(signed))
-            })
+            .filter(move |signature| holders.iter().any(|holder| signature.covers(*holder)))
             .map(|signature| signature.step)
     }
 

@@ -73,6 +73,7 @@ impl Opening<'_> {
         for reference in &signature.references {
             nodes.push(self.verify_reference(reference)?);
         }
+        nodes.sort_unstable();
         // Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
         let digests = signature
             .references

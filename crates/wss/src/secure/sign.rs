@@ -1,5 +1,7 @@
 //! The `ds:Signature`: digests of parts streamed from the source, `SignedInfo` written in the form that is signed.
 
+use std::collections::HashSet;
+
 use soapstone_crypto::{Digest, Hasher};
 use soapstone_xml::{
     Apex, ApexAttribute, C14nOptions, C14nScratch, Canonicalization, Element, FnSink, NodeId,
@@ -213,6 +215,7 @@ impl Securing<'_> {
     /// The nodes to sign; of a part that was encrypted whole, the `EncryptedData` in its place.
     fn signed_nodes(&self, envelope: &Envelope) -> Result<Vec<NodeId>, SecureError> {
         let mut nodes = Vec::new();
+        let mut known = HashSet::new();
         let parts = self
             .plan
             .policy
@@ -227,11 +230,7 @@ impl Securing<'_> {
             if found.is_empty() {
                 found = self.nodes_of(envelope, part)?;
             }
-            for node in found {
-                if !nodes.contains(&node) {
-                    nodes.push(node);
-                }
-            }
+            nodes.extend(found.into_iter().filter(|node| known.insert(*node)));
         }
         Ok(nodes)
     }

@@ -1,5 +1,7 @@
 //! Whatever is secured opens to the same body: every mechanism, suite, key reference, order and kind of part.
 
+use std::sync::Arc;
+
 use crate::support::*;
 use soapstone_wss::{
     EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
@@ -290,5 +292,50 @@ fn what_is_forwarded_holds_no_security_header_and_no_unsigned_comment() {
             && !plain.contains("not signed")
             && !plain.contains("urn:service"),
         "{plain}"
+    );
+}
+
+#[test]
+fn elliptic_curve_keys_sign_in_suites_that_name_their_algorithms() {
+    use soapstone_crypto::{Curve, KeyKind, SignatureAlgorithm};
+    let kinds = [
+        (KeyKind::Ec(Curve::P256), SignatureAlgorithm::EcdsaSha256),
+        (KeyKind::Ec(Curve::P384), SignatureAlgorithm::EcdsaSha384),
+        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha512),
+        (KeyKind::Ed25519, SignatureAlgorithm::Ed25519),
+    ];
+    for (kind, algorithm) in kinds {
+        let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+        policy.suite.signature = vec![algorithm];
+        let mut keys = client_keys();
+        keys.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=client", kind)));
+        let message = secure_with(&policy, keys, PLAIN, None).bytes;
+        let verified = open(&policy, std::str::from_utf8(&message).unwrap())
+            .unwrap_or_else(|error| panic!("{algorithm}: {error}"));
+        assert_eq!(verified.evidence().signatures[0].algorithm, algorithm);
+    }
+}
+
+#[test]
+fn thousands_of_elements_can_be_signed_one_by_one() {
+    let wsu = soapstone_wss::names::WSU;
+    let items: String = (0..2_000)
+        .map(|number| format!("<i u:Id=\"i{number}\">{number}</i>"))
+        .collect();
+    let plain = PLAIN.replace(
+        "<e:empty/>",
+        &format!("<e:items xmlns:u=\"{wsu}\">{items}</e:items>"),
+    );
+    let mut policy = policy(Mechanism::Sign, "Basic128GCM");
+    policy.limits.references = 3_000;
+    let parts = &mut policy.signature.as_mut().unwrap().parts;
+    parts.extend((0..2_000).map(|number| Part::Id(format!("i{number}"))));
+    let message = secure(&policy, &plain);
+    let verified = open(&policy, &message).unwrap();
+    assert_eq!(verified.evidence().signatures[0].nodes.len(), 2_002);
+    let altered = message.replace(">1999</i>", ">2000</i>");
+    assert_eq!(
+        open(&policy, &altered).unwrap_err().name(),
+        "digest-mismatch"
     );
 }

@@ -47,6 +47,11 @@ pub(crate) fn leaf(issuer: &Identity, subject: &str, validity: Validity) -> Iden
     issue::identity(issuer, RSA, &Template::new(subject, validity).unwrap()).unwrap()
 }
 
+pub(crate) fn identity(issuer: &Identity, subject: &str, kind: KeyKind) -> Identity {
+    let template = Template::new(subject, Validity::days(now(), 30)).unwrap();
+    issue::identity(issuer, kind, &template).unwrap()
+}
+
 pub(crate) const PASSWORD: &[u8] = b"open sesame";
 
 pub(crate) fn user(name: &str) -> Arc<User> {
