@@ -133,7 +133,7 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
 }
 
 /// A cache that knows no message, so that one message can be opened many times.
-struct Forgetful;
+pub(crate) struct Forgetful;
 
 impl ReplayCache for Forgetful {
     fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod engine;
+pub mod growth;
 pub mod measurement;
 mod parts;
 mod payload;

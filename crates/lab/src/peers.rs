@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore};
 use soapstone::wss::{
-    InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, SharedKey, Suite, Tuning, User,
+    InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Policy, SharedKey, Suite, Tuning, User,
 };
 
 /// Keys of both sides of one binding.
@@ -68,8 +68,21 @@ impl Peers {
         binding: KeyBinding,
         tuning: Tuning,
     ) -> (OutboundPlan, InboundPlan) {
+        self.plans_with(mechanism, suite, binding, tuning, |_| ())
+    }
+
+    /// The plans of both sides, with changes to the preset.
+    pub(crate) fn plans_with(
+        &self,
+        mechanism: Mechanism,
+        suite: &Suite,
+        binding: KeyBinding,
+        tuning: Tuning,
+        change: impl FnOnce(&mut Policy),
+    ) -> (OutboundPlan, InboundPlan) {
         let mut policy = mechanism.policy(suite.clone());
         policy.tuning = tuning;
+        change(&mut policy);
         let mut sender = self.sender.clone();
         let mut receiver = self.receiver.clone();
         if binding == KeyBinding::Shared {

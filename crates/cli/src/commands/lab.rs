@@ -5,6 +5,7 @@
 use std::io::Write;
 
 use soapstone_lab::engine::{self, Options};
+use soapstone_lab::growth;
 use soapstone_lab::measurement::{Effort, Measurement};
 
 use crate::failure::Failure;
@@ -15,7 +16,10 @@ Run an experiment and print one line for each measurement.
 
 engine: bytes to bytes, what `secure` and `open` cost for each mechanism, suite and payload, on one core; and beside them, as \
 mechanism `parts`, the work that cannot be avoided: scan, digest, cipher, base64, RSA. Compare medians and ratios of one run, not \
-figures of two.";
+figures of two.
+
+growth: how `secure` and `open` grow from 10 kB to 10 MB and from 10 to 5,000 signed elements (exponent 1 is linear), and the memory that \
+a message of 10 MB takes.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,8 +43,10 @@ pub enum Command {
 /// The experiments.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Experiment {
-    /// The engine, bytes to bytes.
+    /// The engine, bytes to bytes
     Engine,
+    /// How cost grows with size and with signed elements, and what memory a message takes
+    Growth,
 }
 
 /// Arguments of `soapstone lab run`.
@@ -61,6 +67,9 @@ pub struct Arguments {
     /// Rewrite everything in canonicalization, also what is canonical already
     #[arg(long)]
     no_canonical_runs: bool,
+    /// Measures the memory of one operation in this process
+    #[arg(long, hide = true, value_name = "OP")]
+    memory_of: Option<String>,
 }
 
 /// Lists or runs experiments.
@@ -70,7 +79,10 @@ pub struct Arguments {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::List => list(),
-        Command::Run(arguments) => measure(&arguments),
+        Command::Run(arguments) => match arguments.experiment {
+            Experiment::Engine => measure(&arguments),
+            Experiment::Growth => grow(&arguments),
+        },
     }
 }
 
@@ -84,14 +96,9 @@ fn list() -> Result<(), Failure> {
 }
 
 fn measure(arguments: &Arguments) -> Result<(), Failure> {
-    let Experiment::Engine = arguments.experiment;
     let mut options = Options {
         filter: arguments.filter.clone(),
-        effort: if arguments.quick {
-            Effort::QUICK
-        } else {
-            Effort::FULL
-        },
+        effort: effort(arguments),
         ..Options::default()
     };
     options.tuning.canonical_runs = !arguments.no_canonical_runs;
@@ -128,6 +135,71 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
         failed = failed.take().or(printed.err());
     });
     let _ = writeln!(std::io::stderr(), "\r\x1b[2K{names} cases measured");
+    failed.map_or(Ok(()), Err)
+}
+
+fn effort(arguments: &Arguments) -> Effort {
+    if arguments.quick {
+        Effort::QUICK
+    } else {
+        Effort::FULL
+    }
+}
+
+/// Size of the message whose memory is looked at, bytes.
+const LARGE: usize = 10_000_000;
+
+fn grow(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(op) = &arguments.memory_of {
+        let op = if op == "open" { "open" } else { "secure" };
+        let memory = growth::memory(op, LARGE).ok_or_else(|| {
+            Failure::new("the memory of this process cannot be read: /proc is needed")
+        })?;
+        return files::print(serde_json::to_string(&memory).map_err(Failure::new)? + "\n");
+    }
+    // The largest resident set of a process only grows: a process for each.
+    let program = std::env::current_exe().map_err(Failure::new)?;
+    for op in ["secure", "open"] {
+        let output = std::process::Command::new(&program)
+            .args(["lab", "run", "growth", "--memory-of", op])
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .map_err(Failure::new)?;
+        if !output.status.success() {
+            return Err(Failure::new(
+                "the process whose memory was to be measured failed",
+            ));
+        }
+        if arguments.json {
+            files::print(&output.stdout)?;
+        } else {
+            let memory: serde_json::Value =
+                serde_json::from_slice(&output.stdout).map_err(Failure::new)?;
+            files::print(format!(
+                "{op} of {} bytes: {} bytes of memory at most, {} allowed (4 x size + 30 MB)\n",
+                memory["bytes"], memory["peak"], memory["bound"]
+            ))?;
+        }
+    }
+    let mut failed = None;
+    growth::run(effort(arguments), &mut |growth| {
+        let line = if arguments.json {
+            serde_json::to_string(growth)
+                .map(|line| line + "\n")
+                .map_err(Failure::new)
+        } else {
+            let points: String = growth
+                .points
+                .iter()
+                .map(|(size, time)| format!("  {size}: {time:.0} us"))
+                .collect();
+            Ok(format!(
+                "{} over {}: exponent {:.3}{points}\n",
+                growth.op, growth.over, growth.exponent
+            ))
+        };
+        failed = failed.take().or(line.and_then(files::print).err());
+    });
     failed.map_or(Ok(()), Err)
 }
 
