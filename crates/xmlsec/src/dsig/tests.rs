@@ -355,3 +355,143 @@ fn two_canonicalizations_in_a_row_are_not_executed() {
         Err(SignatureError::TransformOrder { uri })
     );
 }
+
+/// The octets that a reference with this URI and these transforms digests.
+fn digested(body: &str, uri: &str, transforms: &str) -> String {
+    let text = format!(
+        "<m>{body}<ds:Signature xmlns:ds=\"{DSIG}\"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm=\"{}\"/>\
+         <ds:SignatureMethod Algorithm=\"{}\"/><ds:Reference URI=\"{uri}\">{transforms}<ds:DigestMethod Algorithm=\"{}\"/>\
+         <ds:DigestValue>AAAAAAAAAAAAAAAAAAAAAAAAAAA=</ds:DigestValue></ds:Reference></ds:SignedInfo><ds:SignatureValue/></ds:Signature></m>",
+        Canonicalization::Exclusive.uri(),
+        METHOD.uri(),
+        DigestAlgorithm::Sha1.uri()
+    );
+    let document = parse(&text);
+    let rules = Rules {
+        enveloped: true,
+        ..Rules::default()
+    };
+    let signature = Signature::parse(&document, signature_node(&document), &rules).unwrap();
+    let reference = &signature.references[0];
+    let mut scratch = Scratch::default();
+    let target = reference.target(&document).unwrap();
+    let mut octets = Vec::new();
+    let (apex, comments) = match target {
+        Target::Element { node, comments } => (Apex::Element(node), comments),
+        Target::Document { comments } => (Apex::Document, comments),
+        Target::Octets(_) => unreachable!(),
+    };
+    let method = match reference.transforms.last() {
+        Some(Transform::Canonicalization(method)) => method.clone(),
+        _ => CanonicalizationMethod::new(Canonicalization::Inclusive10),
+    };
+    let omit: Vec<NodeId> = reference
+        .transforms
+        .iter()
+        .filter(|transform| **transform == Transform::Enveloped)
+        .map(|_| signature.node)
+        .collect();
+    scratch
+        .canonicalize(&document, apex, &method, comments, &omit, &mut octets)
+        .unwrap();
+    // The stream that is digested is the same.
+    let found = digest(DigestAlgorithm::Sha1, &octets).unwrap();
+    let mut sink = DigestSink::new(reference).unwrap();
+    reference
+        .transform(&document, target, &mut NoExtension, &mut scratch, &mut sink)
+        .unwrap();
+    match reference.check(sink) {
+        Err(SignatureError::DigestMismatch {
+            found: streamed, ..
+        }) => {
+            assert_eq!(streamed, soapstone_crypto::base64::encode(found.as_ref()));
+        }
+        other => panic!("{other:?}"),
+    }
+    String::from_utf8(octets).unwrap()
+}
+
+#[test]
+fn comments_are_signed_only_where_the_reference_and_the_method_have_them() {
+    let body = "<b xml:id=\"b\"><!-- c -->x</b>";
+    let without = "<b xml:id=\"b\">x</b>";
+    let with_comments = format!(
+        "<ds:Transforms><ds:Transform Algorithm=\"{}\"/></ds:Transforms>",
+        Canonicalization::ExclusiveWithComments.uri()
+    );
+    assert_eq!(digested(body, "#b", ""), without);
+    assert_eq!(digested(body, "#b", &with_comments), without);
+    assert_eq!(digested(body, "#xpointer(id('b'))", ""), without);
+    assert_eq!(digested(body, "#xpointer(id('b'))", &with_comments), body);
+}
+
+#[test]
+fn an_enveloped_signature_is_left_out_of_what_it_signs() {
+    let enveloped = format!(
+        "<ds:Transforms><ds:Transform Algorithm=\"{}\"/></ds:Transforms>",
+        crate::namespaces::ENVELOPED_SIGNATURE
+    );
+    assert_eq!(digested("<b>x</b>", "", &enveloped), "<m><b>x</b></m>");
+}
+
+/// Writes `made of` and the octets it is given.
+struct Quoting;
+
+impl Extension for Quoting {
+    fn apply(
+        &mut self,
+        _: &Document,
+        transform: &Transform,
+        target: Target<'_>,
+        sink: &mut DigestSink,
+    ) -> Result<(), String> {
+        let Target::Octets(octets) = target else {
+            return Err("only octets".to_owned());
+        };
+        assert_eq!(transform.uri(), "urn:quote");
+        soapstone_xml::Sink::write(sink, b"made of ");
+        soapstone_xml::Sink::write(sink, octets);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_transform_that_the_caller_supplies_is_executed_by_the_caller() {
+    let text = signed(
+        "x",
+        &[TransformParts::Other {
+            uri: "urn:quote",
+            raw_content: "",
+        }],
+    );
+    let document = parse(&text);
+    let rules = Rules {
+        extensions: &["urn:quote"],
+        ..Rules::default()
+    };
+    let signature = Signature::parse(&document, signature_node(&document), &rules).unwrap();
+    let mut reference = signature.references[0].clone();
+    reference.digest_value = digest(DigestAlgorithm::Sha256, b"made of stone")
+        .unwrap()
+        .as_ref()
+        .to_vec();
+    let mut scratch = Scratch::default();
+    assert_eq!(
+        reference.verify(
+            &document,
+            Target::Octets(b"stone"),
+            &mut Quoting,
+            &mut scratch
+        ),
+        Ok(())
+    );
+    let target = reference.target(&document).unwrap();
+    let refused = SignatureError::Extension {
+        uri: "urn:quote".to_owned(),
+        reason: "only octets".to_owned(),
+    };
+    assert_eq!(
+        reference.verify(&document, target, &mut Quoting, &mut scratch),
+        Err(refused)
+    );
+}

@@ -19,6 +19,9 @@ pub struct CanonicalizationMethod {
 }
 
 impl CanonicalizationMethod {
+    /// What a set of nodes is canonicalized with where octets are needed and no method is named (XML-DSig 4.4.3.2).
+    pub const DEFAULT: Self = Self::new(Canonicalization::Inclusive10);
+
     /// The method without a prefix list.
     #[must_use]
     pub const fn new(method: Canonicalization) -> Self {

@@ -217,13 +217,10 @@ impl Reference {
             Target::Document { comments } => (Apex::Document, comments),
             Target::Element { node, comments } => (Apex::Element(node), comments),
         };
-        // A node-set that reaches the digest without a canonicalization is canonicalized with C14N 1.0 (XML-DSig 4.4.3.2).
-        static DEFAULT: CanonicalizationMethod =
-            CanonicalizationMethod::new(Canonicalization::Inclusive10);
         scratch.canonicalize(
             document,
             apex,
-            canonicalization.unwrap_or(&DEFAULT),
+            canonicalization.unwrap_or(&CanonicalizationMethod::DEFAULT),
             comments,
             omit,
             sink,

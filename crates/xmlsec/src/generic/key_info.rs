@@ -5,7 +5,9 @@
 //!
 //! The one rule: every step is bounded, and a key that is merely written in the message counts only where the options say so.
 
-use soapstone_crypto::{Certificate, KeyDerivation, KeyTransport, SecretBytes, SymmetricKey};
+use soapstone_crypto::{
+    Certificate, KeyDerivation, KeyTransport, PublicKey, SecretBytes, SymmetricKey,
+};
 use soapstone_xml::{Element, NodeId};
 
 use super::Session;
@@ -231,13 +233,13 @@ impl<'s, 'r> Search<'s, 'r> {
     /// vouch for.
     fn x509(&self, data: &X509Data, need: Need) -> Result<Option<Key>, GenericError> {
         let (keys, options) = (self.session.keys, self.session.options);
-        let is_meant = |key: &Key| match key.certificates.first() {
-            Some(own) => data.names(own) || data.certificates.contains(own),
-            None => key.public_key().is_some_and(|public| {
-                data.certificates
-                    .iter()
-                    .any(|embedded| embedded.public_key() == public)
-            }),
+        let is_meant = |key: &Key| {
+            let embedded = |public: &PublicKey| {
+                let mut certificates = data.certificates.iter();
+                certificates.any(|certificate| certificate.public_key() == public)
+            };
+            key.certificates.first().is_some_and(|own| data.names(own))
+                || key.public_key().is_some_and(embedded)
         };
         if let Some(key) = self
             .callers_keys()

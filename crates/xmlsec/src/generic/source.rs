@@ -3,6 +3,7 @@
 //! The one rule: a DTD is applied before anything is looked at, and then it is gone; what it declared as ids are ids.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use soapstone_xml::dtd::{self, DeclaredId};
 use soapstone_xml::nodes::Tree;
@@ -18,6 +19,7 @@ pub(super) struct Source {
     /// Ids that only certain elements have: by the DTD, or by `--id-attr`.
     declared: Vec<DeclaredId>,
     elements: Vec<IdAttribute>,
+    lookalikes: OnceCell<HashMap<String, Vec<NodeId>>>,
     /// The document type declaration as it stood, to be written in front of the edited document.
     doctype: Vec<u8>,
 }
@@ -47,6 +49,7 @@ impl Source {
             document,
             declared: flattened.ids,
             elements,
+            lookalikes: OnceCell::new(),
             doctype: doctype(octets),
         })
     }
@@ -78,15 +81,29 @@ impl Source {
             }
         }
         let found = found.ok_or_else(|| SignatureError::NotFound { id: id.to_owned() })?;
-        if self
-            .document
-            .root()
-            .descendants()
-            .any(|element| element.id() != found && looks_identified(element, id))
-        {
-            return Err(duplicate());
+        match self.lookalikes().get(id) {
+            Some(carriers) if carriers.iter().any(|carrier| *carrier != found) => Err(duplicate()),
+            _ => Ok(found),
         }
-        Ok(found)
+    }
+
+    /// Elements by what stands in an attribute that somebody may take for an id, declared or not. Where two elements are alike,
+    /// whoever reads the document after us may find another one than we did.
+    fn lookalikes(&self) -> &HashMap<String, Vec<NodeId>> {
+        self.lookalikes.get_or_init(|| {
+            let mut lookalikes: HashMap<String, Vec<NodeId>> = HashMap::new();
+            for element in self.document.root().descendants() {
+                for attribute in element.attributes() {
+                    if attribute.local().eq_ignore_ascii_case("id") {
+                        let carriers = lookalikes
+                            .entry(attribute.value().into_owned())
+                            .or_default();
+                        carriers.push(element.id());
+                    }
+                }
+            }
+            lookalikes
+        })
     }
 
     fn has_declared_id(&self, element: Element<'_>, id: &str) -> bool {
@@ -119,14 +136,6 @@ impl Source {
         };
         by_dtd() || by_option()
     }
-}
-
-/// Whether an element carries `id` in an attribute that somebody may take for an id, declared or not: then whoever reads the
-/// document after us may find another element than we did.
-fn looks_identified(element: Element<'_>, id: &str) -> bool {
-    element
-        .attributes()
-        .any(|attribute| attribute.local().eq_ignore_ascii_case("id") && attribute.value() == id)
 }
 
 /// A [`Source`] that is being worked on, with its XPath tree, which is built when it is first needed.
@@ -288,6 +297,15 @@ mod tests {
         let text = format!("<?xml version=\"1.0\"?><!-- <!DOCTYPE x> -->\n{declaration}\n<a/>");
         assert_eq!(doctype(text.as_bytes()), declaration.as_bytes());
         assert!(doctype(b"<a><!DOCTYPE b></a>").is_empty());
+    }
+
+    #[test]
+    fn an_id_that_another_element_seems_to_have_is_refused() {
+        let options = Options::new(jiff::Timestamp::UNIX_EPOCH);
+        let text = "<a xml:id='x'><b ID='x'/></a>";
+        let source = Source::load(text.as_bytes(), &options, &mut |_| None).unwrap();
+        let duplicate = SignatureError::DuplicateId { id: "x".to_owned() };
+        assert_eq!(source.by_id("x"), Err(GenericError::Signature(duplicate)));
     }
 
     #[test]

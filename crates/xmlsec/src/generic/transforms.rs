@@ -9,10 +9,11 @@ use soapstone_crypto::base64;
 use soapstone_xml::nodes::filter::{self, Filter, Operation};
 use soapstone_xml::nodes::xpath::{Evaluation, Expression};
 use soapstone_xml::nodes::{NodeKind, NodeSet, Tree, canonicalize_nodes};
-use soapstone_xml::{Apex, Canonicalization, Element, NodeId};
+use soapstone_xml::{Apex, Element, NodeId};
 
 use super::Session;
 use super::error::GenericError;
+use super::relationship;
 use super::source::Reading;
 use crate::dsig::{CanonicalizationMethod, SameDocument, Scratch, Transform};
 use crate::namespaces::{BASE64, DSIG, XPATH, XPATH_FILTER2};
@@ -85,10 +86,7 @@ impl Reading<'_> {
     ) -> Result<Option<Vec<u8>>, GenericError> {
         let (canonicalization, before) = match transforms.split_last() {
             Some((Transform::Canonicalization(method), before)) => (method.clone(), before),
-            _ => (
-                CanonicalizationMethod::new(Canonicalization::Inclusive10),
-                transforms,
-            ),
+            _ => (CanonicalizationMethod::DEFAULT, transforms),
         };
         if !before
             .iter()
@@ -129,17 +127,24 @@ impl Chain<'_, '_> {
         let Some((transform, rest)) = transforms.split_first() else {
             return Ok(match data {
                 Data::Octets(octets) => octets,
-                Data::Nodes(tree, set) => canonical(
-                    tree,
-                    &set,
-                    &CanonicalizationMethod::new(Canonicalization::Inclusive10),
-                ),
+                Data::Nodes(tree, set) => canonical(tree, &set, &CanonicalizationMethod::DEFAULT),
             });
         };
         if let Transform::Other { uri, .. } = transform
             && uri == BASE64
         {
             return self.run(rest, Data::Octets(decode(data)?), session);
+        }
+        if let Transform::Other { uri, node } = transform
+            && uri == relationship::URI
+        {
+            let part = match data {
+                Data::Octets(octets) => octets,
+                Data::Nodes(tree, set) => canonical(tree, &set, &CanonicalizationMethod::DEFAULT),
+            };
+            let part = session.load(&part)?;
+            let octets = relationship::apply(self.home.document().element(*node), &part)?;
+            return self.run(rest, Data::Octets(octets), session);
         }
         // Everything else works on nodes.
         let (tree, set) = match data {
