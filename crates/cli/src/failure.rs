@@ -40,6 +40,8 @@ pub enum Failure {
         message: String,
         /// What to do about it.
         hint: Option<String>,
+        /// The algorithm or feature that is not supported, where that is the reason.
+        unsupported: Option<String>,
     },
 }
 
@@ -49,6 +51,7 @@ impl Failure {
         Self::Failed {
             message: message.to_string(),
             hint: None,
+            unsupported: None,
         }
     }
 
@@ -59,14 +62,20 @@ impl Failure {
 
     /// The same failure with advice; refusals and configuration problems carry their own.
     #[must_use]
-    pub fn with_hint(self, advice: impl Into<String>) -> Self {
-        match self {
-            Self::Failed { message, .. } => Self::Failed {
-                message,
-                hint: Some(advice.into()),
-            },
-            other => other,
+    pub fn with_hint(mut self, advice: impl Into<String>) -> Self {
+        if let Self::Failed { hint, .. } = &mut self {
+            *hint = Some(advice.into());
         }
+        self
+    }
+
+    /// The same failure, for want of an algorithm or a feature; refusals carry their own.
+    #[must_use]
+    pub fn with_unsupported(mut self, what: impl Into<String>) -> Self {
+        if let Self::Failed { unsupported, .. } = &mut self {
+            *unsupported = Some(what.into());
+        }
+        self
     }
 
     /// The code to exit with.
@@ -86,17 +95,14 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hint = match self {
+        let (hint, unsupported) = match self {
             Self::Refused(refusal) => {
                 writeln!(
                     out,
                     "soapstone: refused ({}): {}",
                     refusal.name, refusal.message
                 )?;
-                if let Some(name) = &refusal.unsupported {
-                    writeln!(out, "unsupported: {name}")?;
-                }
-                &refusal.hint
+                (&refusal.hint, &refusal.unsupported)
             }
             Self::Configuration(problems) => {
                 let count = problems.0.len();
@@ -104,11 +110,18 @@ impl fmt::Display for Failure {
                 writeln!(out, "soapstone: {count} {things} in the configuration")?;
                 return writeln!(out, "{problems}");
             }
-            Self::Failed { message, hint } => {
+            Self::Failed {
+                message,
+                hint,
+                unsupported,
+            } => {
                 writeln!(out, "soapstone: {message}")?;
-                hint
+                (hint, unsupported)
             }
         };
+        if let Some(name) = unsupported {
+            writeln!(out, "unsupported: {name}")?;
+        }
         match hint {
             Some(hint) => writeln!(out, "hint: {hint}"),
             None => Ok(()),

@@ -411,3 +411,50 @@ fn a_document_that_is_not_well_formed_is_refused() {
     assert_eq!(run.out, b"");
     assert!(run.err.contains("line 1"), "{}", run.err);
 }
+
+#[test]
+fn every_element_may_have_an_id_attribute_of_any_name() {
+    let folder = Folder::new();
+    let shared = key("shared.key.bin");
+    let template =
+        template(&format!("{MORE}hmac-sha256"), "").replace("<soap:Body Id=", "<soap:Body key=");
+    folder.write("template.xml", template);
+    let sign = format!("--hmackey {shared} -o signed.xml template.xml");
+    folder
+        .run(&format!("xml sign {sign}"))
+        .refuses("reference-not-found");
+    folder
+        .run(&format!("xml sign --id-attr:key * {sign}"))
+        .succeeds();
+    folder
+        .run(&format!(
+            "xml verify --id-attr:key {SOAP11}:Body --hmackey {shared} signed.xml"
+        ))
+        .succeeds();
+    folder
+        .run(&format!(
+            "xml verify --id-attr:key {SOAP11}:Header --hmackey {shared} signed.xml"
+        ))
+        .refuses("reference-not-found");
+}
+
+#[test]
+fn the_octets_that_were_digested_are_shown_on_demand() {
+    let folder = Folder::new();
+    let shared = key("shared.key.bin");
+    folder.write("template.xml", template(&format!("{MORE}hmac-sha256"), ""));
+    folder
+        .run(&format!(
+            "xml sign {ID} --hmackey {shared} -o signed.xml template.xml"
+        ))
+        .succeeds();
+    let shown = folder
+        .run(&format!(
+            "xml verify {ID} --store-references --hmackey {shared} signed.xml"
+        ))
+        .succeeds();
+    let digested = folder
+        .run("xml c14n --algorithm exc-c14n --id-attribute Id --subtree body signed.xml")
+        .succeeds();
+    assert!(shown.text().contains(digested.text()), "{}", shown.text());
+}

@@ -51,7 +51,7 @@ pub struct Arguments {
     /// Prefixes that exclusive canonicalization treats as the inclusive one does; #default is the default namespace
     #[arg(long, value_name = "PREFIXES", default_value = "")]
     inclusive_prefixes: String,
-    /// Only the element with this id, or the first one of this name: {namespace}name
+    /// Only the element with this id, or the first one of this name: [first ]{namespace}name
     #[arg(long, value_name = "ID", conflicts_with = "xpath")]
     subtree: Option<String>,
     /// Only the nodes that this expression selects
@@ -177,6 +177,8 @@ fn subtree(document: &Document, declared: &[DeclaredId], name: &str) -> Result<N
         ))
     };
     if let Some((namespace, local)) = name
+        .strip_prefix("first ")
+        .unwrap_or(name)
         .strip_prefix('{')
         .and_then(|rest| rest.rsplit_once('}'))
     {

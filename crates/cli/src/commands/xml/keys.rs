@@ -128,7 +128,9 @@ impl KeyArguments {
         }
         for Named { name, value } in self.pubkey_cert_pem.iter().chain(&self.pubkey_cert_der) {
             add(Path::new(value), |octets| {
+                // A bare public key serves as well: it is the caller's own word.
                 keys.add_certificate(name.clone(), octets)
+                    .or_else(|error| keys.add_public_key(name.clone(), octets).map_err(|_| error))
             })?;
         }
         for (secrets, kind) in [
@@ -169,7 +171,13 @@ impl KeyArguments {
 
 fn add(path: &Path, add: impl FnOnce(&[u8]) -> Result<(), GenericError>) -> Result<(), Failure> {
     let octets = Zeroizing::new(files::read(Some(path))?);
-    add(&octets).map_err(|error| Failure::file(path, error))
+    add(&octets).map_err(|error| {
+        let failure = Failure::file(path, &error);
+        match super::operation::unsupported(&error) {
+            Some(what) => failure.with_unsupported(what),
+            None => failure,
+        }
+    })
 }
 
 /// Adds the key of `KEY[,CERT…]`.

@@ -56,7 +56,7 @@ struct StartArguments {
     /// Begin at the first node that this expression selects
     #[arg(long, value_name = "XPATH", group = "start")]
     node_xpath: Option<String>,
-    /// The attribute after the colon (`id` if none) is an id
+    /// The attribute after the colon (`id` if none) is an id on such elements; * is every element
     #[arg(long, value_name = "[NAMESPACE:]NODE")]
     id_attr: Vec<Named>,
 }
@@ -165,7 +165,8 @@ impl OperationArguments {
                 ))),
             });
         let mapped = mapped.collect::<Result<Vec<_>, _>>()?;
-        let resolver = Resolver::new(self.input.as_deref(), mapped, options.limits.message);
+        let resolver = Resolver::new(self.input.as_deref(), mapped, options.limits.message)
+            .and_working_folder();
         Ok(Operation {
             input,
             keys,
@@ -214,11 +215,18 @@ fn named_start(name: &str) -> StartNode {
     StartNode::Name { namespace, local }
 }
 
-/// `--id-attr[:ATTRIBUTE] [NAMESPACE:]NODE`.
+/// `--id-attr[:ATTRIBUTE] [NAMESPACE:]NODE`, where `*` is every node.
 fn id_attribute(id: &Named) -> IdAttribute {
+    let attribute = id.name.clone().unwrap_or_else(|| "id".to_owned());
+    if id.value == "*" {
+        return IdAttribute {
+            attribute,
+            element: None,
+        };
+    }
     let (namespace, local) = qualified(&id.value);
     IdAttribute {
-        attribute: id.name.clone().unwrap_or_else(|| "id".to_owned()),
+        attribute,
         element: Some((namespace.unwrap_or_default(), local)),
     }
 }
@@ -310,7 +318,7 @@ pub(super) fn parse_error_name(error: &ParseError) -> &'static str {
 }
 
 /// The algorithm or feature that we do not have, where that is the reason.
-fn unsupported(error: &GenericError) -> Option<&str> {
+pub(super) fn unsupported(error: &GenericError) -> Option<&str> {
     match error {
         GenericError::TransformRefused { uri }
         | GenericError::Signature(

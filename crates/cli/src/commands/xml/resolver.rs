@@ -1,7 +1,7 @@
 //! Finds what a document refers to outside itself.
 //!
 //! The rule kept here: nothing is fetched from a network, and no file is read that is neither named on the command line nor below
-//! the folder of the input.
+//! the folder of the input; below the working folder only where the user enabled references to files.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,8 +14,10 @@ use soapstone_xmlsec::generic;
 pub(super) struct Resolver {
     /// What `--url-map` says: URLs and the files that stand for them.
     mapped: Vec<(String, PathBuf)>,
-    /// The folder of the input, without symbolic links; `None` when it comes from standard input.
-    folder: Option<PathBuf>,
+    /// The folder of the input, without symbolic links: what relative references start from. `None` when there is none.
+    base: Option<PathBuf>,
+    /// Folders below which files may be read, without symbolic links.
+    allowed: Vec<PathBuf>,
     /// The longest file that is read, in octets.
     longest: usize,
 }
@@ -27,19 +29,25 @@ impl Resolver {
         mapped: Vec<(String, PathBuf)>,
         longest: usize,
     ) -> Self {
+        // What comes from standard input refers to files from the working folder.
         let folder = input
             .filter(|input| *input != Path::new("-"))
-            .and_then(|input| {
-                let folder = input
-                    .parent()
-                    .filter(|folder| !folder.as_os_str().is_empty());
-                folder.unwrap_or(Path::new(".")).canonicalize().ok()
-            });
+            .and_then(Path::parent)
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let base = folder.canonicalize().ok();
         Self {
             mapped,
-            folder,
+            allowed: base.iter().cloned().collect(),
+            base,
             longest,
         }
+    }
+
+    /// The same, for files below the working folder, too.
+    pub(super) fn and_working_folder(mut self) -> Self {
+        self.allowed.extend(Path::new(".").canonicalize().ok());
+        self
     }
 
     /// The octets that a URI stands for; `None` if nothing is known of it.
@@ -47,7 +55,6 @@ impl Resolver {
         if let Some((_, path)) = self.mapped.iter().find(|(url, _)| url == uri) {
             return self.read(path);
         }
-        let folder = self.folder.as_ref()?;
         let path = uri
             .strip_prefix("file://")
             .or(uri.strip_prefix("file:"))
@@ -55,12 +62,10 @@ impl Resolver {
         if path == uri && has_scheme(uri) {
             return None;
         }
-        let path = folder.join(unescape(path)?).canonicalize().ok()?;
-        if path.starts_with(folder) {
-            self.read(&path)
-        } else {
-            None
-        }
+        let path = self.base.as_ref()?.join(unescape(path)?);
+        let path = path.canonicalize().ok()?;
+        let allowed = self.allowed.iter().any(|folder| path.starts_with(folder));
+        if allowed { self.read(&path) } else { None }
     }
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
