@@ -58,7 +58,7 @@ class Peer:
 @contextlib.contextmanager
 def peer(log):
     """The WSS4J program, for as long as the block runs; what it says beside its answers goes to `log`."""
-    command = ["java", "-XX:+UseSerialGC", "-jar", JAR, "--jobs", "-"]
+    command = ["java", "-jar", JAR, "--jobs", "-"]
     with open(log, "wb") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
