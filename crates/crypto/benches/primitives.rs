@@ -6,9 +6,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{
-    Curve, DataEncryption, DigestAlgorithm, Hasher, KeyKind, KeyTransport, OaepParameters,
-    PrivateKey, SignatureAlgorithm, SymmetricKey, base64, digest, open_in_place, seal_in_place,
+    Certificate, Curve, DataEncryption, DigestAlgorithm, Hasher, KeyKind, KeyTransport,
+    OaepParameters, PrivateKey, SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore, base64,
+    digest, open_in_place, seal_in_place,
 };
 
 const MEGABYTE: usize = 1 << 20;
@@ -67,6 +69,7 @@ fn main() {
     ciphers(&table);
     encodings(&table);
     key_pairs(&table);
+    trust(&table);
 }
 
 fn digests(table: &Table) {
@@ -241,4 +244,33 @@ fn key_pairs(table: &Table) {
             });
         }
     }
+}
+
+/// What it costs to believe the certificate of a peer: the first time, and every time after.
+fn trust(table: &Table) {
+    let now = "2026-11-21T12:00:00Z".parse().unwrap();
+    let validity = Validity::days(now, 30);
+    let kind = KeyKind::Rsa { bits: 2048 };
+    let authority = issue::authority("CN=ca", kind, validity).unwrap();
+    let template = Template::new("CN=client,O=Acme", validity).unwrap();
+    let client = issue::identity(&authority, kind, &template).unwrap();
+    let der = client.certificate().der().to_vec();
+    let store = || {
+        let mut rules = TrustRules::default();
+        rules.anchors.push(authority.certificate().clone());
+        TrustStore::new(rules).unwrap()
+    };
+    table.row(&format!("read a certificate of {} B", der.len()), 0, || {
+        black_box(Certificate::from_der(&der).unwrap());
+    });
+    table.row("trust a certificate, new store and peer", 0, || {
+        let certificate = Certificate::from_der(&der).unwrap();
+        store().check(&certificate, &[], now).unwrap();
+    });
+    let store = store();
+    store.check(client.certificate(), &[], now).unwrap();
+    table.row("read and trust a certificate, known peer", 0, || {
+        let certificate = store.read(&der).unwrap();
+        store.check(&certificate, &[], now).unwrap();
+    });
 }

@@ -1,9 +1,24 @@
 //! What the tests of several files need.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::key::{KeyKind, PrivateKey};
+
 /// Octets from hexadecimal digits.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     (0..text.len())
         .step_by(2)
         .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
         .collect()
+}
+
+/// A key of this kind, the same one each time: large ones take seconds to make.
+pub(crate) fn key(kind: KeyKind) -> PrivateKey {
+    static KEYS: Mutex<Option<HashMap<KeyKind, PrivateKey>>> = Mutex::new(None);
+    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    keys.get_or_insert_default()
+        .entry(kind)
+        .or_insert_with(|| PrivateKey::generate(kind).unwrap())
+        .clone()
 }

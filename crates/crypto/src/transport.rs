@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     fn key(bits: u32) -> PrivateKey {
-        PrivateKey::generate(KeyKind::Rsa { bits }).unwrap()
+        crate::testing::key(KeyKind::Rsa { bits })
     }
 
     const DIGESTS: [DigestAlgorithm; 5] = [

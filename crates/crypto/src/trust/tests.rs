@@ -2,6 +2,7 @@ use super::*;
 use crate::identity::Identity;
 use crate::issue::{self, Template, Validity};
 use crate::key::{Curve, PrivateKey};
+use crate::testing;
 use crate::{KeyKind, SignatureAlgorithm};
 
 const EC: KeyKind = KeyKind::Ec(Curve::P256);
@@ -27,6 +28,11 @@ fn template(subject: &str) -> Template {
 
 fn authority() -> Identity {
     issue::authority("CN=ca", EC, validity()).unwrap()
+}
+
+/// With a key that tests share, for kinds that take long to make.
+fn authority_of(kind: KeyKind) -> Identity {
+    issue::self_signed(testing::key(kind), &template("CN=ca").for_authority()).unwrap()
 }
 
 fn leaf(issuer: &Identity) -> Certificate {
@@ -266,7 +272,7 @@ fn keys_below_the_minimum_are_refused_wherever_they_stand() {
 
 #[test]
 fn sha1_certificates_are_trusted_only_when_allowed() {
-    let root = issue::authority("CN=ca", KeyKind::Rsa { bits: 2048 }, validity()).unwrap();
+    let root = authority_of(KeyKind::Rsa { bits: 2048 });
     let old = template("CN=old").signed_with(SignatureAlgorithm::RsaSha1);
     let old = issue::identity(&root, EC, &old).unwrap();
     assert_eq!(
@@ -300,7 +306,7 @@ fn every_kind_of_authority_is_understood() {
         KeyKind::Ed25519,
         KeyKind::Ed448,
     ] {
-        let root = issue::authority("CN=ca", kind, validity()).unwrap();
+        let root = authority_of(kind);
         let leaf = leaf(&root);
         assert_eq!(check(rules(&root), &leaf), Ok(()), "{kind}");
         let legacy = TrustRules {
@@ -313,7 +319,7 @@ fn every_kind_of_authority_is_understood() {
 
 #[test]
 fn dsa_chains_are_legacy() {
-    let root = issue::authority("CN=ca", KeyKind::Dsa { bits: 1024 }, validity()).unwrap();
+    let root = authority_of(KeyKind::Dsa { bits: 1024 });
     let leaf = leaf(&root);
     assert!(matches!(
         check(rules(&root), &leaf),
