@@ -74,8 +74,8 @@ impl<'s, 'r> Search<'s, 'r> {
         self.find(reading, named, need)
     }
 
-    /// The key for `need` to which `key_info` leads; the caller's first suitable key where there is no `ds:KeyInfo`, or the search
-    /// is lax.
+    /// The key for `need` to which `key_info` leads; failing that the caller's first suitable key without a name, or with any where
+    /// there is no `ds:KeyInfo` or the search is lax.
     pub(super) fn find(
         &mut self,
         reading: &Reading<'_>,
@@ -90,9 +90,10 @@ impl<'s, 'r> Search<'s, 'r> {
                 Err(error) => failure = Some(error),
             }
         }
-        if (key_info.is_none() || self.session.options.lax_key_search)
-            && let Some(key) = self.callers_keys().find(|key| need.fits(key))
-        {
+        // A key without a name cannot be named by a message: whoever gave it meant it.
+        let any = key_info.is_none() || self.session.options.lax_key_search;
+        let mut keys = self.callers_keys();
+        if let Some(key) = keys.find(|key| need.fits(key) && (any || key.name.is_none())) {
             return Ok(key.clone());
         }
         Err(failure.unwrap_or(GenericError::KeyNotFound))
@@ -333,9 +334,9 @@ impl<'s, 'r> Search<'s, 'r> {
             None => None,
         };
         let master = master.or_else(|| {
-            let lax = self.session.options.lax_key_search || derived.master_key_name.is_none();
+            let any = self.session.options.lax_key_search || derived.master_key_name.is_none();
             self.callers_keys()
-                .find(|key| lax && master_need.fits(key))
+                .find(|key| master_need.fits(key) && (any || key.name.is_none()))
                 .cloned()
         });
         let Some(master) = master else {

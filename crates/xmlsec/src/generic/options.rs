@@ -210,7 +210,8 @@ pub struct Options {
     pub cipher_reference_uris: EnabledUris,
     /// Which key information is read from the message.
     pub key_data: EnabledKeyData,
-    /// Use any suitable key that the caller gave when the message leads to none of them.
+    /// Use any suitable key that the caller gave when the message leads to none of them. Keys that were given without a name are used
+    /// then anyway.
     pub lax_key_search: bool,
     /// Do not verify certificates. Whoever made the message may then choose its key.
     pub insecure: bool,
