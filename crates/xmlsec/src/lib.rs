@@ -2,7 +2,7 @@
 //!
 //! Two ways through it:
 //!
-//! * the strict, fast one ([`dsig`], [`enc`], [`keyinfo`], [`write`]): same-document references, canonicalization only, streamed from
+//! * the strict, fast one ([`dsig`], [`enc`], [`keyinfo`], [`write`](mod@write)): same-document references, canonicalization only, streamed from
 //!   the message's source; what WS-Security is built on;
 //! * the generic one ([`generic`]): what the command line needs to stand in for `xmlsec1`: templates, key stores, XPath and base64
 //!   transforms, documents with a DTD.

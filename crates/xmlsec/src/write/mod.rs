@@ -18,7 +18,9 @@ pub use encryption::{
 pub use key_info::{
     der_encoded_key_value, key_name, key_value, x509_certificates, x509_issuer_serial,
 };
-pub use signature::{Apex, ReferenceParts, SignedInfoWriter, TransformParts, signature};
+pub use signature::{
+    Apex, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts, signature,
+};
 
 use soapstone_crypto::base64;
 use soapstone_xml::escape;
