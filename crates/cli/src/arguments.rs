@@ -53,17 +53,22 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Send real calls through two gateways, under each mechanism, and show what it costs
+    #[command(long_about = demo::ABOUT)]
     Demo(demo::Arguments),
     /// Run gateways: give services and clients WS-Security without touching them
+    #[command(long_about = gateway::ABOUT)]
     Gateway(gateway::Arguments),
     /// Secure one message: plain SOAP in, secured SOAP out
+    #[command(long_about = secure::ABOUT)]
     Secure(secure::Arguments),
     /// Open one message: secured SOAP in, a verdict and plain SOAP out
+    #[command(long_about = open::ABOUT)]
     Open(open::Arguments),
     /// Make, list and convert keys and certificates
     #[command(subcommand)]
     Keys(keys::Command),
     /// Run the sample services alone (plain SOAP)
+    #[command(long_about = services::ABOUT)]
     Services(services::Arguments),
     /// Single XML-Security operations, with the flags of xmlsec1
     #[command(subcommand)]

@@ -11,7 +11,8 @@ use crate::files;
 use crate::logging::LogArguments;
 use crate::runtime;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Run gateways: give services and clients WS-Security without touching them.
 
 A route's [routes.inbound] opens what clients send and secures what the service answers; its [routes.outbound] secures \
@@ -35,7 +36,7 @@ A file that protects a service:
 
 /// Arguments of `soapstone gateway`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The gateway's configuration file
     #[arg(long, short, value_name = "FILE")]

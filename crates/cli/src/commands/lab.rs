@@ -37,6 +37,7 @@ pub enum Command {
     #[command(after_help = EXAMPLES)]
     List,
     /// Run an experiment
+    #[command(long_about = RUN_ABOUT)]
     Run(Arguments),
 }
 
@@ -51,7 +52,7 @@ enum Experiment {
 
 /// Arguments of `soapstone lab run`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = RUN_ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Which one
     experiment: Experiment,
@@ -113,7 +114,7 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
         );
     }
     if !arguments.json {
-        files::print(HEADER.to_owned())?;
+        files::print(HEADER)?;
     }
     let mut failed = None;
     let mut case = String::new();

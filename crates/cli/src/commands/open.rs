@@ -17,7 +17,8 @@ use soapstone_store::Replay;
 use crate::failure::{Failure, Refusal};
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Open one message: secured SOAP in, a verdict and plain SOAP out.
 
 The endpoint file says what a message must prove. A message that proves it is decrypted and written without its security \
@@ -43,7 +44,7 @@ An endpoint file:
 
 /// Arguments of `soapstone open`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The endpoint file
     #[arg(long, short, value_name = "FILE")]

@@ -11,7 +11,8 @@ use soapstone::xml::Buffers;
 use crate::failure::Failure;
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Secure one message: plain SOAP in, secured SOAP out.
 
 The endpoint file says who we are, whom to encrypt to, and what is signed and encrypted, with which algorithms.";
@@ -33,7 +34,7 @@ An endpoint file:
 
 /// Arguments of `soapstone secure`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The endpoint file
     #[arg(long, short, value_name = "FILE")]

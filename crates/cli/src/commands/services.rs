@@ -12,7 +12,8 @@ use crate::files;
 use crate::logging::LogArguments;
 use crate::runtime;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Run the sample services alone: Echo, EchoStringArray, Sum, EmployeeDetails and Books, in SOAP 1.1 and 1.2, without security.
 
 Books come from a real database of 25,000 books: SQLite in memory unless --database names another. Each service shows its contract at \
@@ -27,7 +28,7 @@ Examples:
 
 /// Arguments of `soapstone services`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9000")]

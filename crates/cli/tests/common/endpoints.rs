@@ -1,5 +1,8 @@
 //! Endpoint files for tests: a client that secures and a server that opens.
 
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
 use super::{Folder, key};
 
 /// One endpoint file, in parts that a test may change.

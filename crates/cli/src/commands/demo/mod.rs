@@ -25,7 +25,8 @@ use crate::failure::Failure;
 use crate::files;
 use crate::runtime;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Send real calls through two gateways, under each mechanism, and show what it costs.
 
 In a scratch folder it makes a certificate authority, keys and certificates for a client and a server, and the configuration of two \
@@ -48,7 +49,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Arguments of `soapstone demo`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Leave services and gateways running until Ctrl-C, and say how to call them
     #[arg(long)]

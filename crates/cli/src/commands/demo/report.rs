@@ -275,6 +275,8 @@ fn grouped(number: usize) -> String {
 pub(super) fn introduction(network: &Network) -> String {
     format!(
         "\
+Real SOAP calls travel through two gateways. Client and services know nothing of WS-Security.
+
 client -- plain SOAP --> outbound gateway == secured SOAP ==> inbound gateway -- plain SOAP --> services
                          {:<16}                    {:<15}                   {}
 

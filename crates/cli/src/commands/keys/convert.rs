@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::password::{self, PasswordArguments};
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Convert between PEM, PKCS#12 and JKS: PEM to PKCS#12, PKCS#12 to PEM, JKS to either.
 
 The inputs are one keystore, or PEM and DER files that together hold a private key and its certificates. The name of the output says what is \
@@ -27,7 +28,7 @@ Examples:
 
 /// Arguments of `soapstone keys convert`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The files to read
     #[arg(value_name = "FILE", required = true)]

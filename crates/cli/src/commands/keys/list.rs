@@ -14,7 +14,8 @@ use crate::files;
 use crate::password::PasswordArguments;
 use crate::table::{Align, Table};
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Say what is in PEM, DER, PKCS#12 and JKS files: aliases, subjects, issuers, serial numbers, validity, kinds and sizes of keys, subject key \
 identifiers and thumbprints.";
 
@@ -26,7 +27,7 @@ Examples:
 
 /// Arguments of `soapstone keys list`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The files
     #[arg(value_name = "FILE", required = true)]

@@ -23,10 +23,13 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub enum Command {
     /// Make a key, and a certificate for it
+    #[command(long_about = new::ABOUT)]
     New(new::Arguments),
     /// Say what is in PEM, DER, PKCS#12 and JKS files
+    #[command(long_about = list::ABOUT)]
     List(list::Arguments),
     /// Convert between PEM, PKCS#12 and JKS
+    #[command(long_about = convert::ABOUT)]
     Convert(convert::Arguments),
 }
 

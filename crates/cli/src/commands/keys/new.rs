@@ -15,7 +15,8 @@ use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::password::PasswordArguments;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Make a key, and a certificate for it: NAME.key.pem and NAME.cert.pem, with --pkcs12 NAME.p12 too; with --symmetric a shared key instead, \
 NAME.key.bin.
 
@@ -32,7 +33,7 @@ Examples:
 
 /// Arguments of `soapstone keys new`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// What the files are called; a path puts them elsewhere
     #[arg(value_name = "NAME")]

@@ -17,7 +17,8 @@ use super::resolver::Resolver;
 use crate::failure::{Failure, Refusal};
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Write the canonical form of a document or of a part of it.
 
 The octets are exactly those that a signature over the same nodes digests: Canonical XML 1.0 and 1.1 and Exclusive XML \
@@ -37,7 +38,7 @@ Algorithms, by URI or short name:
 
 /// Arguments of `soapstone xml c14n`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The document; standard input if none is named
     #[arg(value_name = "FILE")]

@@ -8,7 +8,8 @@ use super::operation::{self, OperationArguments};
 use crate::failure::Failure;
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Decrypt an encrypted element: the first one of the document, or the one that --node-id, --node-name or --node-xpath leads to.
 
 The result is the document with the plaintext in its place; or the plaintext alone, where its Type does not say that it is XML.";
@@ -21,7 +22,7 @@ Examples:
 
 /// Arguments of `soapstone xml decrypt`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,

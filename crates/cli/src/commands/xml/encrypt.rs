@@ -10,7 +10,8 @@ use super::operation::{self, OperationArguments};
 use crate::failure::Failure;
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Fill in an encryption template: cipher values, and what KeyInfo has empty elements for.
 
 The template is an xenc:EncryptedData that names its algorithms, with an empty CipherValue. With --xml-data the result is that \
@@ -25,7 +26,7 @@ Examples:
 
 /// Arguments of `soapstone xml encrypt`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,

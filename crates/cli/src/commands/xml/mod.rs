@@ -33,14 +33,19 @@ Options that xmlsec1 gives a name, as in --privkey-pem:NAME FILE, take it here, 
 #[command(after_help = EXAMPLES)]
 pub enum Command {
     /// Write the canonical form of a document or of a part of it
+    #[command(long_about = c14n::ABOUT)]
     C14n(c14n::Arguments),
     /// Fill in a signature template
+    #[command(long_about = sign::ABOUT)]
     Sign(sign::Arguments),
     /// Verify a signature
+    #[command(long_about = verify::ABOUT)]
     Verify(verify::Arguments),
     /// Fill in an encryption template
+    #[command(long_about = encrypt::ABOUT)]
     Encrypt(encrypt::Arguments),
     /// Decrypt an encrypted element
+    #[command(long_about = decrypt::ABOUT)]
     Decrypt(decrypt::Arguments),
 }
 

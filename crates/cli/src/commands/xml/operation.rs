@@ -80,8 +80,8 @@ struct ReferenceArguments {
     /// Leave Manifest elements alone
     #[arg(long)]
     ignore_manifests: bool,
-    /// Read RelationshipReference transforms as old versions of xmlsec1 did
-    #[arg(long)]
+    /// Accepted for the sake of command lines made for xmlsec1; the transform that it concerns is not supported
+    #[arg(long, hide = true)]
     relationship_legacy: bool,
 }
 

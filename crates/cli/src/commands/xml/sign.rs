@@ -8,7 +8,8 @@ use super::operation::{self, OperationArguments};
 use crate::failure::Failure;
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Fill in a signature template: digests, signature value, and what KeyInfo has empty elements for.
 
 The template is a document with a ds:Signature that names its algorithms and references, with empty DigestValue and SignatureValue.";
@@ -22,7 +23,7 @@ Examples:
 
 /// Arguments of `soapstone xml sign`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,

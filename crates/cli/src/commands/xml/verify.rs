@@ -8,7 +8,8 @@ use super::operation::{self, OperationArguments};
 use crate::failure::Failure;
 use crate::files;
 
-const ABOUT: &str = "\
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
 Verify a signature: the first one of the document, or the one that --node-id, --node-name or --node-xpath leads to.
 
 Keys are those given here; certificates in the message count when a path leads to a --trusted-pem certificate. A key that is merely \
@@ -18,12 +19,12 @@ const EXAMPLES: &str = "\
 Examples:
   soapstone xml verify --pubkey-cert-pem signer.pem signed.xml
   soapstone xml verify --trusted-pem ca.pem --enabled-key-data x509 signed.xml
-  soapstone xml verify --id-attr:Id http://schemas.xmlsoap.org/soap/envelope/:Body --hmackey key.bin signed.xml
-  soapstone xml verify --lax-key-search --hmackey key.bin --url-map:http://example.org/a.xml a.xml signed.xml";
+  soapstone xml verify --id-attr:Id urn:example:Order --hmackey key.bin signed.xml
+  soapstone xml verify --hmackey key.bin --url-map:http://example.org/a a.xml signed.xml";
 
 /// Arguments of `soapstone xml verify`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,
