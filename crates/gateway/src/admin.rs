@@ -83,6 +83,7 @@ fn exposition(shared: &Shared) -> String {
     let mut snapshot = Snapshot {
         queued: shared.workers.waiting(),
         workers: shared.workers.count(),
+        buffered: shared.room.taken(),
         ..Snapshot::default()
     };
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();

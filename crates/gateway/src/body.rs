@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -11,6 +12,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::backend::Download;
+use crate::buffers::Place;
+use crate::metrics::{Flow, RouteMetrics};
 
 /// The body of a request to a backend.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub(crate) enum Upload {
         left: u64,
         /// How many there might be in all.
         limit: u64,
+        /// Where they are counted.
+        metrics: Arc<RouteMetrics>,
     },
 }
 
@@ -60,11 +65,12 @@ impl Upload {
     }
 
     /// A client's body as it arrives, up to a limit.
-    pub(crate) fn streamed(body: Incoming, limit: u64) -> Self {
+    pub(crate) fn streamed(body: Incoming, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
         Self::Streamed {
             body,
             left: limit,
             limit,
+            metrics,
         }
     }
 }
@@ -79,7 +85,12 @@ impl Body for Upload {
     ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
         match self.get_mut() {
             Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
-            Self::Streamed { body, left, limit } => {
+            Self::Streamed {
+                body,
+                left,
+                limit,
+                metrics,
+            } => {
                 let Some(frame) = ready!(Pin::new(body).poll_frame(context)) else {
                     return Poll::Ready(None);
                 };
@@ -87,6 +98,8 @@ impl Body for Upload {
                 let length = frame.data_ref().map_or(0, |data| data.remaining() as u64);
                 match left.checked_sub(length) {
                     Some(rest) => {
+                        metrics.octets(Flow::FromClient, length);
+                        metrics.octets(Flow::ToBackend, length);
                         *left = rest;
                         Poll::Ready(Some(Ok(frame)))
                     }
@@ -117,8 +130,8 @@ impl Body for Upload {
 pub(crate) enum Reply {
     /// All of it.
     Whole(Option<Bytes>),
-    /// As it arrives from a backend.
-    Streamed(Download),
+    /// As it arrives from a backend, and where its octets are counted.
+    Streamed(Download, Arc<RouteMetrics>),
 }
 
 impl Reply {
@@ -143,14 +156,23 @@ impl Body for Reply {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match self.get_mut() {
             Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
-            Self::Streamed(download) => Pin::new(download).poll_frame(context),
+            Self::Streamed(download, metrics) => {
+                let polled = Pin::new(download).poll_frame(context);
+                if let Poll::Ready(Some(Ok(frame))) = &polled
+                    && let Some(data) = frame.data_ref()
+                {
+                    metrics.octets(Flow::FromBackend, data.len() as u64);
+                    metrics.octets(Flow::ToClient, data.len() as u64);
+                }
+                polled
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(octets) => octets.is_none(),
-            Self::Streamed(download) => download.is_end_stream(),
+            Self::Streamed(download, _) => download.is_end_stream(),
         }
     }
 
@@ -159,7 +181,7 @@ impl Body for Reply {
             Self::Whole(octets) => {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
-            Self::Streamed(download) => download.size_hint(),
+            Self::Streamed(download, _) => download.size_hint(),
         }
     }
 }
@@ -171,16 +193,19 @@ pub(crate) enum CollectError {
     TooLarge { limit: u64 },
     /// It broke off.
     Broken(hyper::Error),
+    /// There is no room for more messages.
+    NoRoom,
 }
 
-/// Reads a body to its end into `buffer`, which is emptied before.
+/// Reads a body to its end into `buffer`, which is emptied before, as far as there is a place for it.
 ///
 /// # Errors
 ///
-/// When it has more than `limit` octets (at once, when it says so itself), or breaks off.
+/// When it has more than `limit` octets (at once, when it says so itself), breaks off, or finds no room.
 pub(crate) async fn collect<B>(
     mut body: B,
     limit: u64,
+    place: &mut Place,
     buffer: &mut Vec<u8>,
 ) -> Result<(), CollectError>
 where
@@ -200,6 +225,9 @@ where
         };
         if (buffer.len() as u64).saturating_add(data.len() as u64) > limit {
             return Err(CollectError::TooLarge { limit });
+        }
+        if !place.grow(data.len() as u64) {
+            return Err(CollectError::NoRoom);
         }
         buffer.extend_from_slice(&data);
     }

@@ -4,8 +4,11 @@
 //! buffer that comes back here when its last octet is sent. Memory of the size of messages is so allocated as often as the number of
 //! messages in hand grows, not once per message.
 //!
+//! How much memory all messages in hand take together is bounded too: who reads one asks the [`Room`] for each piece.
+//!
 //! The rule kept here: what is kept is bounded, in number and in size.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -68,9 +71,77 @@ impl Drop for Lent {
     }
 }
 
+/// How many octets of messages may be in hand.
+#[derive(Debug)]
+pub(crate) struct Room {
+    taken: AtomicU64,
+    size: u64,
+}
+
+impl Room {
+    pub(crate) fn new(size: u64) -> Arc<Self> {
+        Arc::new(Self {
+            taken: AtomicU64::new(0),
+            size,
+        })
+    }
+
+    /// How many octets are in hand.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// A place for one request and its response, as yet without size.
+    pub(crate) fn place(self: &Arc<Self>) -> Place {
+        Place {
+            room: Arc::clone(self),
+            octets: 0,
+        }
+    }
+}
+
+/// The part of the room that one request takes, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    room: Arc<Room>,
+    octets: u64,
+}
+
+impl Place {
+    /// Takes so many octets more. False when there is no room for them.
+    pub(crate) fn grow(&mut self, octets: u64) -> bool {
+        let before = self.room.taken.fetch_add(octets, Ordering::Relaxed);
+        if before.saturating_add(octets) > self.room.size {
+            self.room.taken.fetch_sub(octets, Ordering::Relaxed);
+            return false;
+        }
+        self.octets += octets;
+        true
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.room.taken.fetch_sub(self.octets, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_until_somebody_leaves() {
+        let room = Room::new(10);
+        let mut one = room.place();
+        let mut other = room.place();
+        assert!(one.grow(8));
+        assert!(!other.grow(3));
+        assert!(other.grow(2));
+        drop(one);
+        assert_eq!(room.taken(), 2);
+        assert!(other.grow(8));
+    }
 
     #[test]
     fn a_buffer_comes_back_when_its_last_octet_is_let_go() {

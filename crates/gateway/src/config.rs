@@ -88,6 +88,8 @@ impl Default for Timeouts {
 pub struct GatewayLimits {
     /// Largest body, in octets, in either direction. The engine's own default is the same.
     pub body: u64,
+    /// Most octets of messages in hand at once, on routes with endpoints. The engine needs up to four times as much beside.
+    pub buffered: u64,
     /// Most connections from clients at once.
     pub connections: usize,
     /// Most messages that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation), 1024 are 0.2 s on two cores.
@@ -100,6 +102,7 @@ impl Default for GatewayLimits {
     fn default() -> Self {
         Self {
             body: 8 << 20,
+            buffered: 256 << 20,
             connections: 10_000,
             queue: 1024,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -538,6 +541,9 @@ fn read_limits(mut table: Table<'_>) -> GatewayLimits {
     };
     let limits = GatewayLimits {
         body: table.size("body").map_or(default.body, |body| body.value),
+        buffered: table
+            .size("buffered")
+            .map_or(default.buffered, |buffered| buffered.value),
         connections: bounded(
             table.integer("connections", 1, 1_000_000),
             default.connections,

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::buffers::SharedBuffers;
+use crate::buffers::{Room, SharedBuffers};
 use crate::config::{Config, RouteConfig};
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
@@ -28,6 +28,7 @@ pub(crate) struct Shared {
     serving: RwLock<Arc<Serving>>,
     pub(crate) workers: Workers,
     pub(crate) buffers: Arc<SharedBuffers>,
+    pub(crate) room: Arc<Room>,
     pub(crate) metrics: GatewayMetrics,
     draining: AtomicBool,
     admin: bool,
@@ -161,10 +162,12 @@ impl Gateway {
             (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
         let tls = config.tls.clone().map(TlsAcceptor::from);
         let drain = config.timeouts.drain;
+        let room = Room::new(config.limits.buffered);
         let shared = Arc::new(Shared {
             serving: RwLock::new(Arc::new(serving(config, &[]))),
             workers,
             buffers: Arc::default(),
+            room,
             metrics: GatewayMetrics::default(),
             draining: AtomicBool::new(false),
             admin: admin_address.is_some(),

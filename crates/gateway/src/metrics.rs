@@ -264,6 +264,7 @@ pub(crate) struct GatewayMetrics {
 pub(crate) struct Snapshot {
     pub(crate) queued: usize,
     pub(crate) workers: usize,
+    pub(crate) buffered: u64,
     /// Route and side, with the number of replay marks held.
     pub(crate) replay_marks: Vec<(String, Side, u64)>,
     /// Route, and whether its backend could last be reached.
@@ -340,6 +341,12 @@ pub(crate) fn expose(
             "gauge",
             "Crypto workers.",
             snapshot.workers as u64,
+        ),
+        (
+            "soapstone_buffered_octets",
+            "gauge",
+            "Octets of messages in hand.",
+            snapshot.buffered,
         ),
     ] {
         family(&mut out, name, kind, help);

@@ -3,6 +3,7 @@
 //! The rule kept here: on a route with an endpoint nothing reaches the backend but what the endpoint let through, and the
 //! description of the service.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -16,7 +17,6 @@ use crate::fault::{self, Cause};
 use crate::gateway::Shared;
 use crate::headers::{self, X_REQUEST_ID};
 use crate::listener::Connection;
-use crate::metrics::Flow;
 use crate::route::{Route, Serving};
 use crate::{admin, media, secured, wsdl};
 
@@ -121,20 +121,18 @@ async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<R
     match exchange
         .route
         .backend
-        .send(Request::from_parts(head, Upload::streamed(body, limit)))
+        .send(Request::from_parts(
+            head,
+            Upload::streamed(body, limit, Arc::clone(metrics)),
+        ))
         .await
     {
         Ok(response) => {
             metrics.backend(sent.elapsed());
-            metrics.octets(Flow::FromClient, announced);
-            metrics.octets(Flow::ToBackend, announced);
             let (mut head, body) = response.into_parts();
             headers::remove_hop_by_hop(&mut head.headers);
             head.version = Version::HTTP_11;
-            let octets = body.size_hint().lower();
-            metrics.octets(Flow::FromBackend, octets);
-            metrics.octets(Flow::ToClient, octets);
-            Response::from_parts(head, Reply::Streamed(body))
+            Response::from_parts(head, Reply::Streamed(body, Arc::clone(metrics)))
         }
         Err(error) => backend_failure(exchange, version, &error, given_id.as_ref()),
     }

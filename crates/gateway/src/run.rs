@@ -98,3 +98,28 @@ fn changed_at(file: &std::path::Path) -> Option<SystemTime> {
         .and_then(|metadata| metadata.modified())
         .ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_comes_or_goes_is_noticed_once() {
+        let file = std::env::temp_dir().join(format!("soapstone-watched-{}", std::process::id()));
+        std::fs::write(&file, "one").expect("the temporary folder is writable");
+        let mut watched = Watched::new([file.clone()]);
+        assert!(!watched.changed());
+        let handle = std::fs::File::options()
+            .append(true)
+            .open(&file)
+            .expect("it exists");
+        handle
+            .set_modified(SystemTime::UNIX_EPOCH)
+            .expect("it is ours");
+        assert!(watched.changed());
+        assert!(!watched.changed());
+        std::fs::remove_file(&file).expect("it exists");
+        assert!(watched.changed());
+        assert!(!watched.changed());
+    }
+}

@@ -21,6 +21,7 @@ use soapstone::xml::Buffers;
 
 use crate::backend::Download;
 use crate::body::{CollectError, Reply, Upload, collect};
+use crate::buffers::Place;
 use crate::config::Side;
 use crate::fault::Cause;
 use crate::headers::{self, X_REQUEST_ID};
@@ -48,7 +49,8 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         );
         return call.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
     };
-    let octets = match call.read_request(body, version).await {
+    let mut place = exchange.shared().room.place();
+    let octets = match call.read_request(body, version, &mut place).await {
         Ok(octets) => octets,
         Err(response) => return response,
     };
@@ -77,7 +79,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Ok(response) => {
             metrics.backend(sent.elapsed());
             let (head, body) = response.into_parts();
-            call.finish(head, body, receipts, version).await
+            call.finish(head, body, receipts, version, &mut place).await
         }
         Err(error) => backend_failure(exchange, version, &error, Some(&call.id)),
     }
@@ -141,11 +143,16 @@ impl Call<'_> {
         &self,
         body: Incoming,
         version: SoapVersion,
+        place: &mut Place,
     ) -> Result<Vec<u8>, Response<Reply>> {
         let serving = self.exchange.serving;
         let mut buffer = self.exchange.shared().buffers.take();
         let patience = serving.timeouts.request;
-        match tokio::time::timeout(patience, collect(body, serving.limits.body, &mut buffer)).await
+        match tokio::time::timeout(
+            patience,
+            collect(body, serving.limits.body, place, &mut buffer),
+        )
+        .await
         {
             Ok(Ok(())) => {
                 self.exchange
@@ -157,6 +164,7 @@ impl Call<'_> {
             Ok(Err(CollectError::TooLarge { limit })) => {
                 Err(self.fail_with(version, Cause::TooLarge, &too_large(limit)))
             }
+            Ok(Err(CollectError::NoRoom)) => Err(self.no_room(version)),
             Ok(Err(CollectError::Broken(error))) => Err(self.fail(
                 version,
                 Cause::Incomplete,
@@ -245,17 +253,20 @@ impl Call<'_> {
         body: Download,
         receipts: Receipts,
         version: SoapVersion,
+        place: &mut Place,
     ) -> Response<Reply> {
         let (limit, shared) = (self.exchange.serving.limits.body, self.exchange.shared());
         let metrics = &self.exchange.route.metrics;
         let mut octets = shared.buffers.take();
         let patience = self.exchange.serving.timeouts.response;
-        let collected = tokio::time::timeout(patience, collect(body, limit, &mut octets)).await;
+        let collected =
+            tokio::time::timeout(patience, collect(body, limit, place, &mut octets)).await;
         let detail = match collected {
             Ok(Ok(())) => None,
             Ok(Err(CollectError::TooLarge { limit })) => {
                 Some(format!("the response has more than {limit} octets"))
             }
+            Ok(Err(CollectError::NoRoom)) => return self.no_room(version),
             Ok(Err(CollectError::Broken(error))) => {
                 Some(format!("the response broke off: {error}"))
             }
@@ -425,6 +436,12 @@ impl Call<'_> {
                 "the crypto worker panicked".to_owned(),
             )),
         }
+    }
+
+    fn no_room(&self, version: SoapVersion) -> Response<Reply> {
+        let held = self.exchange.shared().room.taken();
+        let detail = format!("{held} octets of messages are in hand, and no more fit");
+        self.fail(version, Cause::Busy, "no-room", detail)
     }
 
     fn sides(&self) -> (Option<Side>, Option<Side>) {

@@ -71,14 +71,21 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         }
     };
     metrics.backend(sent.elapsed());
-    let mut octets = Vec::new();
-    let collecting = collect(body, exchange.serving.limits.body, &mut octets);
+    let (mut octets, mut place) = (Vec::new(), exchange.shared().room.place());
+    let collecting = collect(body, exchange.serving.limits.body, &mut place, &mut octets);
     let detail = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await {
         Ok(Ok(())) => None,
         Ok(Err(CollectError::TooLarge { limit })) => {
             Some(format!("the description has more than {limit} octets"))
         }
         Ok(Err(CollectError::Broken(error))) => Some(format!("the description broke off: {error}")),
+        Ok(Err(CollectError::NoRoom)) => {
+            return failed(
+                Cause::Busy,
+                "no-room",
+                "too many messages are in hand".to_owned(),
+            );
+        }
         Err(_) => Some("the description was not complete in time".to_owned()),
     };
     if let Some(detail) = detail {
