@@ -4,7 +4,7 @@
 //! stay encrypted until one is asked for, since in a JKS each may have a password of its own.
 
 mod jks;
-mod pbe;
+pub(crate) mod pbe;
 pub(crate) mod pem;
 pub(crate) mod pkcs12;
 

@@ -2,8 +2,8 @@
 //!
 //! This is the only crate of the project that names a cryptographic primitive. What `aws-lc-rs` offers comes from there; what it
 //! lacks (RSA-SHA1 signatures, OAEP with different digests, DSA, Triple DES, uncommon curves and digests) comes from OpenSSL.
-//! Callers see neither: they see [algorithms](algorithms) keyed by their URI, [keys](key) that know what they may be used for,
-//! [certificates](certificate) and the [trust](trust) put in them.
+//! Callers see neither: they see [algorithms] keyed by their URI, [keys](key) that know what they may be used for,
+//! [certificates](certificate) and the [trust] put in them.
 //!
 //! Three rules hold everywhere:
 //! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be reached by a message;
@@ -54,3 +54,21 @@ pub use name::{DistinguishedName, NameStyle};
 pub use secret::{Secret, SecretBytes};
 pub use transport::OaepParameters;
 pub use trust::{TrustError, TrustRules, TrustStore};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_certificates_and_stores_are_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<PrivateKey>();
+        shared::<PublicKey>();
+        shared::<SymmetricKey>();
+        shared::<Certificate>();
+        shared::<Identity>();
+        shared::<KeyStore>();
+        shared::<TrustStore>();
+        shared::<Hasher>();
+    }
+}

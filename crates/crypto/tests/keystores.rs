@@ -288,6 +288,7 @@ fn private_keys_of_openssl_are_read_in_every_container() {
         "openssl genpkey -algorithm x25519 -out x25519.pem",
         "openssl dsaparam -genkey -out dsa.pem 1024",
         "openssl rsa -in rsa.pem -outform DER -out rsa.der",
+        "openssl pkcs8 -topk8 -in rsa.pem -passout pass:secret -outform DER -out encrypted.der",
         "openssl rsa -in rsa.pem -pubout -out public.pem",
         "openssl rsa -in rsa.pem -RSAPublicKey_out -out rsa-public.pem",
     ] {
@@ -327,6 +328,22 @@ fn private_keys_of_openssl_are_read_in_every_container() {
     }
     let der = PrivateKey::from_der(&scratch.read("rsa.der")).unwrap();
     assert_eq!(der.public_key(), original.public_key());
+    let from_file = |name, password| {
+        PrivateKey::from_file_contents(&scratch.read(name), password)
+            .map(|key| key.public_key() == original.public_key())
+    };
+    assert_eq!(from_file("rsa.pem", None), Ok(true));
+    assert_eq!(from_file("rsa.der", None), Ok(true));
+    assert_eq!(from_file("rsa.der", Some("ignored")), Ok(true));
+    assert_eq!(from_file("encrypted.der", Some("secret")), Ok(true));
+    assert_eq!(
+        from_file("encrypted.der", Some("wrong")),
+        Err(CryptoError::WrongPassword)
+    );
+    assert_eq!(
+        from_file("encrypted.der", None),
+        Err(CryptoError::PasswordNeeded)
+    );
     for name in ["public.pem", "rsa-public.pem"] {
         let public = soapstone_crypto::PublicKey::from_pem(&scratch.read(name)).unwrap();
         assert_eq!(&public, original.public_key(), "{name}");

@@ -20,6 +20,7 @@ use super::{Curve, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
 use crate::algorithms::SignatureAlgorithm;
 use crate::context_pool::ContextPool;
 use crate::error::{CryptoError, OrLibrary};
+use crate::keystore::{pbe, pem};
 use crate::secret::SecretBytes;
 use crate::signature::usual_algorithm;
 
@@ -92,6 +93,29 @@ impl PrivateKey {
             found: "octets that are not its DER".to_owned(),
         })?;
         Self::from_openssl(key)
+    }
+
+    /// Reads a private key from a file, whatever it is: PEM or DER, encrypted or not.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_pem`](Self::from_pem) and [`from_der`](Self::from_der).
+    pub fn from_file_contents(
+        contents: &[u8],
+        password: Option<&str>,
+    ) -> Result<Self, CryptoError> {
+        if pem::looks_like_pem(contents) {
+            return Self::from_pem(contents, password);
+        }
+        match (Self::from_der(contents), password) {
+            (Err(CryptoError::Malformed { .. }), Some(password)) => {
+                Self::from_der(pbe::open_private_key(contents, password)?.expose())
+            }
+            (Err(CryptoError::Malformed { .. }), None) if pbe::is_encrypted_key(contents) => {
+                Err(CryptoError::PasswordNeeded)
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     /// Makes a new key.

@@ -27,13 +27,27 @@ const NIST: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4];
 const MOST_ITERATIONS: u32 = crate::derive::PBKDF2_MAXIMUM_ITERATIONS;
 
 /// Decrypts an `EncryptedPrivateKeyInfo` (RFC 5958 section 3); the result is PKCS#8.
-pub(super) fn open_private_key(info: &[u8], password: &str) -> Result<SecretBytes, CryptoError> {
+pub(crate) fn open_private_key(info: &[u8], password: &str) -> Result<SecretBytes, CryptoError> {
     let malformed = || NotDer::reading("an encrypted private key");
-    let mut outer = Reader::new(info);
-    let mut sequence = outer.enter(der::SEQUENCE).map_err(malformed())?;
-    let algorithm = sequence.expect(der::SEQUENCE).map_err(malformed())?;
-    let encrypted = sequence.expect(der::OCTET_STRING).map_err(malformed())?;
+    let (algorithm, encrypted) = read_encrypted_key(info).map_err(malformed())?;
     open(algorithm, encrypted, password)
+}
+
+/// Whether this is an `EncryptedPrivateKeyInfo`.
+pub(crate) fn is_encrypted_key(info: &[u8]) -> bool {
+    read_encrypted_key(info).is_ok()
+}
+
+fn read_encrypted_key(info: &[u8]) -> Result<(&[u8], &[u8]), NotDer> {
+    let mut outer = Reader::new(info);
+    let mut sequence = outer.enter(der::SEQUENCE)?;
+    outer.end()?;
+    let parts = (
+        sequence.expect(der::SEQUENCE)?,
+        sequence.expect(der::OCTET_STRING)?,
+    );
+    sequence.end()?;
+    Ok(parts)
 }
 
 /// Decrypts `encrypted` as the contents of its `AlgorithmIdentifier` say.
