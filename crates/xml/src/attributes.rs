@@ -6,6 +6,7 @@
 use crate::chars;
 use crate::scan::reference;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// An attribute that is not a namespace declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,28 +71,20 @@ impl<'d> Written<'d> {
     }
 }
 
-/// Walks over a start tag.
+/// Walks over the attributes and declarations of a start tag.
 #[derive(Clone, Debug)]
 pub(crate) struct StartTag<'d> {
-    rest: &'d str,
+    tag: &'d str,
+    at: usize,
 }
 
 impl<'d> StartTag<'d> {
     /// `tag` begins with the `<` of a start tag and may go on behind its end.
     pub(crate) fn new(tag: &'d str) -> StartTag<'d> {
-        let name = tag
-            .bytes()
-            .position(|byte| chars::is_space(byte) || matches!(byte, b'>' | b'/'));
         StartTag {
-            rest: &tag[name.unwrap_or(tag.len())..],
+            tag,
+            at: name_end(tag.as_bytes()),
         }
-    }
-
-    /// What is left of the text behind the `>` of the tag.
-    pub(crate) fn behind(mut self) -> &'d str {
-        while self.next().is_some() {}
-        let close = memchr::memchr(b'>', self.rest.as_bytes());
-        close.map_or("", |close| &self.rest[close + 1..])
     }
 }
 
@@ -99,28 +92,73 @@ impl<'d> Iterator for StartTag<'d> {
     type Item = Written<'d>;
 
     fn next(&mut self) -> Option<Written<'d>> {
-        let bytes = self.rest.as_bytes();
-        let start = bytes.iter().position(|&byte| !chars::is_space(byte))?;
-        if matches!(bytes[start], b'>' | b'/') {
-            return None;
-        }
-        let length = bytes[start..]
-            .iter()
-            .position(|&byte| byte == b'=' || chars::is_space(byte))?;
-        let name = &self.rest[start..start + length];
-        let behind = start + length;
-        let open = behind
-            + bytes[behind..]
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\''))?;
-        let value = &self.rest[open + 1..];
-        let length = memchr::memchr(bytes[open], value.as_bytes())?;
-        self.rest = &value[length + 1..];
+        let places = Places::next(self.tag.as_bytes(), self.at)?;
+        self.at = places.value.end + 1;
         Some(Written {
-            name,
-            value: &value[..length],
+            name: &self.tag[places.name],
+            value: &self.tag[places.value],
         })
     }
+}
+
+/// Where the parts of one attribute are in its tag.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    pub(crate) name: Range<usize>,
+    pub(crate) value: Range<usize>,
+}
+
+impl Places {
+    /// The next attribute from `at` on, which is behind the name of the tag or behind the closing quote of an attribute.
+    #[inline]
+    pub(crate) fn next(tag: &[u8], at: usize) -> Option<Places> {
+        let mut at = at;
+        while chars::is_space(*tag.get(at)?) {
+            at += 1;
+        }
+        let start = at;
+        if matches!(tag[at], b'>' | b'/') {
+            return None;
+        }
+        while !matches!(*tag.get(at)?, b'=' | b' ' | b'\t' | b'\n' | b'\r') {
+            at += 1;
+        }
+        let name = start..at;
+        while !matches!(*tag.get(at)?, b'"' | b'\'') {
+            at += 1;
+        }
+        let quote = tag[at];
+        let start = at + 1;
+        at = start;
+        // Most values are short.
+        while *tag.get(at)? != quote {
+            at += 1;
+            if at == start + 32 {
+                at += memchr::memchr(quote, &tag[at..])?;
+            }
+        }
+        Some(Places {
+            name,
+            value: start..at,
+        })
+    }
+}
+
+/// Where the name of a tag ends.
+pub(crate) fn name_end(tag: &[u8]) -> usize {
+    let end = tag
+        .iter()
+        .position(|&byte| chars::is_space(byte) || matches!(byte, b'>' | b'/'));
+    end.unwrap_or(tag.len())
+}
+
+/// The length of the start tag with which `tag` begins.
+pub(crate) fn start_tag_length(tag: &[u8]) -> usize {
+    let mut at = name_end(tag);
+    while let Some(places) = Places::next(tag, at) {
+        at = places.value.end + 1;
+    }
+    memchr::memchr(b'>', &tag[at..]).map_or(tag.len(), |close| at + close + 1)
 }
 
 /// The normalized value of what is written between quotes.
@@ -174,9 +212,19 @@ mod tests {
             .map(|written| (written.name, written.value))
             .collect();
         assert_eq!(read, [("x", "1"), ("xmlns:p", "u>r"), ("y", "a\"b")]);
-        assert_eq!(StartTag::new(tag).behind(), "text");
-        assert_eq!(StartTag::new("<a>text").behind(), "text");
-        assert_eq!(StartTag::new("<a/>").behind(), "");
+        assert_eq!(start_tag_length(tag.as_bytes()), tag.len() - "text".len());
+        assert_eq!(start_tag_length(b"<a>text"), 3);
+        assert_eq!(start_tag_length(b"<a/>"), 4);
+    }
+
+    #[test]
+    fn long_values_end_at_their_quote() {
+        for length in 0..100 {
+            let value = "'".repeat(length);
+            let tag = format!("<a b=\"{value}\" c='d'>");
+            let read: Vec<_> = StartTag::new(&tag).map(|written| written.value).collect();
+            assert_eq!(read, [value.as_str(), "d"]);
+        }
     }
 
     #[test]

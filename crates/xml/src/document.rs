@@ -12,7 +12,7 @@ use crate::limits::{Limits, OFFSET_SPACE};
 use crate::names::{NONE, Names, prefix, uri};
 use crate::scan::{self, Failure, Whole, Workspace};
 use crate::sink::Sink;
-use crate::tape::{Declaration, Entry, GraftSpan, NO_PARENT, NodeId, flags};
+use crate::tape::{Declaration, Entry, GraftSpan, NO_PARENT, NodeId, Qualified, flags};
 use std::ops::Range;
 
 /// How a document is read.
@@ -37,6 +37,7 @@ pub(crate) struct Parts {
     pub(crate) segments: Vec<Segment>,
     pub(crate) tape: Vec<Entry>,
     pub(crate) declarations: Vec<Declaration>,
+    pub(crate) qualified: Vec<Qualified>,
     pub(crate) grafts: Vec<GraftSpan>,
     pub(crate) ids: IdIndex,
     pub(crate) names: Names,
@@ -245,6 +246,15 @@ impl Document {
         &segment.text[(range.start - segment.base) as usize..(range.end - segment.base) as usize]
     }
 
+    /// [`Document::slice`] as bytes.
+    #[inline]
+    pub(crate) fn octets(&self, range: Range<u32>) -> &[u8] {
+        match &self.parts.segments[..] {
+            [only] => &only.text.as_bytes()[range.start as usize..range.end as usize],
+            _ => self.slice(range).as_bytes(),
+        }
+    }
+
     /// The segment in which an offset lies.
     pub(crate) fn segment(&self, offset: u32) -> &Segment {
         let behind = self
@@ -259,9 +269,8 @@ impl Document {
         let entry = self.entry(index);
         match entry.flags >> flags::LENGTH_SHIFT {
             0 => {
-                let tag = self.slice(entry.start..entry.end);
-                let behind = crate::attributes::StartTag::new(tag).behind();
-                entry.end - behind.len() as u32
+                let tag = self.octets(entry.start..entry.end);
+                entry.start + crate::attributes::start_tag_length(tag) as u32
             }
             length => entry.start + u32::from(length),
         }
@@ -277,8 +286,8 @@ impl Document {
         let mut end = entry.end - u32::from(self.parts.names.name(entry.name).length) - 3;
         if entry.flags & flags::TAG_REWRITE != 0 {
             // White space in the end tag, maybe. No `<` lies in an end tag behind its first.
-            let inside = self.slice(start..entry.end);
-            end = start + memchr::memrchr(b'<', inside.as_bytes()).unwrap_or(0) as u32;
+            let inside = self.octets(start..entry.end);
+            end = start + memchr::memrchr(b'<', inside).unwrap_or(0) as u32;
         }
         start..end
     }
@@ -412,6 +421,7 @@ impl Parts {
         self.segments.clear();
         self.tape.clear();
         self.declarations.clear();
+        self.qualified.clear();
         self.grafts.clear();
         self.ids.clear();
         self.names.settle();

@@ -94,12 +94,14 @@ impl Document {
             Graft::Content => Whole::Content,
         };
         let declarations = self.parts.declarations.len();
+        let qualified = self.parts.qualified.len();
         let ids = self.parts.ids.mark();
         let scanned = match scan::scan(&text, base, whole, parent, &mut self.parts, options) {
             Ok(scanned) => scanned,
             Err(failure) => {
                 self.parts.tape.truncate(first as usize);
                 self.parts.declarations.truncate(declarations);
+                self.parts.qualified.truncate(qualified);
                 self.parts.ids.take_back(ids, NodeId::new(first));
                 return Err(error(text.as_bytes(), *failure));
             }

@@ -87,6 +87,15 @@ pub(crate) struct Declaration {
     pub(crate) uri: u16,
 }
 
+/// One attribute with a prefix other than `xml`, in the order of scanning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Qualified {
+    /// The element that has it.
+    pub(crate) element: u32,
+    pub(crate) prefix: u16,
+    pub(crate) uri: u16,
+}
+
 /// A plaintext linked in place of an element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GraftSpan {

@@ -200,9 +200,8 @@ pub struct C14nScratch {
     /// By prefix: the namespace last written in the output above. Back to its initial state after each call.
     rendered: Vec<u16>,
     rendered_undo: Vec<(u16, u16)>,
-    /// By prefix: the namespace in scope.
+    /// By prefix: the namespace in scope in the apex.
     scope: Vec<u16>,
-    scope_undo: Vec<(u16, u16)>,
     /// Prefixes treated as inclusive canonicalization does.
     inclusive: Vec<u16>,
     frames: Vec<Frame>,

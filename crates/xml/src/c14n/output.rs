@@ -56,7 +56,7 @@ impl<'a> Output<'a> {
         if self.run.is_empty() {
             return;
         }
-        let bytes = self.document.slice(self.run.clone()).as_bytes();
+        let bytes = self.document.octets(self.run.clone());
         self.run = 0..0;
         if bytes.len() < SHORT {
             self.staged.extend_from_slice(bytes);

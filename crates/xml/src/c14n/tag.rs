@@ -5,13 +5,13 @@
 
 use super::ApexAttribute;
 use super::walk::Walk;
-use crate::attributes::{self, StartTag};
+use crate::attributes::{Places, name_end};
 use crate::document::Document;
 use crate::element::Element;
 use crate::names::{NONE, XML_NAMESPACE, prefix, uri};
 use crate::nodes::base::join;
 use crate::scan::reference;
-use crate::tape::flags;
+use crate::tape::{Qualified, flags};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -26,10 +26,12 @@ pub(super) struct WrittenAttribute {
 }
 
 impl WrittenAttribute {
-    fn local<'d>(&self, document: &'d Document) -> &'d str {
-        document.slice(self.local_at..self.name.end)
+    #[inline]
+    fn local<'d>(&self, document: &'d Document) -> &'d [u8] {
+        document.octets(self.local_at..self.name.end)
     }
 
+    #[inline]
     fn order(&self, other: &WrittenAttribute, document: &Document) -> Ordering {
         let names = &document.parts.names;
         let by_uri = match self.uri == other.uri {
@@ -97,23 +99,25 @@ impl Walk<'_, '_> {
             .take()
             .inspect(|attribute| declare(*attribute, tag));
         for attribute in &scratch.attributes {
-            let written = (names.uri(attribute.uri), attribute.local(document));
-            if let Some(attribute) = added.take_if(|added| (added.namespace, added.local) < written)
-            {
+            let written = |added: &mut ApexAttribute<'_>| {
+                let order = (added.namespace, added.local.as_bytes());
+                order < (names.uri(attribute.uri), attribute.local(document))
+            };
+            if let Some(attribute) = added.take_if(written) {
                 write_added(attribute, tag);
             }
             let base = joined_base
                 .as_deref()
-                .filter(|_| attribute.uri == uri::XML && written.1 == "base");
+                .filter(|_| attribute.uri == uri::XML && attribute.local(document) == b"base");
             if base == Some("") {
                 continue;
             }
             tag.push(b' ');
-            tag.extend_from_slice(document.slice(attribute.name.clone()).as_bytes());
+            tag.extend_from_slice(document.octets(attribute.name.clone()));
             tag.extend_from_slice(b"=\"");
             match base {
                 Some(base) => crate::escape::attribute(base, tag),
-                None => attribute_value(document.slice(attribute.value.clone()), tag),
+                None => attribute_value(document, attribute.value.clone(), tag),
             }
             tag.push(b'"');
         }
@@ -122,56 +126,39 @@ impl Walk<'_, '_> {
             .inspect(|attribute| write_added(*attribute, tag));
     }
 
-    /// Reads the attributes of the tag, in the namespaces in scope in it.
+    /// Reads the attributes of the tag.
     fn read_attributes(&mut self, index: u32) {
+        let document = self.document;
         self.scratch.attributes.clear();
-        let entry = self.document.entry(index);
-        if entry.flags >> flags::LENGTH_SHIFT == self.bare_length(index) {
-            return;
-        }
-        let tag = self.document.slice(entry.start..entry.end);
-        let names = &self.document.parts.names;
-        for written in StartTag::new(tag) {
-            if written.declares().is_some() {
+        let entry = document.entry(index);
+        let name = document.parts.names.name(entry.name);
+        let tag = document.octets(entry.start..entry.end);
+        let mut at = 1 + name.length as usize;
+        let mut qualified = self.qualified(index).iter();
+        while let Some(places) = Places::next(tag, at) {
+            at = places.value.end + 1;
+            let name = &tag[places.name.clone()];
+            if name.starts_with(b"xmlns") && matches!(name.get(5), None | Some(b':')) {
                 continue;
             }
-            let (prefix, _) = attributes::split(written.name);
-            let uri = match prefix {
-                "" => uri::EMPTY,
-                "xml" => uri::XML,
-                _ => {
-                    let prefix = names.find_prefix(prefix).unwrap_or(prefix::DEFAULT);
-                    self.scratch.scope[prefix as usize]
-                }
+            let (uri, local) = match name.iter().position(|&byte| byte == b':') {
+                None => (uri::EMPTY, 0),
+                Some(3) if name.starts_with(b"xml") => (uri::XML, 4),
+                Some(colon) => (
+                    qualified
+                        .next()
+                        .map_or(uri::EMPTY, |qualified| qualified.uri),
+                    colon + 1,
+                ),
             };
-            let name = place(tag, written.name, entry.start);
-            let local_at = if prefix.is_empty() {
-                0
-            } else {
-                prefix.len() as u32 + 1
-            };
+            let start = entry.start + places.name.start as u32;
             self.scratch.attributes.push(WrittenAttribute {
-                local_at: name.start + local_at,
-                name,
-                value: place(tag, written.value, entry.start),
+                local_at: start + local as u32,
+                name: start..entry.start + places.name.end as u32,
+                value: entry.start + places.value.start as u32
+                    ..entry.start + places.value.end as u32,
                 uri,
             });
-        }
-    }
-
-    /// The length field of a tag that is a name and nothing else.
-    fn bare_length(&self, index: u32) -> u16 {
-        let length = self
-            .document
-            .parts
-            .names
-            .name(self.document.entry(index).name)
-            .length
-            + 2;
-        if usize::from(length) <= flags::LENGTH_MAX {
-            length
-        } else {
-            NONE
         }
     }
 
@@ -186,12 +173,14 @@ impl Walk<'_, '_> {
             if entry.flags & flags::QUALIFIED == 0 {
                 continue;
             }
-            let tag = document.slice(entry.start..entry.end);
-            for written in StartTag::new(tag) {
-                let Some(local) = written.name.strip_prefix("xml:") else {
+            let tag = document.octets(entry.start..entry.end);
+            let mut from = name_end(tag);
+            while let Some(places) = Places::next(tag, from) {
+                from = places.value.end + 1;
+                let Some(local) = tag[places.name.clone()].strip_prefix(b"xml:") else {
                     continue;
                 };
-                if self.eleven && !matches!(local, "lang" | "space" | "base") {
+                if self.eleven && !matches!(local, b"lang" | b"space" | b"base") {
                     continue;
                 }
                 let known = |attribute: &WrittenAttribute| {
@@ -200,11 +189,12 @@ impl Walk<'_, '_> {
                 if self.scratch.attributes.iter().any(known) {
                     continue;
                 }
-                let name = place(tag, written.name, entry.start);
+                let start = entry.start + places.name.start as u32;
                 self.scratch.attributes.push(WrittenAttribute {
-                    local_at: name.start + 4,
-                    name,
-                    value: place(tag, written.value, entry.start),
+                    local_at: start + 4,
+                    name: start..entry.start + places.name.end as u32,
+                    value: entry.start + places.value.start as u32
+                        ..entry.start + places.value.end as u32,
                     uri: uri::XML,
                 });
             }
@@ -242,18 +232,8 @@ impl Walk<'_, '_> {
                 .names
                 .name(self.document.entry(index).name);
             self.render(name.prefix, name.uri);
-            for at in 0..self.scratch.attributes.len() {
-                let attribute = &self.scratch.attributes[at];
-                if attribute.uri == uri::EMPTY || attribute.uri == uri::XML {
-                    continue;
-                }
-                let uri = attribute.uri;
-                let prefix = self
-                    .document
-                    .slice(attribute.name.start..attribute.local_at - 1);
-                if let Some(prefix) = self.document.parts.names.find_prefix(prefix) {
-                    self.render(prefix, uri);
-                }
+            for &Qualified { prefix, uri, .. } in self.qualified(index) {
+                self.render(prefix, uri);
             }
             if !self.scratch.inclusive.is_empty() {
                 self.collect_inclusive(index, apex);
@@ -326,21 +306,18 @@ fn write_added(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
     tag.push(b'"');
 }
 
-/// Where `part`, a slice of `tag`, lies in the offset space.
-fn place(tag: &str, part: &str, start: u32) -> Range<u32> {
-    let offset = (part.as_ptr() as usize - tag.as_ptr() as usize) as u32 + start;
-    offset..offset + part.len() as u32
-}
-
 /// Appends an attribute value as C14N writes it.
-pub(super) fn attribute_value(written: &str, output: &mut Vec<u8>) {
-    let bytes = written.as_bytes();
+fn attribute_value(document: &Document, place: Range<u32>, output: &mut Vec<u8>) {
+    let bytes = document.octets(place.clone());
+    let special = |&byte: &u8| byte < b' ' || byte == b'&' || byte == b'"';
+    if !bytes.iter().any(special) {
+        output.extend_from_slice(bytes);
+        return;
+    }
+    let written = document.slice(place);
     let mut copied = 0;
     let mut at = 0;
-    while let Some(length) = bytes[at..]
-        .iter()
-        .position(|&byte| byte < b' ' || byte == b'&' || byte == b'"')
-    {
+    while let Some(length) = bytes[at..].iter().position(special) {
         at += length;
         output.extend_from_slice(&bytes[copied..at]);
         match bytes[at] {
@@ -359,11 +336,8 @@ pub(super) fn attribute_value(written: &str, output: &mut Vec<u8>) {
             }
             byte => {
                 output.push(b' ');
-                at += if byte == b'\r' && bytes.get(at + 1) == Some(&b'\n') {
-                    2
-                } else {
-                    1
-                };
+                let pair = byte == b'\r' && bytes.get(at + 1) == Some(&b'\n');
+                at += if pair { 2 } else { 1 };
             }
         }
         copied = at;

@@ -8,7 +8,7 @@ use super::{Apex, C14nOptions, C14nScratch};
 use crate::document::Document;
 use crate::names::{NONE, prefix, uri};
 use crate::scan::reference;
-use crate::tape::{NO_PARENT, flags};
+use crate::tape::{Entry, Qualified, flags};
 use memchr::{memchr, memchr3, memmem};
 use std::ops::Range;
 
@@ -25,7 +25,6 @@ pub(super) struct Frame {
     /// Text in it must be rewritten.
     rewrite: bool,
     rendered: u32,
-    scoped: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +44,10 @@ pub(super) struct Walk<'w, 'd> {
     comments: bool,
     pub(super) options: &'w C14nOptions<'w>,
     output: &'w mut Output<'d>,
+    /// Whole runs of the source may be passed on.
+    plain: bool,
+    /// Where the last attributes with a prefix were found.
+    qualified_at: usize,
     /// The root element was met: what follows at top level comes behind it.
     root_met: bool,
 }
@@ -65,6 +68,8 @@ impl<'w, 'd> Walk<'w, 'd> {
             comments: options.method.with_comments(),
             options,
             output,
+            plain: options.canonical_runs && options.omit.is_empty(),
+            qualified_at: 0,
             root_met: false,
         }
     }
@@ -83,38 +88,101 @@ impl<'w, 'd> Walk<'w, 'd> {
                 self.scratch.inclusive.extend(names.find_prefix(listed));
             }
         }
-        let parent = match apex {
-            Apex::Document => NO_PARENT,
-            Apex::Element(node) => self.document.entry(node.index() as u32).parent,
-        };
-        self.document
-            .parts
-            .bind_context(parent, &mut self.scratch.scope);
         match apex {
             Apex::Document => self.push_top(),
             Apex::Element(node) if self.is_omitted(node.index() as u32) => {}
             Apex::Element(node) => self.enter(node.index() as u32, true),
         }
-        while let Some(frame) = self.scratch.frames.last() {
-            let (at, next, rewrite) = (frame.at, frame.next, frame.rewrite);
+        while let Some(mut frame) = self.scratch.frames.pop() {
+            if self.plain && !frame.rewrite {
+                self.pass(&mut frame);
+            }
+            let (at, next, inside) = (frame.at, frame.next, frame.inside);
             if next < frame.last && self.document.entry(next).start < frame.end {
                 let entry = self.document.entry(next);
-                let behind = self
+                self.between(at..entry.start, frame.rewrite, inside);
+                frame.at = entry.end;
+                frame.next = self
                     .document
                     .behind_within(next, entry.end, frame.last as usize);
-                let inside = frame.inside;
-                if let Some(frame) = self.scratch.frames.last_mut() {
-                    frame.at = entry.end;
-                    frame.next = behind;
-                }
-                self.between(at..entry.start, rewrite, inside);
+                self.scratch.frames.push(frame);
                 self.child(next, inside);
             } else {
-                let (end, inside) = (frame.end, frame.inside);
-                self.between(at..end, rewrite, inside);
-                self.leave();
+                self.between(at..frame.end, frame.rewrite, inside);
+                self.leave(&frame);
             }
         }
+    }
+
+    /// Passes on all children that are canonical as they are, with the text between them, up to the first one that is not.
+    fn pass(&mut self, frame: &mut Frame) {
+        const SUSPECT: u16 = flags::TAG_REWRITE
+            | flags::NAMESPACES
+            | flags::CONTENT
+            | flags::MIXED
+            | flags::REPLACED;
+        let document = self.document;
+        let tape = &document.parts.tape[..frame.last as usize];
+        let mut at = frame.at;
+        let mut next = frame.next as usize;
+        while let Some(entry) = tape.get(next)
+            && entry.start < frame.end
+            && entry.flags & SUSPECT == 0
+            && self.is_rendered(next as u32, entry)
+        {
+            at = entry.end;
+            next = match tape.get(next + 1) {
+                Some(following) if following.start < at => {
+                    document.behind_within(next as u32, at, tape.len()) as usize
+                }
+                _ => next + 1,
+            };
+        }
+        self.output.source(frame.at..at);
+        frame.at = at;
+        frame.next = next as u32;
+    }
+
+    /// Whether the output has all namespaces that a tag without declarations uses.
+    #[inline]
+    fn is_rendered(&mut self, index: u32, entry: &Entry) -> bool {
+        if !self.exclusive {
+            return true;
+        }
+        let name = self.document.parts.names.name(entry.name);
+        self.scratch.rendered[name.prefix as usize] == name.uri
+            && (entry.flags & flags::QUALIFIED == 0 || {
+                let mut qualified = self.qualified(index).iter();
+                qualified.all(|&Qualified { prefix, uri, .. }| {
+                    self.scratch.rendered[prefix as usize] == uri
+                })
+            })
+    }
+
+    /// The attributes with a prefix of an element.
+    pub(super) fn qualified(&mut self, index: u32) -> &'d [Qualified] {
+        let all = &self.document.parts.qualified[..];
+        let mut first = self.qualified_at;
+        // The walk meets elements in their order, except where a graft begins or ends.
+        if first > 0
+            && all
+                .get(first - 1)
+                .is_none_or(|before| before.element >= index)
+        {
+            first = all.partition_point(|qualified| qualified.element < index);
+        }
+        while all
+            .get(first)
+            .is_some_and(|qualified| qualified.element < index)
+        {
+            first += 1;
+        }
+        self.qualified_at = first;
+        let of_element = &all[first..];
+        let length = of_element
+            .iter()
+            .position(|qualified| qualified.element != index);
+        &of_element[..length.unwrap_or(of_element.len())]
     }
 
     fn push_top(&mut self) {
@@ -127,7 +195,6 @@ impl<'w, 'd> Walk<'w, 'd> {
             last: self.document.span_end(0),
             rewrite: true,
             rendered: 0,
-            scoped: 0,
         });
     }
 
@@ -150,14 +217,13 @@ impl<'w, 'd> Walk<'w, 'd> {
                     last: graft.last,
                     rewrite: self.must_rewrite(graft.content),
                     rendered: self.scratch.rendered_undo.len() as u32,
-                    scoped: self.scratch.scope_undo.len() as u32,
                 };
                 self.scratch.frames.push(frame);
             }
             return;
         }
         self.enter(index, inside == Inside::Top);
-        self.root_met = true;
+        self.root_met |= inside == Inside::Top;
     }
 
     fn is_omitted(&self, index: u32) -> bool {
@@ -185,19 +251,22 @@ impl<'w, 'd> Walk<'w, 'd> {
     fn enter(&mut self, index: u32, apex: bool) {
         let document = self.document;
         let entry = document.entry(index);
-        let name = document.parts.names.name(entry.name);
-        let as_written = entry.flags & flags::TAG == 0
-            && self.options.canonical_runs
-            && (!apex || self.options.apex_attribute.is_none())
-            && match self.exclusive {
-                true => {
-                    self.scratch.rendered[name.prefix as usize] == name.uri
-                        && (!apex || self.scratch.inclusive.is_empty())
-                }
-                false => !apex,
-            };
-        let canonical_inside = entry.flags & (flags::CONTENT | flags::MIXED) == 0
-            && self.options.canonical_runs
+        let runs = self.options.canonical_runs;
+        let special = apex
+            && (!self.exclusive
+                || !self.scratch.inclusive.is_empty()
+                || self.options.apex_attribute.is_some());
+        if special {
+            self.document
+                .parts
+                .bind_context(index, &mut self.scratch.scope);
+        }
+        let as_written = runs
+            && entry.flags & (flags::TAG_REWRITE | flags::NAMESPACES) == 0
+            && !special
+            && self.is_rendered(index, entry);
+        let canonical_inside = runs
+            && entry.flags & (flags::CONTENT | flags::MIXED) == 0
             && (self.options.omit.is_empty() || !self.holds_omitted(entry.start..entry.end));
         if as_written && canonical_inside {
             self.output.source(entry.start..entry.end);
@@ -205,7 +274,6 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
 
         let rendered = self.scratch.rendered_undo.len() as u32;
-        let scoped = self.scratch.scope_undo.len() as u32;
         let content = document.content_range(index);
         if as_written {
             self.output.source(entry.start..content.start);
@@ -220,8 +288,11 @@ impl<'w, 'd> Walk<'w, 'd> {
             last: document.span_end(index),
             rewrite: self.must_rewrite(entry.flags),
             rendered,
-            scoped,
         };
+        if content.is_empty() {
+            self.leave(&frame);
+            return;
+        }
         if canonical_inside {
             // Nothing to look at inside: all its elements have its prefix, which is rendered now.
             self.output.source(content);
@@ -232,37 +303,21 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 
     fn write_start_tag(&mut self, index: u32, apex: bool, content: u32) {
-        for declaration in self.document.declarations(index) {
-            if declaration.prefix != prefix::XML {
-                let scope = &mut self.scratch.scope[declaration.prefix as usize];
-                self.scratch.scope_undo.push((declaration.prefix, *scope));
-                *scope = declaration.uri;
-            }
-        }
         self.rebuild(index, apex);
         self.scratch.tag.push(b'>');
-        let entry = self.document.entry(index);
-        let written = self.document.slice(entry.start..content);
-        if written.as_bytes() == self.scratch.tag {
-            self.output.source(entry.start..content);
+        let start = self.document.entry(index).start;
+        if self.document.octets(start..content) == self.scratch.tag {
+            self.output.source(start..content);
         } else {
             self.output.write(&self.scratch.tag);
         }
     }
 
-    /// Ends the innermost stretch.
-    fn leave(&mut self) {
-        let Some(frame) = self.scratch.frames.pop() else {
-            return;
-        };
+    /// Ends a stretch of source.
+    fn leave(&mut self, frame: &Frame) {
         while self.scratch.rendered_undo.len() > frame.rendered as usize {
             if let Some((prefix, uri)) = self.scratch.rendered_undo.pop() {
                 self.scratch.rendered[prefix as usize] = uri;
-            }
-        }
-        while self.scratch.scope_undo.len() > frame.scoped as usize {
-            if let Some((prefix, uri)) = self.scratch.scope_undo.pop() {
-                self.scratch.scope[prefix as usize] = uri;
             }
         }
         let Inside::Element(index) = frame.inside else {
@@ -391,7 +446,7 @@ impl<'w, 'd> Walk<'w, 'd> {
     fn text(&mut self, place: u32, written: &str) {
         let bytes = written.as_bytes();
         let (mut copied, mut at) = (0, 0);
-        while let Some(length) = memchr3(b'&', b'>', b'\r', &bytes[at..]) {
+        while let Some(length) = next_special(&bytes[at..]) {
             at += length;
             let mut behind = at + 1;
             let mut utf8 = [0; 4];
@@ -420,5 +475,17 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
         self.output
             .source(place + copied as u32..place + bytes.len() as u32);
+    }
+}
+
+/// How far it is to the next byte of text that C14N may write differently.
+#[inline]
+fn next_special(bytes: &[u8]) -> Option<usize> {
+    // Most text between tags is short.
+    let near = bytes.len().min(32);
+    let special = |byte: &u8| matches!(byte, b'&' | b'>' | b'\r');
+    match bytes[..near].iter().position(special) {
+        Some(at) => Some(at),
+        None => memchr3(b'&', b'>', b'\r', &bytes[near..]).map(|at| near + at),
     }
 }

@@ -7,7 +7,7 @@
 use super::{Failure, Scan, Scanner, full, reference};
 use crate::error::{Limit, Problem};
 use crate::names::{Key, NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
-use crate::tape::{Declaration, Entry, NodeId, flags};
+use crate::tape::{Declaration, Entry, NodeId, Qualified, flags};
 use std::cmp::Ordering;
 
 /// An attribute of the tag being scanned.
@@ -434,17 +434,30 @@ impl Scanner<'_> {
     /// Resolves the prefixes of the attributes and compares them. Returns flags of the tag.
     fn resolve_attributes(&mut self) -> Scan<u16> {
         let mut flags = 0;
+        let element = self.tape.len() as u32;
         for at in 0..self.work.attributes.len() {
             let RawAttribute {
                 prefix, name_at, ..
             } = self.work.attributes[at];
-            self.work.attributes[at].uri = if prefix == prefix::DEFAULT {
-                uri::EMPTY
-            } else {
-                flags |= flags::QUALIFIED;
-                self.uri_of(prefix)
-                    .ok_or_else(|| self.undeclared(name_at as usize, prefix))?
+            let uri = match prefix {
+                prefix::DEFAULT => uri::EMPTY,
+                prefix::XML => {
+                    flags |= flags::QUALIFIED;
+                    uri::XML
+                }
+                _ => {
+                    flags |= flags::QUALIFIED;
+                    let uri = self.uri_of(prefix);
+                    let uri = uri.ok_or_else(|| self.undeclared(name_at as usize, prefix))?;
+                    self.parts.qualified.push(Qualified {
+                        element,
+                        prefix,
+                        uri,
+                    });
+                    uri
+                }
             };
+            self.work.attributes[at].uri = uri;
         }
         let attributes = &self.work.attributes;
         if attributes
