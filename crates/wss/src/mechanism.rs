@@ -94,6 +94,7 @@ impl Mechanism {
                 ProtectionOrder::SignBeforeEncrypting
             },
             actor: None,
+            must_understand: true,
             retirements: Vec::new(),
             limits: SecurityLimits::default(),
             tuning: Tuning::default(),

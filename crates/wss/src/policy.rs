@@ -27,6 +27,8 @@ pub struct Policy {
     pub order: ProtectionOrder,
     /// `soap:actor` (1.1) or `soap:role` (1.2) of the `wsse:Security` header; `None` is the ultimate receiver.
     pub actor: Option<String>,
+    /// Whether the `wsse:Security` header of messages that we make must be understood.
+    pub must_understand: bool,
     /// Weak algorithms of the suite that are used and accepted only for a while yet.
     pub retirements: Vec<Retirement>,
     /// Bounds on what one message may ask for.

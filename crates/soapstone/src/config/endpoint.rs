@@ -381,10 +381,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::{
-        EncryptedScope, IdentitySource, KeyReferenceName, MechanismName, PartName,
-        ReplayStoreConfig,
-    };
+    use soapstone_wss::{Extent, KeyReference, Mechanism, Part};
+
+    use crate::config::{IdentitySource, ReplayStoreConfig};
 
     struct Folder(PathBuf);
 
@@ -450,7 +449,7 @@ password_env = "ALICE_PASSWORD"
 mechanism = "sign-encrypt"
 suite = "Basic256Sha256"
 signed = ["Body", "Timestamp", "{http://www.w3.org/2005/08/addressing}To", "#Order-1"]
-encrypted = ["Body", "element:#Order-1", "header:{urn:x}Secret"]
+encrypted = ["Body", "element:#Order-1", "{urn:x}Secret"]
 key_reference = "issuer-serial"
 timestamp = { ttl = "5m", skew = "60s" }
 replay = { store = "file", path = "marks" }
@@ -473,44 +472,32 @@ references = 64
         assert_eq!(endpoint.users[0].password.value.expose(), "secret");
         assert_eq!(endpoint.limits.message.expect("it is given").value, 8 << 20);
         let security = endpoint.security;
-        assert_eq!(security.mechanism(), Some(MechanismName::SignEncrypt));
+        assert_eq!(security.mechanism(), Some(Mechanism::SignEncrypt));
         assert_eq!(
             security.key_reference.expect("it is given").value,
-            KeyReferenceName::IssuerSerial
+            KeyReference::IssuerSerial
         );
-        let signed: Vec<PartName> = security
+        let signed: Vec<Part> = security
             .signed
             .expect("given")
             .into_iter()
             .map(|part| part.value)
             .collect();
-        let to = PartName::Header {
+        let to = Part::Header {
             namespace: "http://www.w3.org/2005/08/addressing".into(),
             local: "To".into(),
         };
         assert_eq!(
             signed,
-            [
-                PartName::Body,
-                PartName::Timestamp,
-                to,
-                PartName::Id("Order-1".into())
-            ]
+            [Part::Body, Part::Timestamp, to, Part::Id("Order-1".into())]
         );
         let scopes: Vec<_> = security
             .encrypted
             .expect("given")
             .into_iter()
-            .map(|part| part.value.1)
+            .map(|part| part.value.extent)
             .collect();
-        assert_eq!(
-            scopes,
-            [
-                None,
-                Some(EncryptedScope::Element),
-                Some(EncryptedScope::Header)
-            ]
-        );
+        assert_eq!(scopes, [Extent::Content, Extent::Element, Extent::Element]);
         assert_eq!(
             security.timestamp.expect("given").value.skew,
             Some(Duration::from_secs(60))

@@ -23,8 +23,7 @@ pub use endpoint::{
 pub use problem::{Located, Place, Problem, Problems};
 pub use reader::{Document, Environment, LoadedFile, Surroundings, Table};
 pub use security::{
-    AlgorithmsConfig, EncryptedPartName, EncryptedScope, KeyReferenceName, MechanismName, PartName,
-    PasswordForm, ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig,
-    WeakUse,
+    AlgorithmsConfig, ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource,
+    TimestampConfig, WeakUse,
 };
 pub use values::{parse_duration, parse_size};

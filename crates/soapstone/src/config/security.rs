@@ -7,144 +7,34 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
 
 use super::problem::{Located, Place};
 use super::reader::Table;
 
-/// The security mechanisms, which are presets for a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MechanismName {
-    /// Plain SOAP.
-    None,
-    /// A UsernameToken.
-    Username,
-    /// Signed parts.
-    Sign,
-    /// Encrypted parts.
-    Encrypt,
-    /// Signed, then encrypted.
-    SignEncrypt,
-    /// Encrypted, then signed.
-    EncryptSign,
-    /// WS-SecureConversation: a shared context with derived keys.
-    SecureConversation,
-}
-
-impl MechanismName {
-    /// Every mechanism under the name it has in configuration files, metrics and measurements.
-    pub const ALL: [(&'static str, Self); 7] = [
-        ("none", Self::None),
-        ("username", Self::Username),
-        ("sign", Self::Sign),
-        ("encrypt", Self::Encrypt),
-        ("sign-encrypt", Self::SignEncrypt),
-        ("encrypt-sign", Self::EncryptSign),
-        ("secure-conversation", Self::SecureConversation),
-    ];
-
-    /// The name it has in configuration files, metrics and measurements.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Username => "username",
-            Self::Sign => "sign",
-            Self::Encrypt => "encrypt",
-            Self::SignEncrypt => "sign-encrypt",
-            Self::EncryptSign => "encrypt-sign",
-            Self::SecureConversation => "secure-conversation",
-        }
-    }
-}
+/// Every key reference under the name it has in configuration files.
+const KEY_REFERENCES: [(&str, KeyReference); 7] = [
+    ("direct", KeyReference::Direct),
+    ("ski", KeyReference::SubjectKeyIdentifier),
+    ("thumbprint", KeyReference::Thumbprint),
+    ("issuer-serial", KeyReference::IssuerSerial),
+    ("embedded", KeyReference::Embedded),
+    ("key-name", KeyReference::KeyName),
+    ("encrypted-key-sha1", KeyReference::EncryptedKeySha1),
+];
 
 /// Where the policy comes from.
 #[derive(Clone, Debug)]
 pub enum SecuritySource {
     /// `mechanism = "…"`: a preset.
-    Mechanism(MechanismName),
+    Mechanism(Mechanism),
+    /// `mechanism = "secure-conversation"`: a preset that needs more than one message.
+    SecureConversation,
     /// `policy = "service.wsdl"`: a file with a WSDL or a WS-Policy document.
     Policy(PathBuf),
     /// `profile = "…"`: a named profile.
     Profile(String),
 }
-
-/// How a token or key is pointed to (WSS SOAP Message Security 1.1, section 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KeyReferenceName {
-    /// A BinarySecurityToken in the message, referenced by its id.
-    Direct,
-    /// The certificate's SubjectKeyIdentifier.
-    SubjectKeyIdentifier,
-    /// The SHA-1 thumbprint of the certificate.
-    Thumbprint,
-    /// The certificate's issuer name and serial number.
-    IssuerSerial,
-    /// The token embedded in the reference.
-    Embedded,
-    /// A name agreed upon.
-    KeyName,
-    /// The SHA-1 of the encrypted key's octets.
-    EncryptedKeySha1,
-}
-
-impl KeyReferenceName {
-    /// Every key reference under the name it has in configuration files.
-    pub const ALL: [(&'static str, Self); 7] = [
-        ("direct", Self::Direct),
-        ("ski", Self::SubjectKeyIdentifier),
-        ("thumbprint", Self::Thumbprint),
-        ("issuer-serial", Self::IssuerSerial),
-        ("embedded", Self::Embedded),
-        ("key-name", Self::KeyName),
-        ("encrypted-key-sha1", Self::EncryptedKeySha1),
-    ];
-}
-
-/// How the password of a UsernameToken travels (WSS UsernameToken Profile 1.1, section 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PasswordForm {
-    /// `#PasswordDigest`, with nonce and creation time.
-    Digest,
-    /// `#PasswordText`.
-    Text,
-}
-
-/// A part of the envelope, as named in `signed` and `encrypted`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum PartName {
-    /// `Body`.
-    Body,
-    /// `Timestamp`: the `wsu:Timestamp` of the Security header.
-    Timestamp,
-    /// `Signature`: the message's own `ds:Signature`.
-    Signature,
-    /// `UsernameToken`.
-    UsernameToken,
-    /// `Token`: the token that the signature or encryption is made with.
-    Token,
-    /// `{namespace}local`: the header blocks of that name.
-    Header {
-        /// Namespace name.
-        namespace: String,
-        /// Local name.
-        local: String,
-    },
-    /// `#id`: the element with that `wsu:Id`.
-    Id(String),
-}
-
-/// What of a part is enciphered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EncryptedScope {
-    /// `content:`: what is inside the element (XML Encryption `#Content`).
-    Content,
-    /// `element:`: the element itself (XML Encryption `#Element`).
-    Element,
-    /// `header:`: the element, in a `wsse11:EncryptedHeader`.
-    Header,
-}
-
-/// An entry of `encrypted`: a part, and what of it where the file says so.
-pub type EncryptedPartName = (PartName, Option<EncryptedScope>);
 
 /// `algorithms = { … }`: each list as written, by URI or by short name, the first one being used to send.
 #[derive(Clone, Debug, Default)]
@@ -163,8 +53,6 @@ pub struct AlgorithmsConfig {
     pub oaep_digest: Vec<Located<String>>,
     /// Digest algorithms of OAEP's mask generation function.
     pub oaep_mgf: Vec<Located<String>>,
-    /// Symmetric key wrap algorithms.
-    pub key_wrap: Vec<Located<String>>,
     /// Data encryption algorithms.
     pub data: Vec<Located<String>>,
 }
@@ -229,13 +117,13 @@ pub struct SecurityConfig {
     /// Algorithms listed one by one instead of a suite.
     pub algorithms: Option<AlgorithmsConfig>,
     /// Parts to sign; `None` leaves it to the preset.
-    pub signed: Option<Vec<Located<PartName>>>,
-    /// Parts to encrypt, each with what of it when the file says so; `None` leaves it to the preset.
-    pub encrypted: Option<Vec<Located<EncryptedPartName>>>,
+    pub signed: Option<Vec<Located<Part>>>,
+    /// Parts to encrypt; `None` leaves it to the preset.
+    pub encrypted: Option<Vec<Located<EncryptedPart>>>,
     /// How keys are pointed to.
-    pub key_reference: Option<Located<KeyReferenceName>>,
+    pub key_reference: Option<Located<KeyReference>>,
     /// How passwords travel.
-    pub password: Option<Located<PasswordForm>>,
+    pub password: Option<Located<PasswordKind>>,
     /// Timestamp settings.
     pub timestamp: Option<Located<TimestampConfig>>,
     /// Replay store.
@@ -252,7 +140,7 @@ pub struct SecurityConfig {
 
 impl SecurityConfig {
     /// The preset's name, when it is a preset.
-    pub fn mechanism(&self) -> Option<MechanismName> {
+    pub fn mechanism(&self) -> Option<Mechanism> {
         match &self.source.value {
             SecuritySource::Mechanism(name) => Some(*name),
             _ => None,
@@ -281,15 +169,15 @@ impl SecurityConfig {
         let encrypted = table.strings("encrypted").map(|names| {
             names
                 .into_iter()
-                .filter_map(|name| read_scoped_part(&table, name))
+                .filter_map(|name| read_encrypted_part(&table, name))
                 .collect()
         });
-        let key_reference = table.choice("key_reference", &KeyReferenceName::ALL);
+        let key_reference = table.choice("key_reference", &KEY_REFERENCES);
         let password = table.choice(
             "password",
             &[
-                ("digest", PasswordForm::Digest),
-                ("text", PasswordForm::Text),
+                ("digest", PasswordKind::Digest),
+                ("text", PasswordKind::Text),
             ],
         );
         let timestamp = read_timestamp(&mut table);
@@ -342,9 +230,19 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
             );
         }
     }
-    let mechanism = table
-        .choice("mechanism", &MechanismName::ALL)
-        .map(|name| name.map(SecuritySource::Mechanism));
+    let presets = Mechanism::ALL.map(|mechanism| (mechanism.name(), Some(mechanism)));
+    let choices: Vec<_> = presets
+        .into_iter()
+        .chain([("secure-conversation", None)])
+        .collect();
+    let mechanism = table.choice("mechanism", &choices).map(|preset| {
+        preset.map(|preset| {
+            preset.map_or(
+                SecuritySource::SecureConversation,
+                SecuritySource::Mechanism,
+            )
+        })
+    });
     let policy = table
         .path("policy")
         .map(|path| path.map(SecuritySource::Policy));
@@ -360,7 +258,7 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
         (list("signature"), list("digest"), list("canonicalization"));
     let (key_transport, oaep_digest, oaep_mgf) =
         (list("key_transport"), list("oaep_digest"), list("oaep_mgf"));
-    let (key_wrap, data) = (list("key_wrap"), list("data"));
+    let data = list("data");
     let place = table.place();
     table.finish();
     AlgorithmsConfig {
@@ -371,7 +269,6 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
         key_transport,
         oaep_digest,
         oaep_mgf,
-        key_wrap,
         data,
     }
 }
@@ -451,44 +348,26 @@ fn read_replay(mut table: Table<'_>) -> Option<ReplayConfig> {
     })
 }
 
-fn read_scoped_part(
-    table: &Table<'_>,
-    name: Located<String>,
-) -> Option<Located<EncryptedPartName>> {
-    let (scope, rest) = match name.value.split_once(':') {
-        Some(("content", rest)) => (Some(EncryptedScope::Content), rest),
-        Some(("element", rest)) => (Some(EncryptedScope::Element), rest),
-        Some(("header", rest)) => (Some(EncryptedScope::Header), rest),
+fn read_encrypted_part(table: &Table<'_>, name: Located<String>) -> Option<Located<EncryptedPart>> {
+    let (extent, rest) = match name.value.split_once(':') {
+        Some(("content", rest)) => (Some(Extent::Content), rest),
+        Some(("element", rest)) => (Some(Extent::Element), rest),
         _ => (None, name.value.as_str()),
     };
-    Some(read_part(table, "encrypted", rest, name.place)?.map(|part| (part, scope)))
+    let part = read_part(table, "encrypted", rest, name.place)?;
+    Some(part.map(|part| {
+        let customary = EncryptedPart::customary(part);
+        EncryptedPart {
+            extent: extent.unwrap_or(customary.extent),
+            ..customary
+        }
+    }))
 }
 
-fn read_part(table: &Table<'_>, key: &str, text: &str, place: Place) -> Option<Located<PartName>> {
-    let named = match text {
-        "Body" => Some(PartName::Body),
-        "Timestamp" => Some(PartName::Timestamp),
-        "Signature" => Some(PartName::Signature),
-        "UsernameToken" => Some(PartName::UsernameToken),
-        "Token" => Some(PartName::Token),
-        _ => None,
-    };
-    let id = || {
-        text.strip_prefix('#')
-            .filter(|id| !id.is_empty())
-            .map(|id| PartName::Id(id.to_owned()))
-    };
-    let header = || {
-        let (namespace, local) = text.strip_prefix('{')?.split_once('}')?;
-        let plain = !local.is_empty() && !local.contains(['{', '}', ':', ' ', '#', '/']);
-        plain.then(|| PartName::Header {
-            namespace: namespace.to_owned(),
-            local: local.to_owned(),
-        })
-    };
-    match named.or_else(id).or_else(header) {
-        Some(value) => Some(Located { value, place }),
-        None => {
+fn read_part(table: &Table<'_>, key: &str, text: &str, place: Place) -> Option<Located<Part>> {
+    match text.parse::<Part>() {
+        Ok(value) => Some(Located { value, place }),
+        Err(_) => {
             table.report_with_hint(
                 place,
                 format!("`{key}` must name parts of the envelope, found \"{text}\""),

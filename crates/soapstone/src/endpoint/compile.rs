@@ -10,16 +10,15 @@ use soapstone_crypto::{
     SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore,
 };
 use soapstone_wss::{
-    EncryptedPart, EncryptionPolicy, Extent, InboundPlan, KeyBinding, KeyReference,
-    KeyTransportMethod, Keys, Mechanism, OutboundPlan, Part, PasswordKind, Policy, Recipient,
-    Retirement, SUITE_NAMES, SharedKey, SignaturePolicy, Suite, User,
+    EncryptionPolicy, InboundPlan, KeyBinding, KeyReference, KeyTransportMethod, Keys, Mechanism,
+    OutboundPlan, Part, Policy, Recipient, Retirement, SUITE_NAMES, SharedKey, SignaturePolicy,
+    Suite, User,
 };
 use soapstone_xml::{Canonicalization, Limits};
 
 use super::{Endpoint, Role};
 use crate::config::{
-    EncryptedScope, EndpointConfig, IdentitySource, KeyReferenceName, LoadedFile, Located,
-    MechanismName, PartName, PasswordForm, Place, Problem, Problems, SecuritySource,
+    EndpointConfig, IdentitySource, LoadedFile, Located, Place, Problem, Problems, SecuritySource,
 };
 
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.
@@ -146,38 +145,20 @@ impl Compiler<'_> {
 
     fn mechanism(&mut self) -> Option<Mechanism> {
         let source = &self.config.security.source;
-        let mechanism = match &source.value {
-            SecuritySource::Mechanism(name) => match name {
-                MechanismName::None => Mechanism::None,
-                MechanismName::Username => Mechanism::Username,
-                MechanismName::Sign => Mechanism::Sign,
-                MechanismName::Encrypt => Mechanism::Encrypt,
-                MechanismName::SignEncrypt => Mechanism::SignEncrypt,
-                MechanismName::EncryptSign => Mechanism::EncryptSign,
-                MechanismName::SecureConversation => {
-                    self.report(
-                        source.place,
-                        "mechanism `secure-conversation` is not supported yet",
-                    );
-                    return None;
-                }
-            },
-            SecuritySource::Policy(_) => {
-                self.report(
-                    source.place,
-                    "`policy` files are not supported yet; name a `mechanism`",
-                );
-                return None;
-            }
-            SecuritySource::Profile(_) => {
-                self.report(
-                    source.place,
-                    "`profile` names are not supported yet; name a `mechanism`",
-                );
-                return None;
-            }
+        let unsupported = match &source.value {
+            SecuritySource::Mechanism(mechanism) => return Some(*mechanism),
+            SecuritySource::SecureConversation => "mechanism `secure-conversation` is",
+            SecuritySource::Policy(_) => "`policy` files are",
+            SecuritySource::Profile(_) => "`profile` names are",
         };
-        Some(mechanism)
+        let hint =
+            "name one of the mechanisms none, username, sign, encrypt, sign-encrypt, encrypt-sign";
+        self.report_with_hint(
+            source.place,
+            format!("{unsupported} not supported yet"),
+            hint,
+        );
+        None
     }
 
     fn suite(&mut self) -> Option<Suite> {
@@ -352,7 +333,7 @@ impl Compiler<'_> {
         let reference = security
             .key_reference
             .as_ref()
-            .map(|reference| key_reference(reference.value));
+            .map(|reference| reference.value);
         let shared = config.shared_key.is_some();
         if let Some(parts) = &security.signed {
             let signature = policy.signature.get_or_insert_with(|| SignaturePolicy {
@@ -360,26 +341,10 @@ impl Compiler<'_> {
                 key: KeyBinding::Certificate,
                 reference: KeyReference::Direct,
             });
-            signature.parts = parts.iter().map(|named| part(&named.value)).collect();
+            signature.parts = parts.iter().map(|named| named.value.clone()).collect();
         }
         if let Some(parts) = &security.encrypted {
-            let parts = parts
-                .iter()
-                .map(|named| {
-                    let customary = EncryptedPart::customary(part(&named.value.0));
-                    match named.value.1 {
-                        None => customary,
-                        Some(EncryptedScope::Content) => EncryptedPart {
-                            extent: Extent::Content,
-                            ..customary
-                        },
-                        Some(EncryptedScope::Element | EncryptedScope::Header) => EncryptedPart {
-                            extent: Extent::Element,
-                            ..customary
-                        },
-                    }
-                })
-                .collect();
+            let parts = parts.iter().map(|named| named.value.clone()).collect();
             let encryption = policy.encryption.get_or_insert_with(|| EncryptionPolicy {
                 parts: Vec::new(),
                 key: KeyBinding::Certificate,
@@ -420,10 +385,10 @@ impl Compiler<'_> {
             }
         }
         if let (Some(username), Some(password)) = (&mut policy.username, &security.password) {
-            username.passwords = vec![match password.value {
-                PasswordForm::Digest => PasswordKind::Digest,
-                PasswordForm::Text => PasswordKind::Text,
-            }];
+            username.passwords = vec![password.value];
+        }
+        if let Some(must_understand) = &security.must_understand {
+            policy.must_understand = must_understand.value;
         }
         policy.actor = security.actor.as_ref().map(|actor| actor.value.clone());
         if let Some(references) = &config.limits.references {
@@ -495,7 +460,10 @@ impl Compiler<'_> {
                 let alias = alias.as_ref().map(|alias| alias.value.as_str());
                 (
                     keystore,
-                    KeyStore::from_file_contents(keystore.bytes.expose(), password.unwrap_or_default())
+                    KeyStore::from_file_contents(
+                        keystore.bytes.expose(),
+                        password.unwrap_or_default(),
+                    )
                     .and_then(|store| store.identity(alias, password.unwrap_or_default())),
                 )
             }
@@ -607,32 +575,5 @@ impl Compiler<'_> {
             self.report(place, format!("{value} is more than this limit can be"));
         }
         limits
-    }
-}
-
-fn key_reference(name: KeyReferenceName) -> KeyReference {
-    match name {
-        KeyReferenceName::Direct => KeyReference::Direct,
-        KeyReferenceName::SubjectKeyIdentifier => KeyReference::SubjectKeyIdentifier,
-        KeyReferenceName::Thumbprint => KeyReference::Thumbprint,
-        KeyReferenceName::IssuerSerial => KeyReference::IssuerSerial,
-        KeyReferenceName::Embedded => KeyReference::Embedded,
-        KeyReferenceName::KeyName => KeyReference::KeyName,
-        KeyReferenceName::EncryptedKeySha1 => KeyReference::EncryptedKeySha1,
-    }
-}
-
-fn part(name: &PartName) -> Part {
-    match name {
-        PartName::Body => Part::Body,
-        PartName::Timestamp => Part::Timestamp,
-        PartName::Signature => Part::Signature,
-        PartName::UsernameToken => Part::UsernameToken,
-        PartName::Token => Part::Token,
-        PartName::Header { namespace, local } => Part::Header {
-            namespace: namespace.clone(),
-            local: local.clone(),
-        },
-        PartName::Id(id) => Part::Id(id.clone()),
     }
 }

@@ -345,14 +345,19 @@ impl<'p> Securing<'p> {
         } else {
             (String::new(), prefix)
         };
-        let must = if version == SoapVersion::V11 {
-            "1"
-        } else {
-            "true"
-        };
         header.extend_from_slice(
-            format!("<wsse:Security xmlns:wsse=\"{WSSE}\"{declaration} {attribute_prefix}:mustUnderstand=\"{must}\"").as_bytes(),
+            format!("<wsse:Security xmlns:wsse=\"{WSSE}\"{declaration}").as_bytes(),
         );
+        if self.plan.policy.must_understand {
+            let must = if version == SoapVersion::V11 {
+                "1"
+            } else {
+                "true"
+            };
+            header.extend_from_slice(
+                format!(" {attribute_prefix}:mustUnderstand=\"{must}\"").as_bytes(),
+            );
+        }
         if let Some(actor) = &self.plan.policy.actor {
             header.extend_from_slice(
                 format!(" {attribute_prefix}:{}=\"", version.actor_attribute()).as_bytes(),
