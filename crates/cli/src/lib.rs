@@ -2,7 +2,7 @@
 //!
 //! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`](failure::Failure) is the one
 //! way in which a command can end other than well. What commands share is beside them: reading and writing of files
-//! ([`files`]), tables and indented XML for people ([`table`], [`display`]), log lines ([`logging`]).
+//! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]).
 //!
 //! The rule kept here: standard output carries results only; everything said to people about how it went is on standard error.
 #![forbid(unsafe_code)]

@@ -203,6 +203,56 @@ fn openssl_reads_what_is_made_and_its_files_are_read() {
 }
 
 #[test]
+fn a_private_key_with_a_password_is_encrypted_and_opened_with_it() {
+    let folder = Folder::new();
+    folder.write("password", "open sesame\n");
+    folder
+        .run("keys new safe --kind ec-p256 --ca --pkcs12 --password-file password")
+        .succeeds();
+    assert!(
+        folder
+            .read("safe.key.pem")
+            .starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+    );
+    assert_eq!(
+        list(&folder, "safe.key.pem")[0]["kind"],
+        "locked-private-key"
+    );
+    assert_eq!(
+        list(&folder, "safe.p12 --password-file password")[0]["alias"],
+        "safe"
+    );
+    folder
+        .run("keys list safe.p12")
+        .fails("give the password with --password-env");
+    folder
+        .run("keys new leaf --kind ec-p256 --signed-by safe")
+        .fails("safe.key.pem: the key is encrypted");
+    folder
+        .run("keys new leaf --kind ec-p256 --signed-by safe --password-file password")
+        .succeeds();
+    folder
+        .run("keys new unsafe --pkcs12")
+        .fails("--password-env");
+    folder
+        .run("keys convert safe.p12 --password-file password --to again.p12")
+        .succeeds();
+    assert_eq!(
+        list(&folder, "again.p12 --password-file password")[0]["alias"],
+        "safe"
+    );
+}
+
+#[test]
+fn only_an_authority_signs_others() {
+    let folder = Folder::new();
+    let client = key("client.key.pem").replace(".key.pem", "");
+    folder
+        .run(&format!("keys new leaf --signed-by {client}"))
+        .fails("expected the certificate of an authority");
+}
+
+#[test]
 fn the_table_for_people_names_what_is_in_a_file() {
     let folder = Folder::new();
     let table = folder

@@ -36,7 +36,7 @@ pub struct Arguments {
     /// What to make
     #[arg(long, value_name = "OUT")]
     to: PathBuf,
-    /// The entry of the keystore to take, and the name of the entry that is made
+    /// The entry of the keystore to take, and the name of the entry that is made [default: its name in the input, or OUT's]
     #[arg(long, value_name = "NAME")]
     alias: Option<String>,
     #[command(flatten)]
@@ -56,6 +56,8 @@ pub struct Arguments {
 #[derive(Default)]
 struct Material {
     keys: Vec<PrivateKey>,
+    /// The name that the last of the keys had.
+    alias: Option<String>,
     certificates: Vec<Certificate>,
     locked: bool,
 }
@@ -94,6 +96,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             .collect();
         return files::create(&path, pem.as_bytes(), Privacy::Public, existing);
     }
+    let kept_alias = material.alias.clone();
     let identity = pair(material)?;
     let protection = new_password.as_deref().map(String::as_str);
     match extension.as_deref() {
@@ -105,6 +108,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             let alias = arguments
                 .alias
                 .as_deref()
+                .or(kept_alias.as_deref())
                 .or(arguments.to.file_stem().and_then(|stem| stem.to_str()));
             let file = identity
                 .to_pkcs12(&password, alias.unwrap_or("key"))
@@ -164,7 +168,10 @@ fn read(arguments: &Arguments, password: Option<&str>) -> Result<Material, Failu
                 }
             }
             match entry.item {
-                Item::PrivateKey(key) => material.keys.push(key),
+                Item::PrivateKey(key) => {
+                    material.keys.push(key);
+                    material.alias = entry.alias;
+                }
                 Item::Certificate(certificate) if !material.certificates.contains(&certificate) => {
                     material.certificates.push(certificate);
                 }

@@ -21,7 +21,8 @@ Make a key, and a certificate for it: NAME.key.pem and NAME.cert.pem, with --pkc
 NAME.key.bin.
 
 The certificate is signed by --signed-by, which is the name that an authority was made under, or by the key itself. It allows signatures \
-and, where the key can do it, encryption. Certificates between it and its authority follow it in NAME.cert.pem.";
+and, where the key can do it, encryption. Certificates between it and its authority follow it in NAME.cert.pem. With a password, \
+the private key is encrypted in every file; the same password opens the key of the authority.";
 
 const EXAMPLES: &str = "\
 Examples:
