@@ -1,6 +1,7 @@
 //! Routes: which path leads to which backend, through which endpoints.
 //!
-//! The rule kept here: the longest path wins, and a path matches whole segments only (`/books` serves `/books/1`, not `/bookshop`).
+//! The rule kept here: the longest path wins, a path matches whole segments only (`/books` serves `/books/1`, not `/bookshop`), and
+//! none that climbs (`/books/../admin`) is served, since a backend would resolve it outside the route.
 
 use std::sync::Arc;
 
@@ -117,12 +118,24 @@ impl Routes {
 
     /// The route that serves a path.
     pub(crate) fn find(&self, path: &str) -> Option<&Route> {
+        if path.split('/').any(is_dot_segment) {
+            return None;
+        }
         self.longest_first.iter().find(|route| route.serves(path))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
         self.longest_first.iter()
     }
+}
+
+/// `.` and `..` (RFC 3986 section 3.3), however spelled.
+fn is_dot_segment(segment: &str) -> bool {
+    if !segment.starts_with(['.', '%']) || segment.len() > "%2e%2e".len() {
+        return false;
+    }
+    let plain = segment.replace("%2e", ".").replace("%2E", ".");
+    plain == "." || plain == ".."
 }
 
 /// What one configuration put into use consists of. Requests in hand keep the one they began with.
@@ -171,6 +184,15 @@ mod tests {
         assert_eq!(found("/books/rare/1"), Some("/books/rare"));
         assert_eq!(found("/bookshop"), Some("/bookshop"));
         assert_eq!(found("/bookshelf"), None);
+        assert_eq!(found("/books/..rare"), Some("/books"));
+        for climbing in [
+            "/books/../admin",
+            "/books/%2e%2E/admin",
+            "/books/.%2e",
+            "/./books",
+        ] {
+            assert_eq!(found(climbing), None, "{climbing}");
+        }
     }
 
     #[test]
