@@ -22,11 +22,37 @@ pub fn text(text: &str, output: &mut Vec<u8>) {
     }
 }
 
-/// Whether character data holds nothing to escape: 16 bytes at a time, the last 16 once more instead of a remainder.
-fn is_plain_text(bytes: &[u8]) -> bool {
-    const fn is_plain(byte: u8) -> bool {
-        !matches!(byte, b'&' | b'<' | b'>' | b'\r')
+/// Appends an attribute value, without its quotes: `&`, `<`, `"`, TAB, LF and CR become references.
+pub fn attribute(value: &str, output: &mut Vec<u8>) {
+    if is_plain_value(value.as_bytes()) {
+        return output.extend_from_slice(value.as_bytes());
     }
+    escape(value.as_bytes(), output, |byte| match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        b'"' => Some("&quot;"),
+        b'\t' => Some("&#x9;"),
+        b'\n' => Some("&#xA;"),
+        b'\r' => Some("&#xD;"),
+        _ => None,
+    });
+}
+
+/// Whether character data holds nothing to escape.
+fn is_plain_text(bytes: &[u8]) -> bool {
+    all(bytes, |byte| !matches!(byte, b'&' | b'<' | b'>' | b'\r'))
+}
+
+/// Whether an attribute value holds nothing to escape, nor white space that parsing normalizes.
+pub(crate) fn is_plain_value(bytes: &[u8]) -> bool {
+    all(bytes, |byte| {
+        byte >= b' ' && !matches!(byte, b'&' | b'<' | b'"')
+    })
+}
+
+/// Whether all bytes are plain: 16 bytes at a time, the last 16 once more instead of a remainder.
+#[inline]
+fn all(bytes: &[u8], is_plain: impl Fn(u8) -> bool) -> bool {
     // Without an early exit, so that the compiler makes vector instructions of it.
     let is_plain_block = |block: &[u8; 16]| {
         block
@@ -38,19 +64,6 @@ fn is_plain_text(bytes: &[u8]) -> bool {
         Some(last) => blocks.iter().all(is_plain_block) && is_plain_block(last),
         None => rest.iter().all(|byte| is_plain(*byte)),
     }
-}
-
-/// Appends an attribute value, without its quotes: `&`, `<`, `"`, TAB, LF and CR become references.
-pub fn attribute(value: &str, output: &mut Vec<u8>) {
-    escape(value.as_bytes(), output, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'"' => Some("&quot;"),
-        b'\t' => Some("&#x9;"),
-        b'\n' => Some("&#xA;"),
-        b'\r' => Some("&#xD;"),
-        _ => None,
-    });
 }
 
 #[inline]
@@ -91,6 +104,16 @@ mod tests {
                 text(&format!("{before}<{after}"), &mut output);
                 assert_eq!(output, format!("{before}&lt;{after}").as_bytes());
             }
+        }
+    }
+
+    #[test]
+    fn long_attribute_values_are_escaped_wherever_the_character_stands() {
+        for at in 0..40 {
+            let (before, after) = ("x".repeat(at), "y".repeat(39 - at));
+            let mut output = Vec::new();
+            attribute(&format!("{before}\n{after}"), &mut output);
+            assert_eq!(output, format!("{before}&#xA;{after}").as_bytes());
         }
     }
 

@@ -8,6 +8,7 @@
 use crate::chars;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
 pub(crate) const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
@@ -47,6 +48,8 @@ pub(crate) struct QName {
     /// Length of prefix and colon: 0 without a prefix.
     pub(crate) local_at: u16,
     pub(crate) prefix: u16,
+    /// The first bytes of the local name, the first one being the most significant: local names differ as these do.
+    order: u64,
 }
 
 /// A qualified name with the namespace it has as an element's name.
@@ -313,6 +316,16 @@ impl Names {
         &self.qname_text(qname)[self.qnames[qname as usize].local_at as usize..]
     }
 
+    /// How the local names of two qualified names are ordered.
+    #[inline]
+    pub(crate) fn order_by_local(&self, one: u16, other: u16) -> Ordering {
+        let (first, second) = (&self.qnames[one as usize], &self.qnames[other as usize]);
+        first
+            .order
+            .cmp(&second.order)
+            .then_with(|| self.local(one).cmp(self.local(other)))
+    }
+
     /// The element name of a key, if it is known and its prefix is still bound to the same namespace.
     /// Returns name and prefix.
     #[inline(always)]
@@ -374,12 +387,19 @@ impl Names {
         let index = self.qnames.len() as u16;
         let start = self.text.len() as u32;
         self.text.push_str(text);
-        let local_at = colon.map_or(0, |colon| colon as u16 + 1);
+        let local_at = colon.map_or(0, |colon| colon + 1);
+        let mut order = [0; 8];
+        for (place, &byte) in order.iter_mut().zip(&text.as_bytes()[local_at..]) {
+            *place = byte;
+        }
+        let order = u64::from_be_bytes(order);
+        let local_at = local_at as u16;
         self.qnames.push(QName {
             start,
             length: text.len() as u16,
             local_at,
             prefix,
+            order,
         });
         let Names {
             qname_table,
@@ -480,6 +500,12 @@ mod tests {
         assert_eq!(names.qname(a).prefix, names.qname(b).prefix);
         assert_eq!((names.qname_text(a), names.local(a)), ("p:a", "a"));
         assert_eq!(names.prefix(names.qname(a).prefix), "p");
+        let longer = names.intern_qname("a-longer-name").unwrap().unwrap();
+        let longest = names.intern_qname("a-longer-name.").unwrap().unwrap();
+        assert_eq!(names.order_by_local(a, b), Ordering::Less);
+        assert_eq!(names.order_by_local(a, longer), Ordering::Less);
+        assert_eq!(names.order_by_local(longest, longer), Ordering::Greater);
+        assert_eq!(names.order_by_local(b, b), Ordering::Equal);
     }
 
     #[test]

@@ -94,6 +94,15 @@ fn comments_are_kept_only_when_asked_for() {
 }
 
 #[test]
+fn instructions_behind_a_canonical_root_start_on_a_new_line() {
+    assert_eq!(whole("<a>x</a>\n\n<?p d?>", Exclusive), "<a>x</a>\n<?p d?>");
+    assert_eq!(
+        whole("<a></a><!--c--><?p?>", ExclusiveWithComments),
+        "<a></a>\n<!--c-->\n<?p?>"
+    );
+}
+
+#[test]
 fn exclusive_declares_what_is_used_where_it_is_used() {
     let source = "<a:r xmlns:a=\"urn:a\" xmlns:b=\"urn:b\" xmlns:c=\"urn:c\" xmlns=\"urn:d\" xml:id=\"x\"><b:s c:t=\"1\"><b:u></b:u></b:s><b:s></b:s><v></v><w xmlns=\"\"><y></y></w></a:r>";
     let expected = "<a:r xmlns:a=\"urn:a\" xml:id=\"x\"><b:s xmlns:b=\"urn:b\" xmlns:c=\"urn:c\" c:t=\"1\"><b:u></b:u></b:s><b:s xmlns:b=\"urn:b\"></b:s><v xmlns=\"urn:d\"></v><w><y></y></w></a:r>";

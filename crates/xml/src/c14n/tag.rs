@@ -43,6 +43,49 @@ impl WrittenAttribute {
 }
 
 impl Walk<'_, '_> {
+    /// Writes a start tag that is canonical but for the namespaces that it declares.
+    pub(super) fn write_declarations(&mut self, index: u32, apex: bool, content: u32) {
+        let document = self.document;
+        let entry = document.entry(index);
+        let name_end = entry.start + 1 + u32::from(document.parts.names.name(entry.name).length);
+        self.collect_declarations(index, apex);
+        self.scratch.tag.clear();
+        self.push_declarations();
+        let mut declared = name_end;
+        if entry.flags & flags::NAMESPACES != 0 {
+            // They stand before all attributes.
+            let tag = document.octets(entry.start..content);
+            let mut at = (name_end - entry.start) as usize;
+            while let Some(places) =
+                Places::next(tag, at).filter(|places| is_declaration(tag, places))
+            {
+                at = places.value.end + 1;
+            }
+            declared = entry.start + at as u32;
+        }
+        if document.octets(name_end..declared) == self.scratch.tag {
+            self.output.source(entry.start..content);
+        } else {
+            self.output.source(entry.start..name_end);
+            self.output.write(&self.scratch.tag);
+            self.output.source(declared..content);
+        }
+    }
+
+    /// Appends the collected declarations to the scratch's `tag`.
+    fn push_declarations(&mut self) {
+        let names = &self.document.parts.names;
+        let scratch = &mut *self.scratch;
+        if scratch.declared.len() > 1 {
+            scratch
+                .declared
+                .sort_unstable_by_key(|&(prefix, _)| names.prefix(prefix));
+        }
+        for &(prefix, uri) in &scratch.declared {
+            push_declaration(names.prefix(prefix), names.uri(uri), &mut scratch.tag);
+        }
+    }
+
     /// Rebuilds the start tag of `index` in the scratch's `tag`, without its `>`.
     pub(super) fn rebuild(&mut self, index: u32, apex: bool) {
         let document = self.document;
@@ -58,9 +101,6 @@ impl Walk<'_, '_> {
 
         let names = &document.parts.names;
         let scratch = &mut *self.scratch;
-        scratch
-            .declared
-            .sort_unstable_by_key(|&(prefix, _)| names.prefix(prefix));
         let order = |one: &WrittenAttribute, other: &WrittenAttribute| one.order(other, document);
         if !scratch
             .attributes
@@ -73,6 +113,21 @@ impl Walk<'_, '_> {
         tag.clear();
         tag.push(b'<');
         tag.extend_from_slice(names.qname_text(name.qname).as_bytes());
+        if !apex || self.options.apex_attribute.is_none() {
+            self.push_declarations();
+            for attribute in &self.scratch.attributes {
+                push_attribute(
+                    document,
+                    attribute,
+                    joined_base.as_deref(),
+                    &mut self.scratch.tag,
+                );
+            }
+            return;
+        }
+        scratch
+            .declared
+            .sort_unstable_by_key(|&(prefix, _)| names.prefix(prefix));
         let mut added = self.options.apex_attribute.filter(|_| apex);
         let known = |added: &ApexAttribute<'_>| {
             scratch
@@ -82,48 +137,28 @@ impl Walk<'_, '_> {
         };
         let mut undeclared = added.filter(|added| !known(added));
         for &(prefix, uri) in &scratch.declared {
-            if let Some(attribute) = undeclared.take_if(|added| added.prefix < names.prefix(prefix))
-            {
-                declare(attribute, tag);
+            let first = |added: &mut ApexAttribute<'_>| added.prefix < names.prefix(prefix);
+            if let Some(added) = undeclared.take_if(first) {
+                push_declaration(added.prefix, added.namespace, tag);
             }
-            tag.extend_from_slice(b" xmlns");
-            if prefix != prefix::DEFAULT {
-                tag.push(b':');
-                tag.extend_from_slice(names.prefix(prefix).as_bytes());
-            }
-            tag.extend_from_slice(b"=\"");
-            crate::escape::attribute(names.uri(uri), tag);
-            tag.push(b'"');
+            push_declaration(names.prefix(prefix), names.uri(uri), tag);
         }
-        undeclared
-            .take()
-            .inspect(|attribute| declare(*attribute, tag));
+        if let Some(added) = undeclared {
+            push_declaration(added.prefix, added.namespace, tag);
+        }
         for attribute in &scratch.attributes {
-            let written = |added: &mut ApexAttribute<'_>| {
+            let first = |added: &mut ApexAttribute<'_>| {
                 let order = (added.namespace, added.local.as_bytes());
                 order < (names.uri(attribute.uri), attribute.local(document))
             };
-            if let Some(attribute) = added.take_if(written) {
-                write_added(attribute, tag);
+            if let Some(attribute) = added.take_if(first) {
+                push_added(attribute, tag);
             }
-            let base = joined_base
-                .as_deref()
-                .filter(|_| attribute.uri == uri::XML && attribute.local(document) == b"base");
-            if base == Some("") {
-                continue;
-            }
-            tag.push(b' ');
-            tag.extend_from_slice(document.octets(attribute.name.clone()));
-            tag.extend_from_slice(b"=\"");
-            match base {
-                Some(base) => crate::escape::attribute(base, tag),
-                None => attribute_value(document, attribute.value.clone(), tag),
-            }
-            tag.push(b'"');
+            push_attribute(document, attribute, joined_base.as_deref(), tag);
         }
-        added
-            .take()
-            .inspect(|attribute| write_added(*attribute, tag));
+        if let Some(attribute) = added {
+            push_added(attribute, tag);
+        }
     }
 
     /// Reads the attributes of the tag.
@@ -137,10 +172,10 @@ impl Walk<'_, '_> {
         let mut qualified = self.qualified(index).iter();
         while let Some(places) = Places::next(tag, at) {
             at = places.value.end + 1;
-            let name = &tag[places.name.clone()];
-            if name.starts_with(b"xmlns") && matches!(name.get(5), None | Some(b':')) {
+            if is_declaration(tag, &places) {
                 continue;
             }
+            let name = &tag[places.name.clone()];
             let (uri, local) = match name.iter().position(|&byte| byte == b':') {
                 None => (uri::EMPTY, 0),
                 Some(3) if name.starts_with(b"xml") => (uri::XML, 4),
@@ -287,16 +322,24 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Declares the prefix of an added attribute.
-fn declare(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
-    tag.extend_from_slice(b" xmlns:");
-    tag.extend_from_slice(attribute.prefix.as_bytes());
+/// Whether an attribute is a namespace declaration.
+fn is_declaration(tag: &[u8], places: &Places) -> bool {
+    let name = &tag[places.name.clone()];
+    name.starts_with(b"xmlns") && matches!(name.get(5), None | Some(b':'))
+}
+
+fn push_declaration(prefix: &str, uri: &str, tag: &mut Vec<u8>) {
+    tag.extend_from_slice(b" xmlns");
+    if !prefix.is_empty() {
+        tag.push(b':');
+        tag.extend_from_slice(prefix.as_bytes());
+    }
     tag.extend_from_slice(b"=\"");
-    crate::escape::attribute(attribute.namespace, tag);
+    crate::escape::attribute(uri, tag);
     tag.push(b'"');
 }
 
-fn write_added(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
+fn push_added(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
     tag.push(b' ');
     tag.extend_from_slice(attribute.prefix.as_bytes());
     tag.push(b':');
@@ -306,14 +349,42 @@ fn write_added(attribute: ApexAttribute<'_>, tag: &mut Vec<u8>) {
     tag.push(b'"');
 }
 
-/// Appends an attribute value as C14N writes it.
-fn attribute_value(document: &Document, place: Range<u32>, output: &mut Vec<u8>) {
-    let bytes = document.octets(place.clone());
-    let special = |&byte: &u8| byte < b' ' || byte == b'&' || byte == b'"';
-    if !bytes.iter().any(special) {
-        output.extend_from_slice(bytes);
+/// Appends an attribute, `xml:base` with its joined value if there is one.
+fn push_attribute(
+    document: &Document,
+    attribute: &WrittenAttribute,
+    base: Option<&str>,
+    tag: &mut Vec<u8>,
+) {
+    let WrittenAttribute { name, value, .. } = attribute;
+    let is_base = || attribute.uri == uri::XML && attribute.local(document) == b"base";
+    let base = base.filter(|_| is_base());
+    if base == Some("") {
         return;
     }
+    let written = document.octets(name.start - 1..value.end + 1);
+    let plain = written.starts_with(b" ")
+        && value.start == name.end + 2
+        && written.ends_with(b"\"")
+        && crate::escape::is_plain_value(document.octets(value.clone()));
+    if plain && base.is_none() {
+        tag.extend_from_slice(written);
+        return;
+    }
+    tag.push(b' ');
+    tag.extend_from_slice(document.octets(name.clone()));
+    tag.extend_from_slice(b"=\"");
+    match base {
+        Some(base) => crate::escape::attribute(base, tag),
+        None => push_value(document, value.clone(), tag),
+    }
+    tag.push(b'"');
+}
+
+/// Appends an attribute value as C14N writes it.
+fn push_value(document: &Document, place: Range<u32>, output: &mut Vec<u8>) {
+    let bytes = document.octets(place.clone());
+    let special = |&byte: &u8| byte < b' ' || byte == b'&' || byte == b'"';
     let written = document.slice(place);
     let mut copied = 0;
     let mut at = 0;

@@ -36,6 +36,10 @@ enum Inside {
     Top,
 }
 
+/// An element without these flags is canonical as it is if the namespaces that it uses are rendered.
+const SUSPECT: u16 =
+    flags::TAG_REWRITE | flags::NAMESPACES | flags::CONTENT | flags::MIXED | flags::REPLACED;
+
 pub(super) struct Walk<'w, 'd> {
     pub(super) document: &'d Document,
     pub(super) scratch: &'w mut C14nScratch,
@@ -43,7 +47,7 @@ pub(super) struct Walk<'w, 'd> {
     pub(super) eleven: bool,
     comments: bool,
     pub(super) options: &'w C14nOptions<'w>,
-    output: &'w mut Output<'d>,
+    pub(super) output: &'w mut Output<'d>,
     /// Whole runs of the source may be passed on.
     plain: bool,
     /// Where the last attributes with a prefix were found.
@@ -106,7 +110,15 @@ impl<'w, 'd> Walk<'w, 'd> {
                     .document
                     .behind_within(next, entry.end, frame.last as usize);
                 self.scratch.frames.push(frame);
-                self.child(next, inside);
+                if self.plain
+                    && inside != Inside::Top
+                    && entry.flags & SUSPECT == 0
+                    && self.is_rendered(next, entry)
+                {
+                    self.output.source(entry.start..entry.end);
+                } else {
+                    self.child(next, inside);
+                }
             } else {
                 self.between(at..frame.end, frame.rewrite, inside);
                 self.leave(&frame);
@@ -116,11 +128,6 @@ impl<'w, 'd> Walk<'w, 'd> {
 
     /// Passes on all children that are canonical as they are, with the text between them, up to the first one that is not.
     fn pass(&mut self, frame: &mut Frame) {
-        const SUSPECT: u16 = flags::TAG_REWRITE
-            | flags::NAMESPACES
-            | flags::CONTENT
-            | flags::MIXED
-            | flags::REPLACED;
         let document = self.document;
         let tape = &document.parts.tape[..frame.last as usize];
         let mut at = frame.at;
@@ -277,8 +284,14 @@ impl<'w, 'd> Walk<'w, 'd> {
         let content = document.content_range(index);
         if as_written {
             self.output.source(entry.start..content.start);
+        } else if runs && entry.flags & flags::TAG_REWRITE == 0 && !special {
+            self.write_declarations(index, apex, content.start);
         } else {
             self.write_start_tag(index, apex, content.start);
+        }
+        if entry.flags & flags::EMPTY != 0 {
+            self.take_back(rendered);
+            return;
         }
         let mut frame = Frame {
             inside: Inside::Element(index),
@@ -289,10 +302,6 @@ impl<'w, 'd> Walk<'w, 'd> {
             rewrite: self.must_rewrite(entry.flags),
             rendered,
         };
-        if content.is_empty() {
-            self.leave(&frame);
-            return;
-        }
         if canonical_inside {
             // Nothing to look at inside: all its elements have its prefix, which is rendered now.
             self.output.source(content);
@@ -302,24 +311,36 @@ impl<'w, 'd> Walk<'w, 'd> {
         self.scratch.frames.push(frame);
     }
 
+    /// Writes a start tag, and the end tag of an empty-element tag.
     fn write_start_tag(&mut self, index: u32, apex: bool, content: u32) {
         self.rebuild(index, apex);
-        self.scratch.tag.push(b'>');
-        let start = self.document.entry(index).start;
-        if self.document.octets(start..content) == self.scratch.tag {
-            self.output.source(start..content);
+        let entry = self.document.entry(index);
+        let tag = &mut self.scratch.tag;
+        if entry.flags & flags::EMPTY != 0 {
+            let name = self.document.parts.names.name(entry.name);
+            tag.extend_from_slice(b"></");
+            tag.extend_from_slice(self.document.parts.names.qname_text(name.qname).as_bytes());
+        }
+        tag.push(b'>');
+        if self.document.octets(entry.start..content) == tag {
+            self.output.source(entry.start..content);
         } else {
-            self.output.write(&self.scratch.tag);
+            self.output.write(tag);
+        }
+    }
+
+    /// Forgets what was rendered since there were so many.
+    fn take_back(&mut self, rendered: u32) {
+        while self.scratch.rendered_undo.len() > rendered as usize {
+            if let Some((prefix, uri)) = self.scratch.rendered_undo.pop() {
+                self.scratch.rendered[prefix as usize] = uri;
+            }
         }
     }
 
     /// Ends a stretch of source.
     fn leave(&mut self, frame: &Frame) {
-        while self.scratch.rendered_undo.len() > frame.rendered as usize {
-            if let Some((prefix, uri)) = self.scratch.rendered_undo.pop() {
-                self.scratch.rendered[prefix as usize] = uri;
-            }
-        }
+        self.take_back(frame.rendered);
         let Inside::Element(index) = frame.inside else {
             return;
         };
@@ -351,6 +372,9 @@ impl<'w, 'd> Walk<'w, 'd> {
 
     fn rewrite(&mut self, range: Range<u32>, top: bool) {
         let document = self.document;
+        if !top && self.short_text(range.clone()) {
+            return;
+        }
         let written = document.slice(range.clone());
         let bytes = written.as_bytes();
         let mut at = 0;
@@ -381,6 +405,45 @@ impl<'w, 'd> Walk<'w, 'd> {
                 at += length;
             }
         }
+    }
+
+    /// Rewrites short text without markup or references in it, such as what pretty-printing puts between tags. Returns whether it was
+    /// that.
+    fn short_text(&mut self, range: Range<u32>) -> bool {
+        const SHORT: usize = 64;
+        let bytes = self.document.octets(range.clone());
+        if bytes.len() > SHORT {
+            return false;
+        }
+        // Room for text of nothing but `>`.
+        let mut buffer = [0; 4 * SHORT];
+        let mut length = 0;
+        let mut push = |piece: &[u8]| {
+            buffer[length..length + piece.len()].copy_from_slice(piece);
+            length += piece.len();
+        };
+        let mut changed = false;
+        for (at, &byte) in bytes.iter().enumerate() {
+            match byte {
+                b'<' | b'&' => return false,
+                b'\r' => {
+                    changed = true;
+                    if bytes.get(at + 1) != Some(&b'\n') {
+                        push(b"\n");
+                    }
+                }
+                b'>' => {
+                    changed = true;
+                    push(b"&gt;");
+                }
+                byte => push(&[byte]),
+            }
+        }
+        match changed {
+            true => self.output.write(&buffer[..length]),
+            false => self.output.source(range),
+        }
+        true
     }
 
     /// Comments and processing instructions at top level are separated by LF from the root (C14N 1.0 section 2.3).

@@ -2,7 +2,7 @@
 //!
 //! The rule: a construct is left only at its end, so that nothing inside a comment is ever taken for markup.
 
-use super::{Failure, Scan, Scanner, Whole};
+use super::{Failure, Scan, Scanner, Whole, find};
 use crate::chars;
 use crate::error::Problem;
 use crate::tape::flags;
@@ -156,7 +156,7 @@ impl Scanner<'_> {
                 Failure::at(at, Problem::MismatchedEndTag { expected, found })
             });
         }
-        let close = self.skip_space(from + length);
+        let close = find::space_end(self.source, from + length);
         if self.source.get(close) != Some(&b'>') {
             return Err(self.expected(close, "`>`"));
         }
@@ -211,7 +211,7 @@ impl Scanner<'_> {
         {
             return Err(self.expected(from, "`yes` or `no`"));
         }
-        from = self.skip_space(from);
+        from = find::space_end(self.source, from);
         if from != end {
             return Err(self.expected(from, "`?>`"));
         }
@@ -220,7 +220,7 @@ impl Scanner<'_> {
 
     /// `S name Eq "value"` at `from`, which is then moved behind it.
     fn pseudo_attribute(&self, from: &mut usize, end: usize, name: &str) -> Scan<Option<&str>> {
-        let at = self.skip_space(*from);
+        let at = find::space_end(self.source, *from);
         if !self.text[..end]
             .get(at..)
             .is_some_and(|rest| rest.starts_with(name))
@@ -230,11 +230,11 @@ impl Scanner<'_> {
         if at == *from {
             return Err(self.expected(at, "white space"));
         }
-        let equals = self.skip_space(at + name.len());
+        let equals = find::space_end(self.source, at + name.len());
         if self.source[equals] != b'=' {
             return Err(self.expected(equals, "`=`"));
         }
-        let open = self.skip_space(equals + 1);
+        let open = find::space_end(self.source, equals + 1);
         let quote = self.source[open];
         if !matches!(quote, b'"' | b'\'') {
             return Err(self.expected(open, "a quoted value"));

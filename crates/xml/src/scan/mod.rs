@@ -4,6 +4,7 @@
 //! written as C14N would write them. A tag that was seen before, without attributes and with its prefix bound as before, costs one
 //! look into a cache. The rule: whatever passes the scanner is well-formed, so that nobody behind it has to ask again.
 
+mod find;
 mod misc;
 pub(crate) mod reference;
 mod start_tag;
@@ -353,14 +354,6 @@ impl Scanner<'_> {
             }
             _ => Failure::at(at, Problem::Expected { expected }),
         }
-    }
-
-    fn skip_space(&self, at: usize) -> usize {
-        let rest = &self.source[at.min(self.source.len())..];
-        at + rest
-            .iter()
-            .position(|&byte| !chars::is_space(byte))
-            .unwrap_or(rest.len())
     }
 
     #[cold]

@@ -4,9 +4,9 @@
 //! attributes resolved, compared and looked at for ids. The rule: strictly ascending attribute order is the canonical check and
 //! the duplicate check at once; only tags in another order are sorted.
 
-use super::{Failure, Scan, Scanner, full, reference};
+use super::{Failure, Scan, Scanner, find, full, reference};
 use crate::error::{Limit, Problem};
-use crate::names::{Key, NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
+use crate::names::{Key, NONE, QNAME_XMLNS, QName, SHORT, key_at, prefix, uri};
 use crate::tape::{Declaration, Entry, NodeId, Qualified, flags};
 use std::cmp::Ordering;
 
@@ -29,53 +29,22 @@ impl RawAttribute {
     }
 }
 
-/// Bytes that end the quick walk over an attribute value.
-const STOPS: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\'' as usize] = true;
-    table[b'<' as usize] = true;
-    table[b'&' as usize] = true;
-    table
-};
-
-/// Bytes that end a name, well-formed or not.
-pub(super) const NAME_ENDS: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte <= 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'>' as usize] = true;
-    table[b'<' as usize] = true;
-    table[b'/' as usize] = true;
-    table[b'=' as usize] = true;
-    table[b'"' as usize] = true;
-    table[b'\'' as usize] = true;
-    table
-};
-
 impl Scanner<'_> {
     #[inline(never)]
     pub(super) fn start_tag(&mut self, at: usize) -> Scan<()> {
         self.check_room(at)?;
-        let name_end = self.name_end(at + 1);
+        let name_end = find::name_end(self.source, at + 1);
         if name_end == at + 1 {
             return Err(Failure::at(name_end, Problem::IllegalName));
         }
         self.check_name_length(at + 1, name_end)?;
         let mut tag = self.attributes(name_end)?;
         let undo = self.work.undo.len();
-        let mut flags = 0;
-        if !self.work.attributes.is_empty() {
-            flags |= self.bind_namespaces()?;
-        }
+        let mut flags = if tag.declares {
+            self.bind_namespaces()?
+        } else {
+            0
+        };
 
         let length = name_end - at - 1;
         let (name, prefix, key) = self.element_name(at + 1, length)?;
@@ -133,14 +102,6 @@ impl Scanner<'_> {
         Ok(tag.end)
     }
 
-    fn name_end(&self, from: usize) -> usize {
-        let rest = &self.source[from..];
-        from + rest
-            .iter()
-            .position(|&byte| NAME_ENDS[byte as usize])
-            .unwrap_or(rest.len())
-    }
-
     fn check_name_length(&self, from: usize, end: usize) -> Scan<()> {
         if end - from > self.limits.name as usize {
             return Err(self.too_many(from, Limit::Name));
@@ -151,28 +112,28 @@ impl Scanner<'_> {
     /// Walks over the attributes from the end of the element's name to the end of the tag.
     fn attributes(&mut self, name_end: usize) -> Scan<Tag> {
         self.work.attributes.clear();
-        let mut canonical = true;
-        let mut at = name_end;
+        let mut tag = Tag {
+            canonical: true,
+            empty: false,
+            declares: false,
+            end: name_end,
+        };
         loop {
-            let space = at;
-            at = self.skip_space(at);
+            let space = tag.end;
+            let at = find::space_end(self.source, space);
             match self.source.get(at) {
                 Some(b'>') => {
-                    return Ok(Tag {
-                        canonical: canonical && at == space,
-                        empty: false,
-                        end: at + 1,
-                    });
+                    tag.canonical &= at == space;
+                    tag.end = at + 1;
+                    return Ok(tag);
                 }
                 Some(b'/') => {
                     if self.source.get(at + 1) != Some(&b'>') {
                         return Err(self.expected(at + 1, "`>`"));
                     }
-                    return Ok(Tag {
-                        canonical,
-                        empty: true,
-                        end: at + 2,
-                    });
+                    tag.empty = true;
+                    tag.end = at + 2;
+                    return Ok(tag);
                 }
                 Some(_) if at == space => {
                     return Err(self.expected(at, "white space, `/>` or `>`"));
@@ -187,75 +148,86 @@ impl Scanner<'_> {
                     ));
                 }
             }
-            canonical &= at == space + 1 && self.source[space] == b' ';
+            tag.canonical &= at == space + 1 && self.source[space] == b' ';
             if self.work.attributes.len() >= self.limits.attributes as usize {
                 return Err(self.too_many(at, Limit::Attributes));
             }
-            at = self.attribute(at, &mut canonical)?;
+            self.attribute(at, &mut tag)?;
         }
     }
 
-    /// One attribute; returns where it ends.
-    fn attribute(&mut self, at: usize, canonical: &mut bool) -> Scan<usize> {
-        let name_end = self.name_end(at);
+    /// One attribute; moves the end of the tag behind it.
+    fn attribute(&mut self, at: usize, tag: &mut Tag) -> Scan<()> {
+        let name_end = find::name_end(self.source, at);
         self.check_name_length(at, name_end)?;
         let qname = self.qname(at, name_end - at)?;
-        let equals = self.skip_space(name_end);
-        if self.source.get(equals) != Some(&b'=') {
-            return Err(self.expected(equals, "`=`"));
-        }
-        let open = self.skip_space(equals + 1);
-        let quote = match self.source.get(open) {
-            Some(&quote @ (b'"' | b'\'')) => quote,
-            _ => return Err(self.expected(open, "a quoted attribute value")),
+        let (open, quote) = match self.source.get(name_end..name_end + 2) {
+            Some(b"=\"") => (name_end + 1, b'"'),
+            _ => {
+                tag.canonical = false;
+                self.open_quote(name_end)?
+            }
         };
-        *canonical &= open == name_end + 1 && quote == b'"';
         let mut decode = false;
         let mut end = open + 1;
         loop {
-            let rest = &self.source[end..];
-            let Some(length) = rest.iter().position(|&byte| STOPS[byte as usize]) else {
-                return Err(Failure::at(
-                    at,
-                    Problem::UnexpectedEnd {
-                        inside: "an attribute value",
-                    },
-                ));
-            };
-            end += length;
-            match self.source[end] {
-                stop if stop == quote => break,
-                b'"' | b'\'' => end += 1,
-                b'<' => return Err(Failure::at(end, Problem::LessThanInAttribute)),
-                b'\t' | b'\n' | b'\r' => {
+            end = find::value_stop(self.source, end, quote);
+            match self.source.get(end) {
+                Some(&stop) if stop == quote => break,
+                Some(b'<') => return Err(Failure::at(end, Problem::LessThanInAttribute)),
+                Some(b'\t' | b'\n' | b'\r') => {
                     decode = true;
-                    *canonical = false;
+                    tag.canonical = false;
                     end += 1;
                 }
-                b'&' => {
+                Some(b'&') => {
                     let reference = reference::read(self.text, end)?;
                     decode = true;
-                    *canonical &=
+                    tag.canonical &=
                         reference::is_canonical_in_attribute(&self.text[end..reference.end]);
                     end = reference.end;
                 }
                 // A control character.
-                _ => {
+                Some(_) => {
                     self.check_character(end)?;
                     end += 1;
                 }
+                None => {
+                    return Err(Failure::at(
+                        at,
+                        Problem::UnexpectedEnd {
+                            inside: "an attribute value",
+                        },
+                    ));
+                }
             }
         }
-        self.work.attributes.push(RawAttribute {
+        let attribute = RawAttribute {
             name_at: at as u32,
             value_start: open as u32 + 1,
             value_end: end as u32,
             qname,
             prefix: self.parts.names.qname(qname).prefix,
-            uri: NONE,
+            uri: uri::EMPTY,
             decode,
-        });
-        Ok(end + 1)
+        };
+        tag.declares |= attribute.is_declaration();
+        tag.end = end + 1;
+        self.work.attributes.push(attribute);
+        Ok(())
+    }
+
+    /// The quote that opens a value behind `Eq`, and its place.
+    fn open_quote(&self, name_end: usize) -> Scan<(usize, u8)> {
+        let equals = find::space_end(self.source, name_end);
+        if self.source.get(equals) != Some(&b'=') {
+            return Err(self.expected(equals, "`=`"));
+        }
+        let open = find::space_end(self.source, equals + 1);
+        match self.source.get(open) {
+            Some(&quote @ (b'"' | b'\'')) => Ok((open, quote)),
+            _ => Err(self.expected(open, "a quoted attribute value")),
+        }
     }
 
     /// The qualified name written at `at`.
@@ -483,22 +455,26 @@ impl Scanner<'_> {
     /// The order of C14N 1.0 section 2.3: by namespace, then by local name.
     fn order(&self, one: &RawAttribute, other: &RawAttribute) -> Ordering {
         let names = &self.parts.names;
-        let by_uri = if one.uri == other.uri {
-            Ordering::Equal
-        } else {
-            names.uri(one.uri).cmp(names.uri(other.uri))
-        };
-        by_uri.then_with(|| names.local(one.qname).cmp(names.local(other.qname)))
+        if one.uri != other.uri {
+            let by_uri = names.uri(one.uri).cmp(names.uri(other.uri));
+            if by_uri != Ordering::Equal {
+                return by_uri;
+            }
+        }
+        names.order_by_local(one.qname, other.qname)
     }
 
     fn index_ids(&mut self, name: u16) -> Scan<()> {
         for at in 0..self.work.attributes.len() {
             let attribute = self.work.attributes[at];
             let names = &self.parts.names;
-            let local = names.local(attribute.qname);
-            if !self.ids.may_match(local) {
+            let QName {
+                length, local_at, ..
+            } = names.qname(attribute.qname);
+            if !self.ids.has_length((length - local_at) as usize) {
                 continue;
             }
+            let local = names.local(attribute.qname);
             let element = names.uri(names.name(name).uri);
             if self.ids.matches(element, names.uri(attribute.uri), local) {
                 let node = NodeId::new(self.tape.len() as u32);
@@ -533,5 +509,7 @@ struct Tag {
     /// Written as C14N writes tags, as far as that can be told without names.
     canonical: bool,
     empty: bool,
+    /// Among its attributes are namespace declarations.
+    declares: bool,
     end: usize,
 }

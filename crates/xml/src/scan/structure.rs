@@ -119,7 +119,7 @@ impl Structure {
         let mut seen = u8x64::splat(simd, 0);
         for block in blocks {
             let bytes = u8x64::simd_from(simd, *block);
-            seen = seen | bytes;
+            seen |= bytes;
             count = list_bits(
                 &mut self.offsets,
                 count,
@@ -132,7 +132,7 @@ impl Structure {
             let mut block = [b' '; 64];
             block[..rest.len()].copy_from_slice(rest);
             let bytes = u8x64::simd_from(simd, block);
-            seen = seen | bytes;
+            seen |= bytes;
             count = list_bits(
                 &mut self.offsets,
                 count,
