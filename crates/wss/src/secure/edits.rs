@@ -2,25 +2,69 @@
 
 use std::ops::Range;
 
+use soapstone_crypto::base64;
+use soapstone_xml::Buffers;
+
+/// What takes the place of a range of the source.
+#[derive(Default)]
+pub(super) struct Replacement {
+    /// Octets before the cipher text; all of them where there is none.
+    pub(super) start: Vec<u8>,
+    /// Cipher text, not yet base64: it is encoded only where it stays.
+    pub(super) cipher: Vec<u8>,
+    /// Octets behind the cipher text.
+    pub(super) end: Vec<u8>,
+}
+
+impl Replacement {
+    /// The same between two more texts.
+    pub(super) fn between(mut self, before: &[u8], after: &[u8]) -> Self {
+        self.start.splice(0..0, before.iter().copied());
+        self.end.extend_from_slice(after);
+        self
+    }
+
+    /// Octets that it writes.
+    pub(super) fn len(&self) -> usize {
+        self.start.len() + self.cipher.len().div_ceil(3) * 4 + self.end.len()
+    }
+
+    /// Appends it.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.start);
+        base64::encode_into(&self.cipher, out);
+        out.extend_from_slice(&self.end);
+    }
+}
+
+impl From<Vec<u8>> for Replacement {
+    fn from(octets: Vec<u8>) -> Self {
+        Self {
+            start: octets,
+            ..Self::default()
+        }
+    }
+}
+
 /// Replacements of ranges of one source, none of which overlap.
 #[derive(Default)]
 pub(super) struct Edits {
-    edits: Vec<(Range<usize>, Vec<u8>)>,
+    edits: Vec<(Range<usize>, Replacement)>,
 }
 
 impl Edits {
     /// Puts `with` in the place of `range`; an empty range is an insertion.
-    pub(super) fn replace(&mut self, range: Range<usize>, with: Vec<u8>) {
-        let at = self
-            .edits
-            .partition_point(|(other, _)| (other.start, other.end) <= (range.start, range.end));
-        self.edits.insert(at, (range, with));
+    pub(super) fn replace(&mut self, range: Range<usize>, with: impl Into<Replacement>) {
+        let before = |other: &Range<usize>| (other.start, other.end) <= (range.start, range.end);
+        let at = self.edits.partition_point(|(other, _)| before(other));
+        self.edits.insert(at, (range, with.into()));
     }
 
     /// Takes out the edits inside `range`: what is encrypted takes its changes with it.
     pub(super) fn take_within(&mut self, range: &Range<usize>) -> Self {
-        let inside =
-            |edit: &(Range<usize>, Vec<u8>)| edit.0.start >= range.start && edit.0.end <= range.end;
+        let inside = |edit: &(Range<usize>, Replacement)| {
+            edit.0.start >= range.start && edit.0.end <= range.end
+        };
         let (taken, kept) = std::mem::take(&mut self.edits)
             .into_iter()
             .partition(inside);
@@ -39,16 +83,20 @@ impl Edits {
     /// Appends `source[range]` with the edits made.
     pub(super) fn apply(&self, source: &[u8], range: Range<usize>, out: &mut Vec<u8>) {
         let mut done = range.start;
-        for (edit, with) in self
-            .edits
-            .iter()
-            .filter(|(edit, _)| edit.start >= range.start && edit.end <= range.end)
-        {
+        let inside = |edit: &Range<usize>| edit.start >= range.start && edit.end <= range.end;
+        for (edit, with) in self.edits.iter().filter(|(edit, _)| inside(edit)) {
             out.extend_from_slice(&source[done..edit.start]);
-            out.extend_from_slice(with);
+            with.write(out);
             done = edit.end;
         }
         out.extend_from_slice(&source[done..range.end]);
+    }
+
+    /// Gives the memory of the edits back.
+    pub(super) fn recycle(self, buffers: &mut Buffers) {
+        for (_, with) in self.edits {
+            buffers.give(with.cipher);
+        }
     }
 }
 
@@ -80,5 +128,19 @@ mod tests {
         out.clear();
         edits.apply(b"abcdef", 0..6, &mut out);
         assert_eq!(out, b"Abcdef");
+    }
+
+    #[test]
+    fn cipher_text_is_written_as_base64_between_its_texts() {
+        let replacement = Replacement {
+            start: b"<c>".to_vec(),
+            cipher: b"four".to_vec(),
+            end: b"</c>".to_vec(),
+        };
+        let replacement = replacement.between(b"<d>", b"</d>");
+        let mut out = Vec::new();
+        replacement.write(&mut out);
+        assert_eq!(out, b"<d><c>Zm91cg==</c></d>");
+        assert_eq!(out.len(), replacement.len());
     }
 }

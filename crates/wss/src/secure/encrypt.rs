@@ -4,11 +4,12 @@
 
 use std::ops::Range;
 
-use soapstone_crypto::{OaepParameters, SymmetricKey, base64, seal_in_place};
-use soapstone_xml::Buffers;
+use soapstone_crypto::{OaepParameters, SymmetricKey, seal_in_place};
+use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::{ContentType, KeyEncryption};
 use soapstone_xmlsec::write::{self, EncryptedDataStart, EncryptedKeyParts};
 
+use super::edits::Replacement;
 use super::{SecureError, Securing, Session, content, is_self_closing, qualified_name, range};
 use crate::digest;
 use crate::envelope::Envelope;
@@ -47,8 +48,7 @@ impl Securing<'_> {
                 };
                 let inner = self.edits.take_within(&plain);
                 let length = plain.len().saturating_add_signed(inner.growth());
-                let mut data = buffers.take(1024 + length / 3 * 4 + 64);
-                self.encrypt(&kind, &name, length, &mut data, buffers, |out| {
+                let data = self.encrypt(&kind, &name, length, buffers, |out| {
                     inner.apply(source, plain.clone(), out)
                 })?;
                 if wanted.extent == Extent::Element {
@@ -66,24 +66,23 @@ impl Securing<'_> {
     fn put(
         &mut self,
         envelope: &Envelope,
-        node: soapstone_xml::NodeId,
+        node: NodeId,
         extent: Extent,
         is_block: bool,
         plain: Range<usize>,
-        data: Vec<u8>,
+        data: Replacement,
     ) {
         let source = envelope.document.bytes();
         let element = envelope.document.element(node);
         if extent == Extent::Content && is_self_closing(element, source) {
             let whole = range(element);
             let end = format!("</{}>", qualified_name(element)).into_bytes();
-            self.edits.replace(
-                whole.end - 2..whole.end,
-                [b">", data.as_slice(), &end].concat(),
-            );
-        } else if extent == Extent::Element && is_block {
             self.edits
-                .replace(plain, encrypted_header(envelope, node, &data));
+                .replace(whole.end - 2..whole.end, data.between(b">", &end));
+        } else if extent == Extent::Element && is_block {
+            let start = encrypted_header(envelope, node);
+            self.edits
+                .replace(plain, data.between(&start, b"</wsse11:EncryptedHeader>"));
         } else {
             self.edits.replace(plain, data);
         }
@@ -122,28 +121,24 @@ impl Securing<'_> {
         name: &str,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
-        let mut data = Vec::with_capacity(1024 + octets.len() / 3 * 4);
-        self.encrypt(
-            &ContentType::Element,
-            name,
-            octets.len(),
-            &mut data,
-            buffers,
-            |out| out.extend_from_slice(octets),
-        )?;
-        Ok(data)
+        let data = self.encrypt(&ContentType::Element, name, octets.len(), buffers, |out| {
+            out.extend_from_slice(octets)
+        })?;
+        let mut written = Vec::with_capacity(data.len());
+        data.write(&mut written);
+        buffers.give(data.cipher);
+        Ok(written)
     }
 
-    /// Appends an `EncryptedData` to `out`, around what `plaintext` writes.
+    /// An `EncryptedData` around what `plaintext` writes.
     fn encrypt(
         &mut self,
         kind: &ContentType,
         name: &str,
         length: usize,
-        out: &mut Vec<u8>,
         buffers: &mut Buffers,
         plaintext: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), SecureError> {
+    ) -> Result<Replacement, SecureError> {
         let session = self
             .session
             .as_ref()
@@ -153,6 +148,10 @@ impl Securing<'_> {
         cipher.resize(session.algorithm.iv_length(), 0);
         plaintext(&mut cipher);
         seal_in_place(session.algorithm, &session.key, &mut cipher, 0)?;
+        let mut data = Replacement {
+            cipher,
+            ..Replacement::default()
+        };
         write::begin_encrypted_data(
             &EncryptedDataStart {
                 id: Some(&id),
@@ -161,13 +160,11 @@ impl Securing<'_> {
                 method: session.algorithm,
                 raw_key_info: Some(&session.key_info),
             },
-            out,
+            &mut data.start,
         );
-        base64::encode_into(&cipher, out);
-        write::end_encrypted_data(out);
-        buffers.give(cipher);
+        write::end_encrypted_data(&mut data.end);
         self.data_ids.push(id);
-        Ok(())
+        Ok(data)
     }
 
     /// Chooses the key that encrypts, and how each `EncryptedData` names it.
@@ -287,9 +284,9 @@ impl Securing<'_> {
     }
 }
 
-/// The `wsse11:EncryptedHeader` that takes the place of a header block, with the block's `mustUnderstand` and actor
+/// The start tag of the `wsse11:EncryptedHeader` that takes the place of a header block, with the block's `mustUnderstand` and actor
 /// (SOAP Message Security 1.1.1, 9.3).
-fn encrypted_header(envelope: &Envelope, node: soapstone_xml::NodeId, data: &[u8]) -> Vec<u8> {
+fn encrypted_header(envelope: &Envelope, node: NodeId) -> Vec<u8> {
     let block = envelope.document.element(node);
     let namespace = envelope.version().namespace();
     let mut out = format!("<wsse11:EncryptedHeader xmlns:wsse11=\"{WSSE11}\"").into_bytes();
@@ -310,7 +307,5 @@ fn encrypted_header(envelope: &Envelope, node: soapstone_xml::NodeId, data: &[u8
         out.push(b'"');
     }
     out.push(b'>');
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"</wsse11:EncryptedHeader>");
     out
 }

@@ -289,6 +289,7 @@ impl<'p> Securing<'p> {
         let source = envelope.document.bytes();
         let mut bytes = buffers.take(source.len().saturating_add_signed(edits.growth()));
         edits.apply(source, 0..source.len(), &mut bytes);
+        edits.recycle(buffers);
         let mut limits = envelope.options.limits.clone();
         limits.message = limits.message.saturating_mul(2);
         envelope.recycle(buffers);
@@ -394,6 +395,7 @@ impl<'p> Securing<'p> {
         }
         let mut bytes = buffers.take(source.len().saturating_add_signed(self.edits.growth()));
         self.edits.apply(source, 0..source.len(), &mut bytes);
+        std::mem::take(&mut self.edits).recycle(buffers);
         bytes
     }
 }
