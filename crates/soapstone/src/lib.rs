@@ -14,3 +14,8 @@ pub use soapstone_crypto as crypto;
 pub use soapstone_wss as wss;
 pub use soapstone_xml as xml;
 pub use soapstone_xmlsec as xmlsec;
+
+/// The examples of the guide, so that they are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Guide;

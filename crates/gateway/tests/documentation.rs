@@ -1,0 +1,51 @@
+//! The guides say nothing that is not so: their gateway files have keys that are known.
+
+use std::fs;
+use std::path::Path;
+
+use soapstone_gateway::Config;
+
+#[test]
+fn every_gateway_file_of_the_guides_is_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for guide in [
+        "README.md",
+        "docs/protect-a-service.md",
+        "docs/call-a-secured-service.md",
+        "docs/configuration.md",
+        "docs/weak-algorithms.md",
+    ] {
+        let path = root.join(guide);
+        let text = fs::read_to_string(&path).expect("a guide");
+        for rest in text.split("```toml\n").skip(1) {
+            let (block, _) = rest.split_once("\n```").expect("the end of the block");
+            if !block.contains("[routes.") {
+                continue;
+            }
+            // What is left out of an excerpt.
+            let mut file = block.to_owned();
+            if !block.contains("[[routes]]") {
+                file = format!("[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1/\"\n{file}");
+            }
+            if !block.contains("listen = ") {
+                file = format!("listen = \"127.0.0.1:0\"\n{file}");
+            }
+            count += 1;
+            let environment = |_: &str| Some("secret".to_owned());
+            let Err(problems) = Config::from_text(&file, &path, &environment) else {
+                continue;
+            };
+            // The keys and certificates that a guide speaks of are its reader's, and what needs them cannot be compiled.
+            for problem in problems.0 {
+                assert!(
+                    ["cannot be read", "cannot be used", " is needed to "]
+                        .iter()
+                        .any(|known| problem.message.contains(known)),
+                    "{problem}\nin\n{file}"
+                );
+            }
+        }
+    }
+    assert!(count >= 6, "found {count} gateway files");
+}

@@ -1,0 +1,85 @@
+//! The guides say nothing that is not so: their endpoint files have keys that are known, and every reason for a refusal is explained.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use soapstone::config::EndpointConfig;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn guides() -> Vec<(PathBuf, String)> {
+    let folder = fs::read_dir(root().join("docs")).expect("the guides");
+    let mut files: Vec<PathBuf> = folder
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    files.sort();
+    files
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("a guide");
+            (path, text)
+        })
+        .collect()
+}
+
+/// The blocks of TOML in a guide.
+fn blocks(guide: &str) -> impl Iterator<Item = &str> {
+    guide
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("\n```").map(|(block, _)| block))
+}
+
+#[test]
+fn every_endpoint_file_of_the_guides_is_read() {
+    let mut count = 0;
+    for (path, guide) in guides() {
+        for block in blocks(&guide) {
+            let is_endpoint = block.contains("[security]") && !block.contains("[routes");
+            if !is_endpoint {
+                continue;
+            }
+            count += 1;
+            let environment = |_: &str| Some("secret".to_owned());
+            let Err(problems) = EndpointConfig::from_text(block, &path, &environment) else {
+                continue;
+            };
+            // The keys and certificates that a guide speaks of are its reader's.
+            for problem in problems.0 {
+                assert!(
+                    problem.message.contains("cannot be read"),
+                    "{problem}\nin\n{block}"
+                );
+            }
+        }
+    }
+    assert!(count >= 4, "found {count} endpoint files");
+}
+
+#[test]
+fn every_reason_for_a_refusal_is_explained() {
+    let source = fs::read_to_string(root().join("crates/wss/src/rejected.rs")).expect("source");
+    let guide = fs::read_to_string(root().join("docs/debug-a-signature.md")).expect("a guide");
+    let between = |from: &str, to: &str| {
+        let (_, rest) = source.split_once(from).expect("the functions that name");
+        rest.split_once(to).expect("what follows them").0
+    };
+    let naming = [
+        between("pub fn name(", "pub fn hint("),
+        between("fn trust_name(", "impl std::error::Error"),
+    ];
+    let names: Vec<&str> = naming
+        .iter()
+        .flat_map(|code| code.split('"').skip(1).step_by(2))
+        .collect();
+    assert!(names.len() > 40, "found {names:?}");
+    for name in names {
+        assert!(
+            guide.contains(&format!("`{name}`")),
+            "`{name}` is not explained"
+        );
+    }
+}
