@@ -8,7 +8,7 @@ use crate::decode;
 use crate::element::Element;
 use crate::error::{DuplicateId, Limit, ParseError, Position};
 use crate::ids::{IdAttributes, IdIndex};
-use crate::limits::{Limits, OFFSET_SPACE};
+use crate::limits::{CANONICAL_ALLOWANCE, Limits, OFFSET_SPACE};
 use crate::names::{NONE, Names, prefix, uri};
 use crate::scan::{self, Failure, Whole, Workspace};
 use crate::sink::Sink;
@@ -39,6 +39,10 @@ pub(crate) struct Parts {
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) qualified: Vec<Qualified>,
     pub(crate) grafts: Vec<GraftSpan>,
+    /// Replaced elements with the index of their graft, in order of the elements.
+    pub(crate) replaced: Vec<(u32, u32)>,
+    /// [`Limits::canonical`].
+    pub(crate) canonical: u16,
     pub(crate) ids: IdIndex,
     pub(crate) names: Names,
     pub(crate) work: Workspace,
@@ -92,6 +96,7 @@ impl Document {
             return Err(too_large(options));
         }
         let mut parts = buffers.take_parts();
+        parts.canonical = options.limits.canonical;
         let scanned = scan::scan(&text, 0, Whole::Document, NO_PARENT, &mut parts, options);
         let failed = scanned
             .err()
@@ -161,6 +166,14 @@ impl Document {
             .sum()
     }
 
+    /// Octets that a canonical form of this document may have.
+    pub(crate) fn canonical_allowed(&self) -> usize {
+        let multiple = self
+            .total_bytes()
+            .saturating_mul(self.parts.canonical as usize);
+        multiple.saturating_add(CANONICAL_ALLOWANCE)
+    }
+
     /// Number of elements, replaced ones included.
     pub fn element_count(&self) -> usize {
         self.parts.tape.len()
@@ -203,14 +216,9 @@ impl Document {
     fn write_range(&self, range: Range<u32>, elements: Range<u32>, sink: &mut impl Sink) {
         let mut written = range.start;
         if !elements.is_empty() {
-            let mut inside: Vec<&GraftSpan> = self
-                .parts
-                .grafts
-                .iter()
-                .filter(|graft| elements.contains(&graft.at))
-                .collect();
-            inside.sort_unstable_by_key(|graft| graft.at);
-            for graft in inside {
+            for &(at, graft) in self.replaced(elements) {
+                let graft = &self.parts.grafts[graft as usize];
+                debug_assert_eq!(graft.at, at);
                 let replaced = self.entry(graft.at);
                 // A graft into something that was replaced as a whole later is gone.
                 if replaced.start < written {
@@ -332,8 +340,18 @@ impl Document {
 
     /// The graft over a replaced element.
     pub(crate) fn graft_over(&self, index: u32) -> Option<&GraftSpan> {
-        // Grafts are few, and asked for by their replaced element only here.
-        self.parts.grafts.iter().find(|graft| graft.at == index)
+        match self.replaced(index..index + 1) {
+            [(_, graft)] => self.parts.grafts.get(*graft as usize),
+            _ => None,
+        }
+    }
+
+    /// The replaced elements in a part of the tape, with the index of their graft.
+    fn replaced(&self, elements: Range<u32>) -> &[(u32, u32)] {
+        let replaced = &self.parts.replaced;
+        let first = replaced.partition_point(|&(at, _)| at < elements.start);
+        let last = replaced.partition_point(|&(at, _)| at < elements.end);
+        &replaced[first..last]
     }
 
     /// The graft to which an element belongs.
@@ -423,6 +441,7 @@ impl Parts {
         self.declarations.clear();
         self.qualified.clear();
         self.grafts.clear();
+        self.replaced.clear();
         self.ids.clear();
         self.names.settle();
     }

@@ -108,6 +108,14 @@ impl Document {
         };
 
         let last = self.parts.tape.len() as u32;
+        let index = at.index() as u32;
+        let place = self
+            .parts
+            .replaced
+            .partition_point(|&(replaced, _)| replaced < index);
+        self.parts
+            .replaced
+            .insert(place, (index, self.parts.grafts.len() as u32));
         self.parts.grafts.push(GraftSpan {
             at: at.index() as u32,
             first,

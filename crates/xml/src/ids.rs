@@ -134,6 +134,9 @@ impl IdAttributes {
     }
 }
 
+/// Largest table that is kept for the next document.
+const KEPT: usize = 1 << 13;
+
 /// From id to element. Entries keep the order of scanning.
 #[derive(Debug, Default)]
 pub(crate) struct IdIndex {
@@ -162,6 +165,10 @@ pub(crate) struct Mark {
 
 impl IdIndex {
     pub(crate) fn clear(&mut self) {
+        // A table that was large once would cost every document after it.
+        if self.table.capacity() > KEPT {
+            self.table = HashTable::new();
+        }
         self.table.clear();
         self.entries.clear();
         self.text.clear();

@@ -19,8 +19,7 @@ pub struct Limits {
     pub depth: u16,
     /// Most attributes on one element, namespace declarations included. Default 256.
     pub attributes: u16,
-    /// Largest document in bytes, before and after it is transcoded to UTF-8; plaintexts grafted into it count too.
-    /// Default 8 MiB.
+    /// Largest document in bytes, before and after it is transcoded to UTF-8, and largest plaintext grafted into it. Default 8 MiB.
     pub message: usize,
     /// Most elements in one document, grafts included. Default 1,048,576: one per 8 bytes of the largest message.
     pub elements: u32,
@@ -32,6 +31,10 @@ pub struct Limits {
     pub names: u16,
     /// Most different namespace prefixes, and most different namespace names, in one document. Default 1,024.
     pub namespaces: u16,
+    /// Largest canonical form, as a multiple of the document's size; 64 KiB are always allowed. Exclusive canonicalization repeats a
+    /// namespace declaration on every sibling that uses it, so that a long namespace name on many short elements would grow
+    /// without bound. Default 16: RPC-style messages with `xsi:type` on every element grow by 2 to 3.
+    pub canonical: u16,
     /// Most entity expansions while a DTD is flattened (`dtd`). The fast path knows no entities but the five predefined
     /// ones. Default 10,000.
     pub entities: u32,
@@ -50,11 +53,15 @@ impl Default for Limits {
             name: 1024,
             names: 16_384,
             namespaces: 1024,
+            canonical: 16,
             entities: 10_000,
             expansion: 8 << 20,
         }
     }
 }
+
+/// Octets that a canonical form may always have.
+pub(crate) const CANONICAL_ALLOWANCE: usize = 64 << 10;
 
 /// Largest number of bytes that one document may span, grafts included: offsets are `u32`.
 pub(crate) const OFFSET_SPACE: usize = u32::MAX as usize - 64;

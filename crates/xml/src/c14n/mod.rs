@@ -177,15 +177,24 @@ pub enum C14nError {
         /// Elements that the document has.
         elements: usize,
     },
+    /// It is larger than the limit `canonical` of the document allows. Part of it was written.
+    TooLarge {
+        /// Octets allowed.
+        allowed: usize,
+    },
 }
 
 impl fmt::Display for C14nError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            C14nError::UnknownNode { elements } => {
+            C14nError::UnknownNode { elements } => write!(
+                f,
+                "expected an element of the document, which has {elements}, found another node"
+            ),
+            C14nError::TooLarge { allowed } => {
                 write!(
                     f,
-                    "expected an element of the document, which has {elements}, found another node"
+                    "the canonical form is larger than {allowed} octets (limit `canonical`)"
                 )
             }
         }
@@ -233,7 +242,8 @@ pub struct C14nScratch {
 ///
 /// # Errors
 ///
-/// [`C14nError::UnknownNode`] for an apex that is not of this document.
+/// [`C14nError::UnknownNode`] for an apex that is not of this document; [`C14nError::TooLarge`] when declarations repeated again
+/// and again make the canonical form grow beyond [`Limits::canonical`](crate::Limits::canonical).
 pub fn canonicalize(
     document: &Document,
     apex: Apex,
@@ -250,7 +260,7 @@ pub fn canonicalize(
     }
     let staged = std::mem::take(&mut scratch.staged);
     let mut output = Output::new(document, staged, sink);
-    Walk::new(document, options, scratch, &mut output).run(apex);
+    let walked = Walk::new(document, options, scratch, &mut output).run(apex);
     scratch.staged = output.finish();
-    Ok(())
+    walked
 }

@@ -17,6 +17,8 @@ pub(super) struct Output<'a> {
     sink: &'a mut dyn Sink,
     run: Range<u32>,
     staged: Vec<u8>,
+    /// Octets handed over so far.
+    written: usize,
 }
 
 impl<'a> Output<'a> {
@@ -31,6 +33,7 @@ impl<'a> Output<'a> {
             sink,
             run: 0..0,
             staged,
+            written: 0,
         }
     }
 
@@ -50,6 +53,15 @@ impl<'a> Output<'a> {
     pub(super) fn write(&mut self, bytes: &[u8]) {
         self.end_run();
         self.staged.extend_from_slice(bytes);
+        if self.staged.len() >= STAGE {
+            self.hand_over();
+        }
+    }
+
+    /// Octets handed over so far; what is on its way is not counted.
+    #[inline]
+    pub(super) fn written(&self) -> usize {
+        self.written
     }
 
     fn end_run(&mut self) {
@@ -65,12 +77,14 @@ impl<'a> Output<'a> {
             }
         } else {
             self.hand_over();
+            self.written += bytes.len();
             self.sink.write(bytes);
         }
     }
 
     fn hand_over(&mut self) {
         if !self.staged.is_empty() {
+            self.written += self.staged.len();
             self.sink.write(&self.staged);
             self.staged.clear();
         }

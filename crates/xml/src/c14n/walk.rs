@@ -4,7 +4,7 @@
 //! The rule: when the walk is over, `rendered` is as it was before, so that the next one starts clean without clearing it.
 
 use super::output::Output;
-use super::{Apex, C14nOptions, C14nScratch};
+use super::{Apex, C14nError, C14nOptions, C14nScratch};
 use crate::document::Document;
 use crate::names::{NONE, prefix, uri};
 use crate::scan::reference;
@@ -78,7 +78,7 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
     }
 
-    pub(super) fn run(&mut self, apex: Apex) {
+    pub(super) fn run(&mut self, apex: Apex) -> Result<(), C14nError> {
         let names = &self.document.parts.names;
         let prefixes = names.prefix_count();
         if self.scratch.rendered.len() < prefixes {
@@ -97,7 +97,13 @@ impl<'w, 'd> Walk<'w, 'd> {
             Apex::Element(node) if self.is_omitted(node.index() as u32) => {}
             Apex::Element(node) => self.enter(node.index() as u32, true),
         }
+        let allowed = self.document.canonical_allowed();
         while let Some(mut frame) = self.scratch.frames.pop() {
+            if self.output.written() > allowed {
+                self.scratch.frames.clear();
+                self.take_back(0);
+                return Err(C14nError::TooLarge { allowed });
+            }
             if self.plain && !frame.rewrite {
                 self.pass(&mut frame);
             }
@@ -124,6 +130,7 @@ impl<'w, 'd> Walk<'w, 'd> {
                 self.leave(&frame);
             }
         }
+        Ok(())
     }
 
     /// Passes on all children that are canonical as they are, with the text between them, up to the first one that is not.
