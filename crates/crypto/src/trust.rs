@@ -247,7 +247,7 @@ impl std::error::Error for TrustError {}
 /// Decides which certificates are trusted. Made once from [`TrustRules`], used by any number of threads.
 pub struct TrustStore {
     rules: TrustRules,
-    /// The anchors as the path validator wants them, in the same order; those it cannot read are `None` (legacy rules only).
+    /// The anchors as the strict validator wants them, in the same order; none under legacy rules, which do not ask it.
     anchors: Vec<TrustAnchor<'static>>,
     subjects: Vec<DistinguishedName>,
     revocation_lists: Vec<RevocationList>,

@@ -562,6 +562,13 @@ fn a_list_must_come_from_the_issuer_and_be_current() {
 }
 
 #[test]
+fn a_revocation_list_says_when_it_was_made_and_when_the_next_is_due() {
+    let list = issue::revocation_list(&authority(), [], validity()).unwrap();
+    let expected = (validity().not_before, Some(validity().not_after));
+    assert_eq!(revocation_list_validity(&list), Ok(expected));
+}
+
+#[test]
 fn a_revocation_list_that_is_none_is_refused_when_the_store_is_made() {
     let root = authority();
     assert_eq!(
