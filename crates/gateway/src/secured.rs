@@ -225,11 +225,15 @@ impl Call<'_> {
                 };
                 call.refuse(version, side, &rejected, cause)
             }
+            Trouble::Unsecurable {
+                side,
+                error: SecureError::Envelope(error),
+            } => {
+                let rejected = Rejected::Envelope(error);
+                call.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
+            }
             Trouble::Unsecurable { side, error } => {
                 let cause = match &error {
-                    SecureError::Envelope(error) => {
-                        Cause::Refused(Rejected::Envelope(error.clone()).fault())
-                    }
                     SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
                         Cause::Refused(FaultCode::Sender)
                     }

@@ -8,9 +8,10 @@ use http_body_util::Full;
 use soapstone::endpoint::{Endpoint, Role};
 use soapstone::xml::Buffers;
 use soapstone_gateway::Running;
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::{Backend, ENVELOPE, Folder, get, post, reason, send, soon};
+use crate::support::{Backend, ENVELOPE, Folder, exchange, get, post, reason, send, soon};
 
 const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
                            <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
@@ -388,4 +389,65 @@ fn problems_of_keys_and_policies_are_reported_with_their_place() {
         .expect_err("no such suite");
     let problems = problems.to_string();
     assert!(problems.starts_with("gateway.toml:6:42: "), "{problems}");
+}
+
+#[tokio::test]
+async fn a_plain_message_with_a_dtd_is_refused_by_name_on_its_way_out() {
+    let folder = Folder::with_keys("outbound-dtd");
+    let mut backend = Backend::echo().await;
+    let gateway = folder
+        .gateway(&route(backend.address, &[("outbound", client("sign"))]))
+        .await;
+    let message = format!("<!DOCTYPE x [<!ENTITY e 'x'>]>{ENVELOPE}");
+    let answer = send(gateway.address(), post("/echo", message)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        answer.body.contains("<faultcode>soap:Client</faultcode>"),
+        "{}",
+        answer.body
+    );
+    assert!(backend.seen.try_recv().is_err());
+    let metrics = metrics(&gateway).await;
+    let refusal = "soapstone_refusals_total{route=\"/echo\",direction=\"outbound\",mechanism=\"sign\",reason=\"dtd\"} 1";
+    assert!(metrics.lines().any(|line| line == refusal), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_in_time_is_a_fault() {
+    let folder = Folder::with_keys("slow-body");
+    let backend = Backend::echo().await;
+    let text = route(backend.address, &[("inbound", service("sign"))])
+        .replace("LISTEN", "LISTEN\ntimeouts = { request = \"50ms\" }");
+    let gateway = folder.gateway(&text).await;
+    let mut stream = TcpStream::connect(gateway.address())
+        .await
+        .expect("it listens");
+    let head = b"POST /echo HTTP/1.1\r\nHost: g\r\nContent-Type: text/xml\r\nContent-Length: 9\r\n\r\n<s:En";
+    let answer = soon(
+        "a fault",
+        exchange(&mut stream, head, |text| text.ends_with("Envelope>")),
+    )
+    .await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn messages_beyond_the_room_for_all_are_told_to_come_again_and_leave_none_taken() {
+    let folder = Folder::with_keys("room");
+    let backend = Backend::echo().await;
+    let text = route(backend.address, &[("inbound", service("sign"))])
+        .replace("LISTEN", "LISTEN\nlimits = { buffered = 100 }");
+    let gateway = folder.gateway(&text).await;
+    let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    let metrics = metrics(&gateway).await;
+    for line in [
+        "soapstone_buffered_octets 0",
+        "soapstone_failures_total{route=\"/echo\",reason=\"no-room\"} 1",
+    ] {
+        assert!(
+            metrics.lines().any(|found| found == line),
+            "expected {line} in\n{metrics}"
+        );
+    }
 }
