@@ -184,8 +184,11 @@ impl Verified<Envelope> {
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where the plan wants signatures, no
     /// header block and no comment that is not signed.
-    pub fn forward(&self, out: &mut Vec<u8>) {
-        forward::write(&self.inner, &self.blocks, out);
+    ///
+    /// # Errors
+    /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow beyond its limits.
+    pub fn forward(&self, out: &mut Vec<u8>) -> Result<(), Rejected> {
+        forward::write(&self.inner, &self.blocks, out).map_err(Rejected::Canonicalization)
     }
 
     /// Takes what the answer needs, and gives the memory back.

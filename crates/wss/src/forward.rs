@@ -3,11 +3,17 @@
 //! Blocks and Body are written in inclusive canonical form without comments. It keeps every namespace in scope, so that qualified
 //! names in content stay valid, and it leaves out what signatures do not cover: comments, and whatever stands between the blocks.
 
-use soapstone_xml::{Apex, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize};
+use soapstone_xml::{
+    Apex, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,
+};
 
 use crate::envelope::Envelope;
 
-pub(crate) fn write(envelope: &Envelope, blocks: &[NodeId], out: &mut Vec<u8>) {
+pub(crate) fn write(
+    envelope: &Envelope,
+    blocks: &[NodeId],
+    out: &mut Vec<u8>,
+) -> Result<(), C14nError> {
     let document = envelope.document();
     let root = document.root();
     let prefix = root.prefix();
@@ -25,12 +31,13 @@ pub(crate) fn write(envelope: &Envelope, blocks: &[NodeId], out: &mut Vec<u8>) {
     if !blocks.is_empty() {
         out.extend_from_slice(format!("<{prefix}{colon}Header>").as_bytes());
         for block in blocks {
-            part(document, *block, &options, &mut scratch, out);
+            part(document, *block, &options, &mut scratch, out)?;
         }
         out.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
     }
-    part(document, envelope.body().id(), &options, &mut scratch, out);
+    part(document, envelope.body().id(), &options, &mut scratch, out)?;
     out.extend_from_slice(format!("</{prefix}{colon}Envelope>").as_bytes());
+    Ok(())
 }
 
 fn part(
@@ -39,7 +46,6 @@ fn part(
     options: &C14nOptions<'_>,
     scratch: &mut C14nScratch,
     out: &mut Vec<u8>,
-) {
+) -> Result<(), C14nError> {
     canonicalize(document, Apex::Element(node), options, scratch, out)
-        .expect("the node is of this document");
 }

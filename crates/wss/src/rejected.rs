@@ -6,7 +6,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use soapstone_crypto::TrustError;
-use soapstone_xml::{Limit, Problem};
+use soapstone_xml::{C14nError, Limit, Problem};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
@@ -172,6 +172,9 @@ pub enum Rejected {
         part: Part,
     },
 
+    /// What is to be passed on has no canonical form within the limits.
+    Canonicalization(C14nError),
+
     /// The message, or its nonce, was seen before.
     Replayed,
     /// The replay cache cannot tell.
@@ -255,7 +258,7 @@ impl Rejected {
     pub fn fault(&self) -> FaultCode {
         match self {
             Self::Envelope(EnvelopeError::NotAnEnvelope { .. }) => FaultCode::VersionMismatch,
-            Self::Envelope(_) => FaultCode::Sender,
+            Self::Envelope(_) | Self::Canonicalization(_) => FaultCode::Sender,
             Self::SecurityUnexpected | Self::HeaderNotVerified { .. } => FaultCode::MustUnderstand,
             Self::SecurityMissing
             | Self::SecurityDuplicated
@@ -334,6 +337,7 @@ impl Rejected {
             Self::Unsigned { .. } => "unsigned",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
+            Self::Canonicalization(_) => "too-large",
             Self::Replayed => "replayed",
             Self::ReplayUnknown { .. } => "replay-unknown",
         }
@@ -450,6 +454,7 @@ impl fmt::Display for Rejected {
                     "`{part}` is signed and encrypted in the order that the plan does not accept"
                 )
             }
+            Self::Canonicalization(error) => error.fmt(out),
             Self::Replayed => out.write_str("the message was seen before"),
             Self::ReplayUnknown { problem } => {
                 write!(out, "the replay cache cannot tell: {problem}")

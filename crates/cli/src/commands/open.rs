@@ -78,13 +78,16 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         &mut Buffers::default(),
         &mut (),
     );
+    let mut plain = Vec::new();
+    let verified = verified.and_then(|verified| {
+        verified.forward(&mut plain)?;
+        Ok(verified)
+    });
     if arguments.json {
         files::print(json(&verdict(&endpoint, &verified)))?;
     }
-    let verified = verified.map_err(|rejected| refusal(&rejected))?;
+    verified.map_err(|rejected| refusal(&rejected))?;
     if !arguments.json || arguments.output.is_some() {
-        let mut plain = Vec::new();
-        verified.forward(&mut plain);
         files::write(arguments.output.as_deref(), &plain)?;
     }
     Ok(())

@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::confidential::Confidential;
+use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::problem::{Located, Place, Problem, Problems};
-use super::reader::{Document, Environment, LoadedFile, Surroundings, Table};
 use super::security::SecurityConfig;
+use super::table::Table;
 
 /// Where our own key comes from.
 #[derive(Clone, Debug)]

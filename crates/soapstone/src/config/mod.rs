@@ -8,22 +8,24 @@
 //! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never silently ignored.
 
 mod confidential;
+mod document;
 mod endpoint;
 mod problem;
-mod reader;
 mod security;
+mod table;
 mod tree;
 mod values;
 
 pub use confidential::Confidential;
+pub use document::{Document, Environment, LoadedFile, Surroundings};
 pub use endpoint::{
     EndpointConfig, IdentityConfig, IdentitySource, LimitsConfig, PeerConfig, SharedKeyConfig,
     TrustConfig, UserConfig,
 };
 pub use problem::{Located, Place, Problem, Problems};
-pub use reader::{Document, Environment, LoadedFile, Surroundings, Table};
 pub use security::{
     AlgorithmsConfig, ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource,
     TimestampConfig, WeakUse,
 };
+pub use table::Table;
 pub use values::{parse_duration, parse_size};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
 
 use super::problem::{Located, Place};
-use super::reader::Table;
+use super::table::Table;
 
 /// Every key reference under the name it has in configuration files.
 const KEY_REFERENCES: [(&str, KeyReference); 7] = [

@@ -256,7 +256,7 @@ impl Endpoint {
         let verified = self.verify(bytes, request, replay, now, buffers, observer)?;
         let version = verified.envelope().version();
         let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
-        verified.forward(&mut forwarded);
+        verified.forward(&mut forwarded)?;
         let (evidence, receipt) = verified.finish(buffers);
         observer.ended(Step::Forward);
         Ok(OpenedMessage {

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 use soapstone_crypto::{CryptoError, DataEncryption, SymmetricKey, random};
-use soapstone_xml::{Buffers, Element, NodeId};
+use soapstone_xml::{Buffers, C14nError, Element, NodeId};
 
 use self::edits::Edits;
 use crate::envelope::{Envelope, EnvelopeError, SoapVersion};
@@ -47,6 +47,8 @@ pub enum SecureError {
         /// Since when.
         since: Timestamp,
     },
+    /// What is to be signed has no canonical form within the limits.
+    Canonicalization(C14nError),
     /// A cryptographic operation failed.
     Crypto(CryptoError),
 }
@@ -71,6 +73,7 @@ impl fmt::Display for SecureError {
                     "`{algorithm}` is not to be used with this peer any more, since {since}"
                 )
             }
+            Self::Canonicalization(error) => error.fmt(out),
             Self::Crypto(error) => error.fmt(out),
         }
     }

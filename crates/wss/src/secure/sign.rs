@@ -205,7 +205,7 @@ impl Securing<'_> {
         let mut hasher = Hasher::new(self.plan.policy.suite.digest[0])?;
         let mut sink = FnSink(|octets: &[u8]| hasher.update(octets));
         canonicalize(document, Apex::Element(node), &options, scratch, &mut sink)
-            .expect("exclusive canonicalization of an element has no failure");
+            .map_err(SecureError::Canonicalization)?;
         Ok(Signed {
             id,
             digest: hasher.finish(),

@@ -792,3 +792,26 @@ fn a_response_under_a_key_that_no_request_had_is_refused() {
     .unwrap_err();
     assert_eq!(refused.name(), "key-not-found");
 }
+
+/// Exclusive canonicalization repeats a declaration on every sibling that uses it: a long name and many short elements make much of little.
+#[test]
+fn a_message_whose_canonical_form_explodes_is_refused() {
+    let long = format!("urn:{}", "x".repeat(60_000));
+    let many = "<p:a/>".repeat(60_000);
+    let plain = PLAIN
+        .replace("<soap:Body>", &format!("<soap:Body xmlns:p=\"{long}\">"))
+        .replace("<e:empty/>", &many);
+    let plan = soapstone_wss::OutboundPlan::compile(sign(), client_keys()).unwrap();
+    let refused = plan
+        .secure(
+            envelope(&plain),
+            None,
+            now(),
+            &mut soapstone_xml::Buffers::default(),
+        )
+        .unwrap_err();
+    assert!(
+        matches!(refused, soapstone_wss::SecureError::Canonicalization(_)),
+        "{refused}"
+    );
+}

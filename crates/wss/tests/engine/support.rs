@@ -172,7 +172,7 @@ pub(crate) fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>,
 
 pub(crate) fn forwarded(verified: &Verified<Envelope>) -> String {
     let mut out = Vec::new();
-    verified.forward(&mut out);
+    verified.forward(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

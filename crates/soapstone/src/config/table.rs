@@ -4,149 +4,18 @@
 //! simply carries on with `None`. When a table goes out of use, [`Table::finish`] reports the keys that nobody asked for,
 //! with the nearest key that would have been understood.
 //!
-//! The rule kept here: reading never stops at the first problem.
+//! The rule kept here: a key is known because somebody asks for it; there is no second list of keys to keep in step.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::confidential::Confidential;
-use super::problem::{Located, Place, Problem, Problems};
-use super::tree::{Tree, Value};
-use super::values::{parse_duration, parse_size};
 use jiff::Timestamp;
 
-/// Looks up an environment variable.
-pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
-
-/// What a configuration file refers to outside itself.
-pub struct Surroundings<'e> {
-    /// The file's name, for messages. Relative paths in the file are relative to the folder of this.
-    pub file: PathBuf,
-    /// Where `password_env` and its like are looked up.
-    pub environment: &'e Environment<'e>,
-}
-
-/// A file named in the configuration, read into memory.
-#[derive(Clone, Debug)]
-pub struct LoadedFile {
-    /// Its path, made from the configuration's folder and the name written there.
-    pub path: PathBuf,
-    /// Its contents.
-    pub bytes: Confidential<Vec<u8>>,
-    /// Where the configuration names it.
-    pub place: Place,
-}
-
-/// A parsed configuration file, and what was found wrong with it so far.
-pub struct Document<'e> {
-    surroundings: Surroundings<'e>,
-    root: Tree,
-    well_formed: bool,
-    problems: RefCell<Vec<Problem>>,
-    files: RefCell<Vec<PathBuf>>,
-}
-
-impl<'e> Document<'e> {
-    /// Reads and parses a file.
-    ///
-    /// # Errors
-    ///
-    /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by [`Self::finish`], beside
-    /// everything that could be understood nevertheless.
-    pub fn load(file: &Path, environment: &'e Environment<'e>) -> Result<Self, Problems> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            let whole_file = Place::default();
-            let problem = Problem::new(
-                file,
-                whole_file,
-                format!("the configuration file cannot be read: {error}"),
-            );
-            match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    problem.with_hint("check the path given with --config")
-                }
-                _ => problem,
-            }
-        })?;
-        Ok(Self::parse(
-            &text,
-            Surroundings {
-                file: file.to_path_buf(),
-                environment,
-            },
-        ))
-    }
-
-    /// Parses a text. What is wrong with its syntax is kept for [`Self::finish`].
-    pub fn parse(text: &str, surroundings: Surroundings<'e>) -> Self {
-        let (root, errors) = Tree::parse(text);
-        let problems: Vec<Problem> = errors
-            .into_iter()
-            .map(|(place, message)| {
-                Problem::new(
-                    &surroundings.file,
-                    place,
-                    format!("not valid TOML: {message}"),
-                )
-            })
-            .collect();
-        let files = RefCell::new(vec![surroundings.file.clone()]);
-        Self {
-            surroundings,
-            root,
-            well_formed: problems.is_empty(),
-            problems: RefCell::new(problems),
-            files,
-        }
-    }
-
-    /// The outermost table.
-    pub fn root(&self) -> Table<'_> {
-        Table {
-            document: self,
-            table: &self.root,
-            place: Place { line: 1, column: 1 },
-            name: String::new(),
-            asked: Vec::new(),
-        }
-    }
-
-    /// The file's name.
-    pub fn file(&self) -> &Path {
-        &self.surroundings.file
-    }
-
-    /// The file itself, and every file that it named so far and that was read, found or not.
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.files.borrow().clone()
-    }
-
-    /// Notes a problem at a place.
-    pub fn report(&self, problem: Problem) {
-        self.problems.borrow_mut().push(problem);
-    }
-
-    /// Whether anything was found wrong so far.
-    pub fn has_problems(&self) -> bool {
-        !self.problems.borrow().is_empty()
-    }
-
-    /// Gives the result out, if nothing is wrong with the file.
-    ///
-    /// # Errors
-    ///
-    /// All the problems noted, in the order of the file.
-    pub fn finish<T>(self, result: Option<T>) -> Result<T, Problems> {
-        let mut problems = self.problems.into_inner();
-        problems.sort_by_key(|problem| (problem.line, problem.column));
-        problems.dedup();
-        match result {
-            Some(result) if problems.is_empty() => Ok(result),
-            _ => Err(Problems(problems)),
-        }
-    }
-}
+use super::confidential::Confidential;
+use super::document::{Document, LoadedFile};
+use super::problem::{Located, Place, Problem};
+use super::tree::{Tree, Value};
+use super::values::{parse_duration, parse_size};
 
 /// One table being read.
 pub struct Table<'d> {
@@ -158,6 +27,17 @@ pub struct Table<'d> {
 }
 
 impl<'d> Table<'d> {
+    /// The table that holds all others.
+    pub(super) fn outermost(document: &'d Document<'d>, table: &'d Tree) -> Self {
+        Self {
+            document,
+            table,
+            place: Place { line: 1, column: 1 },
+            name: String::new(),
+            asked: Vec::new(),
+        }
+    }
+
     /// Where the table begins.
     pub fn place(&self) -> Place {
         self.place
@@ -229,7 +109,7 @@ impl<'d> Table<'d> {
 
     /// Notes that a key which must be there is not. Says nothing about a file with syntax errors, where it may well be there.
     pub fn missing(&self, key: &str, hint: &str) {
-        if !self.document.well_formed {
+        if !self.document.is_well_formed() {
             return;
         }
         let message = match self.name.as_str() {
@@ -424,7 +304,7 @@ impl<'d> Table<'d> {
         }
         let direct = self.string(key).map(|text| text.map(Confidential::new));
         let from_environment = self.string(environment_key).and_then(|name| {
-            match (self.document.surroundings.environment)(&name.value) {
+            match self.document.variable(&name.value) {
                 Some(value) => Some(Located {
                     value: Confidential::new(value),
                     place: name.place,
@@ -531,7 +411,7 @@ impl<'d> Table<'d> {
     /// Reports the keys that nobody asked for, and ends the reading of this table. Like [`Self::missing`], it says
     /// nothing about a file with syntax errors.
     pub fn finish(self) {
-        if !self.document.well_formed {
+        if !self.document.is_well_formed() {
             return;
         }
         for entry in &self.table.entries {
@@ -619,7 +499,7 @@ impl<'d> Table<'d> {
 
     fn load(&self, key: &str, name: &Located<String>) -> Option<LoadedFile> {
         let path = self.resolve(&name.value);
-        self.document.files.borrow_mut().push(path.clone());
+        self.document.note_file(&path);
         match std::fs::read(&path) {
             Ok(bytes) => Some(LoadedFile {
                 path,

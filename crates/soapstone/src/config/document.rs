@@ -1,0 +1,152 @@
+//! A configuration file as a whole: its text, what it refers to outside itself, and what was found wrong with it.
+//!
+//! The rule kept here: reading never stops at the first problem; all of them come out together at the end.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use super::confidential::Confidential;
+use super::problem::{Place, Problem, Problems};
+use super::table::Table;
+use super::tree::Tree;
+
+/// Looks up an environment variable.
+pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
+
+/// What a configuration file refers to outside itself.
+pub struct Surroundings<'e> {
+    /// The file's name, for messages. Relative paths in the file are relative to the folder of this.
+    pub file: PathBuf,
+    /// Where `password_env` and its like are looked up.
+    pub environment: &'e Environment<'e>,
+}
+
+/// A file named in the configuration, read into memory.
+#[derive(Clone, Debug)]
+pub struct LoadedFile {
+    /// Its path, made from the configuration's folder and the name written there.
+    pub path: PathBuf,
+    /// Its contents.
+    pub bytes: Confidential<Vec<u8>>,
+    /// Where the configuration names it.
+    pub place: Place,
+}
+
+/// A parsed configuration file, and what was found wrong with it so far.
+pub struct Document<'e> {
+    surroundings: Surroundings<'e>,
+    root: Tree,
+    well_formed: bool,
+    problems: RefCell<Vec<Problem>>,
+    files: RefCell<Vec<PathBuf>>,
+}
+
+impl<'e> Document<'e> {
+    /// Reads and parses a file.
+    ///
+    /// # Errors
+    ///
+    /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by [`Self::finish`], beside
+    /// everything that could be understood nevertheless.
+    pub fn load(file: &Path, environment: &'e Environment<'e>) -> Result<Self, Problems> {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            let whole_file = Place::default();
+            let problem = Problem::new(
+                file,
+                whole_file,
+                format!("the configuration file cannot be read: {error}"),
+            );
+            match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    problem.with_hint("check the path given with --config")
+                }
+                _ => problem,
+            }
+        })?;
+        Ok(Self::parse(
+            &text,
+            Surroundings {
+                file: file.to_path_buf(),
+                environment,
+            },
+        ))
+    }
+
+    /// Parses a text. What is wrong with its syntax is kept for [`Self::finish`].
+    pub fn parse(text: &str, surroundings: Surroundings<'e>) -> Self {
+        let (root, errors) = Tree::parse(text);
+        let problems: Vec<Problem> = errors
+            .into_iter()
+            .map(|(place, message)| {
+                Problem::new(
+                    &surroundings.file,
+                    place,
+                    format!("not valid TOML: {message}"),
+                )
+            })
+            .collect();
+        let files = RefCell::new(vec![surroundings.file.clone()]);
+        Self {
+            surroundings,
+            root,
+            well_formed: problems.is_empty(),
+            problems: RefCell::new(problems),
+            files,
+        }
+    }
+
+    /// The outermost table.
+    pub fn root(&self) -> Table<'_> {
+        Table::outermost(self, &self.root)
+    }
+
+    /// Whether the whole text is TOML.
+    pub(super) fn is_well_formed(&self) -> bool {
+        self.well_formed
+    }
+
+    /// An environment variable.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        (self.surroundings.environment)(name)
+    }
+
+    /// Notes that a file was read, or should have been.
+    pub(super) fn note_file(&self, path: &Path) {
+        self.files.borrow_mut().push(path.to_path_buf());
+    }
+
+    /// The file's name.
+    pub fn file(&self) -> &Path {
+        &self.surroundings.file
+    }
+
+    /// The file itself, and every file that it named so far and that was read, found or not.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.borrow().clone()
+    }
+
+    /// Notes a problem at a place.
+    pub fn report(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Whether anything was found wrong so far.
+    pub fn has_problems(&self) -> bool {
+        !self.problems.borrow().is_empty()
+    }
+
+    /// Gives the result out, if nothing is wrong with the file.
+    ///
+    /// # Errors
+    ///
+    /// All the problems noted, in the order of the file.
+    pub fn finish<T>(self, result: Option<T>) -> Result<T, Problems> {
+        let mut problems = self.problems.into_inner();
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        problems.dedup();
+        match result {
+            Some(result) if problems.is_empty() => Ok(result),
+            _ => Err(Problems(problems)),
+        }
+    }
+}
