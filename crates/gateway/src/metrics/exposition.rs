@@ -1,263 +1,13 @@
-//! What the gateway counts and times, and its exposition for Prometheus (text format 0.0.4).
-//!
-//! Everything with a known set of labels is an atomic that exists before the first request; only what is named by what
-//! happens (a refusal's reason, an algorithm) is kept in a map, off the common path.
+//! The text that Prometheus reads (exposition format 0.0.4).
 //!
 //! The rule kept here: label values come from the configuration and from names in the code, never from a message, so that
 //! no peer can make the series grow.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use soapstone::endpoint::Step;
-
-/// Which of a route's endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    /// The one that faces the client.
-    Inbound,
-    /// The one that faces the backend.
-    Outbound,
-}
-
-impl Side {
-    pub(crate) const ALL: [Self; 2] = [Self::Inbound, Self::Outbound];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Inbound => "inbound",
-            Self::Outbound => "outbound",
-        }
-    }
-}
-
-/// Every step of an endpoint's work on a message.
-const STEPS: [Step; 5] = [
-    Step::Parse,
-    Step::Open,
-    Step::Replay,
-    Step::Forward,
-    Step::Secure,
-];
-
-/// Upper bounds of the buckets, in microseconds: from one symmetric operation on a small message to a backend's patience.
-const BOUNDS: [u64; 18] = [
-    25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
-    1_000_000, 2_500_000, 5_000_000, 10_000_000,
-];
-
-/// How long something took, counted in buckets.
-#[derive(Debug, Default)]
-pub(crate) struct Histogram {
-    buckets: [AtomicU64; BOUNDS.len() + 1],
-    nanoseconds: AtomicU64,
-}
-
-impl Histogram {
-    pub(crate) fn record(&self, took: Duration) {
-        let microseconds = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BOUNDS.partition_point(|bound| *bound < microseconds);
-        self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        self.nanoseconds.fetch_add(
-            u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
-    }
-
-    fn write(&self, name: &str, labels: &str, out: &mut String) {
-        let separator = if labels.is_empty() { "" } else { "," };
-        let mut count = 0;
-        for (bucket, bound) in self
-            .buckets
-            .iter()
-            .zip(BOUNDS.iter().map(Some).chain([None]))
-        {
-            count += bucket.load(Ordering::Relaxed);
-            let bound = bound.map_or("+Inf".to_owned(), |bound| (*bound as f64 / 1e6).to_string());
-            line(
-                out,
-                format_args!("{name}_bucket{{{labels}{separator}le=\"{bound}\"}} {count}"),
-            );
-        }
-        let braces = if labels.is_empty() {
-            String::new()
-        } else {
-            format!("{{{labels}}}")
-        };
-        let seconds = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9;
-        line(out, format_args!("{name}_sum{braces} {seconds}"));
-        line(out, format_args!("{name}_count{braces} {count}"));
-    }
-
-    fn is_empty(&self) -> bool {
-        self.buckets
-            .iter()
-            .all(|bucket| bucket.load(Ordering::Relaxed) == 0)
-    }
-}
-
-/// Counts by name, for what happens seldom.
-#[derive(Debug)]
-struct Tally<K>(Mutex<BTreeMap<K, u64>>);
-
-impl<K> Default for Tally<K> {
-    fn default() -> Self {
-        Self(Mutex::new(BTreeMap::new()))
-    }
-}
-
-impl<K: Ord + Clone> Tally<K> {
-    fn add(&self, key: K) {
-        *self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(key)
-            .or_insert(0) += 1;
-    }
-
-    fn entries(&self) -> Vec<(K, u64)> {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts
-            .iter()
-            .map(|(key, count)| (key.clone(), *count))
-            .collect()
-    }
-}
-
-/// What is known of one route.
-#[derive(Debug)]
-pub(crate) struct RouteMetrics {
-    route: String,
-    mechanisms: [Option<String>; 2],
-    responses: [AtomicU64; 5],
-    request_time: Histogram,
-    backend_time: Histogram,
-    steps: [[Histogram; STEPS.len()]; 2],
-    /// Octets: from the client, to the backend, from the backend, to the client.
-    octets: [AtomicU64; 4],
-    refusals: Tally<(Side, &'static str)>,
-    failures: Tally<&'static str>,
-    faults: Tally<&'static str>,
-    weak: Tally<(Side, &'static str)>,
-}
-
-/// Which way octets went.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Flow {
-    FromClient,
-    ToBackend,
-    FromBackend,
-    ToClient,
-}
-
-impl RouteMetrics {
-    /// For a route, with the names of its endpoints' mechanisms where it has them.
-    pub(crate) fn new(route: &str, inbound: Option<&str>, outbound: Option<&str>) -> Arc<Self> {
-        Arc::new(Self {
-            route: route.to_owned(),
-            mechanisms: [inbound.map(str::to_owned), outbound.map(str::to_owned)],
-            responses: Default::default(),
-            request_time: Histogram::default(),
-            backend_time: Histogram::default(),
-            steps: Default::default(),
-            octets: Default::default(),
-            refusals: Tally::default(),
-            failures: Tally::default(),
-            faults: Tally::default(),
-            weak: Tally::default(),
-        })
-    }
-
-    /// Whether these are the numbers of a route of that name with those mechanisms.
-    pub(crate) fn is_for(
-        &self,
-        route: &str,
-        inbound: Option<&str>,
-        outbound: Option<&str>,
-    ) -> bool {
-        self.route == route
-            && self.mechanisms[Side::Inbound as usize].as_deref() == inbound
-            && self.mechanisms[Side::Outbound as usize].as_deref() == outbound
-    }
-
-    /// A response left for the client.
-    pub(crate) fn response(&self, status: http::StatusCode, started: Instant) {
-        let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
-        self.responses[class].fetch_add(1, Ordering::Relaxed);
-        self.request_time.record(started.elapsed());
-    }
-
-    /// The backend's response head arrived.
-    pub(crate) fn backend(&self, took: Duration) {
-        self.backend_time.record(took);
-    }
-
-    pub(crate) fn step(&self, side: Side, step: Step, took: Duration) {
-        if let Some(position) = STEPS.iter().position(|known| *known == step) {
-            self.steps[side as usize][position].record(took);
-        }
-    }
-
-    pub(crate) fn octets(&self, flow: Flow, count: u64) {
-        self.octets[flow as usize].fetch_add(count, Ordering::Relaxed);
-    }
-
-    /// A message was refused, for a reason that the engine names.
-    pub(crate) fn refusal(&self, side: Side, reason: &'static str) {
-        self.refusals.add((side, reason));
-    }
-
-    /// A request failed for a reason other than its security.
-    pub(crate) fn failure(&self, reason: &'static str) {
-        self.failures.add(reason);
-    }
-
-    /// The gateway answered with a fault of its own.
-    pub(crate) fn fault(&self, code: &'static str) {
-        self.faults.add(code);
-    }
-
-    /// A weak algorithm was used because the plan names it.
-    pub(crate) fn weak_algorithm(&self, side: Side, algorithm: &'static str) {
-        self.weak.add((side, algorithm));
-    }
-
-    fn side_labels(&self, side: Side) -> String {
-        let mechanism = self.mechanisms[side as usize].as_deref().unwrap_or("none");
-        format!(
-            "{},direction=\"{}\",mechanism=\"{}\"",
-            self.label(),
-            side.name(),
-            escape(mechanism)
-        )
-    }
-
-    fn label(&self) -> String {
-        format!("route=\"{}\"", escape(&self.route))
-    }
-}
-
-/// What concerns the whole gateway.
-#[derive(Debug, Default)]
-pub(crate) struct GatewayMetrics {
-    /// Open connections from clients.
-    pub(crate) connections: AtomicU64,
-    /// Connections turned away because there were too many.
-    pub(crate) refused_connections: AtomicU64,
-    /// Requests in hand.
-    pub(crate) in_flight: AtomicU64,
-    /// Requests for a path that no route serves.
-    pub(crate) unrouted: AtomicU64,
-    /// Configurations taken into use after the first, and those that were not fit for it.
-    pub(crate) reloads: AtomicU64,
-    pub(crate) failed_reloads: AtomicU64,
-    /// How long work waited for a crypto worker.
-    pub(crate) queue_wait: Histogram,
-}
+use super::{BOUNDS, GatewayMetrics, Histogram, RouteMetrics, STEPS, Side};
 
 /// What is measured when asked for.
 #[derive(Debug, Default)]
@@ -557,8 +307,59 @@ fn escape(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
+impl Histogram {
+    fn write(&self, name: &str, labels: &str, out: &mut String) {
+        let separator = if labels.is_empty() { "" } else { "," };
+        let mut count = 0;
+        for (bucket, bound) in self
+            .buckets
+            .iter()
+            .zip(BOUNDS.iter().map(Some).chain([None]))
+        {
+            count += bucket.load(Ordering::Relaxed);
+            let bound = bound.map_or("+Inf".to_owned(), |bound| (*bound as f64 / 1e6).to_string());
+            line(
+                out,
+                format_args!("{name}_bucket{{{labels}{separator}le=\"{bound}\"}} {count}"),
+            );
+        }
+        let braces = if labels.is_empty() {
+            String::new()
+        } else {
+            format!("{{{labels}}}")
+        };
+        let seconds = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9;
+        line(out, format_args!("{name}_sum{braces} {seconds}"));
+        line(out, format_args!("{name}_count{braces} {count}"));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.buckets
+            .iter()
+            .all(|bucket| bucket.load(Ordering::Relaxed) == 0)
+    }
+}
+
+impl RouteMetrics {
+    fn side_labels(&self, side: Side) -> String {
+        let mechanism = self.mechanisms[side as usize].as_deref().unwrap_or("none");
+        format!(
+            "{},direction=\"{}\",mechanism=\"{}\"",
+            self.label(),
+            side.name(),
+            escape(mechanism)
+        )
+    }
+
+    fn label(&self) -> String {
+        format!("route=\"{}\"", escape(&self.route))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
