@@ -83,3 +83,33 @@ fn every_reason_for_a_refusal_is_explained() {
         );
     }
 }
+
+#[test]
+fn every_test_that_the_threat_model_names_exists() {
+    let model = fs::read_to_string(root().join("THREAT-MODEL.md")).expect("the threat model");
+    let mut sources = String::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push_str(&fs::read_to_string(path).expect("source"));
+            }
+        }
+    }
+    let quoted: Vec<&str> = model.split('`').skip(1).step_by(2).collect();
+    let mut count = 0;
+    for name in &quoted {
+        // The names of tests are sentences.
+        if name.matches('_').count() >= 2 {
+            count += 1;
+            assert!(sources.contains(&format!("fn {name}()")), "no test {name}");
+        }
+        if name.starts_with("crates/") {
+            assert!(root().join(name).exists(), "no file {name}");
+        }
+    }
+    assert!(count > 70, "found {count} tests");
+}
