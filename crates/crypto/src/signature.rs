@@ -123,6 +123,12 @@ impl PublicKey {
     ) -> Result<(), CryptoError> {
         let kind = self.kind();
         require_fit(algorithm, kind)?;
+        // RFC 8017 sections 8.1.2 and 8.2.2, step 1. OpenSSL would take a PSS signature without its leading zeros.
+        if let KeyKind::Rsa { bits } = kind
+            && signature.len() != (bits as usize).div_ceil(8)
+        {
+            return Err(CryptoError::BadSignature);
+        }
         if let Some((slot, known)) = aws_verifier(algorithm, kind)
             && let Some(key) = self.verifier(slot, known)
         {

@@ -248,3 +248,25 @@ fn signatures_of_zeros_are_bad() {
         );
     }
 }
+
+#[test]
+fn an_rsa_signature_without_its_leading_zero_is_bad() {
+    let key = testing::key(KeyKind::Rsa { bits: 1024 });
+    // One in 256 begins with a zero.
+    let (message, signature) = (0_u32..)
+        .map(|number| number.to_be_bytes())
+        .map(|message| {
+            (
+                message,
+                key.sign(SignatureAlgorithm::RsaPssSha1, &message).unwrap(),
+            )
+        })
+        .find(|(_, signature)| signature[0] == 0)
+        .unwrap();
+    let verify = |signature| {
+        key.public_key()
+            .verify(SignatureAlgorithm::RsaPssSha1, &message, signature)
+    };
+    assert_eq!(verify(&signature), Ok(()));
+    assert_eq!(verify(&signature[1..]), Err(CryptoError::BadSignature));
+}
