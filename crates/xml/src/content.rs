@@ -211,7 +211,7 @@ impl<'d> Iterator for Contents<'d> {
 pub(crate) fn read(written: &str) -> (Content<'_>, usize) {
     let bytes = written.as_bytes();
     if written.starts_with("<!--") {
-        let length = memmem::find(bytes, b"-->").unwrap_or(bytes.len());
+        let length = comment_end(bytes);
         return (
             Content::Comment(line_ends(&written[4..length])),
             bytes.len().min(length + 3),
@@ -242,6 +242,12 @@ pub(crate) fn read(written: &str) -> (Content<'_>, usize) {
     // A `<` that starts none of these never gets past the scanner; read at least one byte all the same.
     let length = length.max(usize::from(!bytes.is_empty()));
     (Content::Text(character_data(&written[..length])), length)
+}
+
+/// Where the `-->` of the comment is with which `bytes` begins: not in the `<!--`, which `<!-->` seems to say.
+pub(crate) fn comment_end(bytes: &[u8]) -> usize {
+    let opening = bytes.len().min(4);
+    memmem::find(&bytes[opening..], b"-->").map_or(bytes.len(), |length| opening + length)
 }
 
 /// Line ends normalized (XML 2.11).

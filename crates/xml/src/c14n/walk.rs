@@ -5,6 +5,7 @@
 
 use super::output::Output;
 use super::{Apex, C14nError, C14nOptions, C14nScratch};
+use crate::content::comment_end;
 use crate::document::Document;
 use crate::names::{NONE, prefix, uri};
 use crate::scan::reference;
@@ -389,7 +390,7 @@ impl<'w, 'd> Walk<'w, 'd> {
             let rest = &bytes[at..];
             let place = range.start + at as u32;
             if rest.starts_with(b"<!--") {
-                let length = memmem::find(rest, b"-->").map_or(rest.len(), |length| length + 3);
+                let length = rest.len().min(comment_end(rest) + 3);
                 if self.comments {
                     self.top_level(top, |walk| walk.lines(place, &rest[..length]));
                 }
