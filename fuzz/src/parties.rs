@@ -220,7 +220,8 @@ fn said(verified: &Verified<Envelope>) -> Said {
             &document,
             Apex::Element(element.id()),
             Canonicalization::ExclusiveWithComments,
-        );
+        )
+        .expect("what is passed on is canonical already");
         let text = String::from_utf8(octets).expect("UTF-8");
         match element.attribute(WSU, "Id") {
             Some(id) => text.replacen(&*id, "", 1),

@@ -3,8 +3,8 @@
 //! The one rule: whatever is handed out was asked of the public interface, so that what holds here holds for every caller.
 
 use soapstone_xml::{
-    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Content, Document, Element,
-    ParseOptions, canonicalize,
+    Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, Content, Document,
+    Element, ParseOptions, canonicalize,
 };
 
 /// Parses with the default limits; `None` if the bytes are refused.
@@ -76,39 +76,46 @@ pub fn read(document: &Document) {
     }
 }
 
-/// The canonical form of `apex`.
+/// The canonical form of `apex`; `None` if it is larger than the limits allow.
 ///
 /// # Panics
 /// If it depends on whether runs of the source are used as they are.
-pub fn canonical(document: &Document, apex: Apex, method: Canonicalization) -> Vec<u8> {
+pub fn canonical(document: &Document, apex: Apex, method: Canonicalization) -> Option<Vec<u8>> {
     canonical_with(document, apex, &C14nOptions::new(method))
 }
 
-/// The canonical form of `apex` under these options.
+/// The canonical form of `apex` under these options; `None` if it is larger than the limits allow.
 ///
 /// # Panics
 /// If it depends on whether runs of the source are used as they are.
-pub fn canonical_with(document: &Document, apex: Apex, options: &C14nOptions<'_>) -> Vec<u8> {
+pub fn canonical_with(
+    document: &Document,
+    apex: Apex,
+    options: &C14nOptions<'_>,
+) -> Option<Vec<u8>> {
     let [runs, rewritten] = [true, false].map(|canonical_runs| {
         let options = C14nOptions {
             canonical_runs,
             ..*options
         };
         let mut octets = Vec::new();
-        canonicalize(
+        match canonicalize(
             document,
             apex,
             &options,
             &mut C14nScratch::default(),
             &mut octets,
-        )
-        .expect("the apex is of this document");
-        octets
+        ) {
+            Ok(()) => Some(octets),
+            Err(C14nError::TooLarge { .. }) => None,
+            Err(error) => panic!("{error}"),
+        }
     });
+    let (runs, rewritten) = (runs?, rewritten?);
     assert_eq!(
         String::from_utf8_lossy(&runs),
         String::from_utf8_lossy(&rewritten),
         "runs of the source and rewriting differ in {options:?}"
     );
-    runs
+    Some(runs)
 }

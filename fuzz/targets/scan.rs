@@ -11,9 +11,13 @@ fuzz_target!(|bytes: &[u8]| {
     };
     reading::read(&document);
     for method in Canonicalization::ALL {
-        let octets = reading::canonical(&document, Apex::Document, method);
-        let again = reading::parse(&octets).expect("a canonical form is a document");
-        let twice = reading::canonical(&again, Apex::Document, method);
+        let Some(octets) = reading::canonical(&document, Apex::Document, method) else {
+            continue;
+        };
+        let Some(again) = reading::parse(&octets) else {
+            panic!("{method:?} is not a document");
+        };
+        let twice = reading::canonical(&again, Apex::Document, method).expect("it does not grow");
         assert_eq!(
             String::from_utf8_lossy(&twice),
             String::from_utf8_lossy(&octets),
