@@ -13,8 +13,25 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 /// Names one request in the logs of everybody whom it passes.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Removes the fields that concern one connection only: those of RFC 9110 section 7.6.1, and those that `Connection` names.
+/// The fields that concern one connection only (RFC 9110 section 7.6.1), besides those that `Connection` names.
+static HOP_BY_HOP: [HeaderName; 10] = [
+    header::CONNECTION,
+    KEEP_ALIVE,
+    PROXY_CONNECTION,
+    HTTP2_SETTINGS,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Removes the fields that concern one connection only. Most messages have none, and looking is cheaper than removing.
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
+        return;
+    }
     if let Some(connection) = headers.remove(header::CONNECTION) {
         for name in connection.to_str().unwrap_or_default().split(',') {
             if let Ok(name) = HeaderName::try_from(name.trim()) {
@@ -22,17 +39,7 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
             }
         }
     }
-    for name in [
-        KEEP_ALIVE,
-        PROXY_CONNECTION,
-        HTTP2_SETTINGS,
-        header::PROXY_AUTHENTICATE,
-        header::PROXY_AUTHORIZATION,
-        header::TE,
-        header::TRAILER,
-        header::TRANSFER_ENCODING,
-        header::UPGRADE,
-    ] {
+    for name in &HOP_BY_HOP {
         headers.remove(name);
     }
 }

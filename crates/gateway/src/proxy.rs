@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header, request};
 use hyper::body::{Body, Incoming};
 use soapstone::wss::SoapVersion;
+use tokio::time::Instant;
 
 use crate::backend::BackendError;
 use crate::body::{Reply, Upload, UploadError};
@@ -25,6 +25,8 @@ pub(crate) struct Exchange<'e> {
     pub(crate) connection: &'e Connection,
     pub(crate) serving: &'e Serving,
     pub(crate) route: &'e Route,
+    /// When its head had arrived.
+    pub(crate) started: Instant,
 }
 
 impl Exchange<'_> {
@@ -78,6 +80,7 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
         connection,
         serving: &serving,
         route,
+        started,
     };
     let response = if is_description(request.method(), request.uri()) {
         wsdl::serve(&exchange, request).await
@@ -117,18 +120,15 @@ async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<R
     }
     let given_id = head.headers.get(X_REQUEST_ID).cloned();
     exchange.head_for_backend(&mut head);
-    let sent = Instant::now();
+    let upload = Upload::streamed(body, limit, Arc::clone(metrics));
     match exchange
         .route
         .backend
-        .send(Request::from_parts(
-            head,
-            Upload::streamed(body, limit, Arc::clone(metrics)),
-        ))
+        .send(Request::from_parts(head, upload), exchange.started)
         .await
     {
         Ok(response) => {
-            metrics.backend(sent.elapsed());
+            metrics.backend(exchange.started.elapsed());
             let (mut head, body) = response.into_parts();
             headers::remove_hop_by_hop(&mut head.headers);
             head.version = Version::HTTP_11;

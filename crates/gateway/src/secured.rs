@@ -11,13 +11,13 @@
 //! not.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use http::{HeaderValue, Request, Response, StatusCode, header, response};
 use hyper::body::Incoming;
 use soapstone::endpoint::{Step, StepObserver};
 use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SoapVersion};
 use soapstone::xml::Buffers;
+use tokio::time::Instant;
 
 use crate::backend::Download;
 use crate::body::{CollectError, Reply, Upload, collect};
@@ -73,7 +73,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     match exchange
         .route
         .backend
-        .send(Request::from_parts(head, upload))
+        .send(Request::from_parts(head, upload), sent)
         .await
     {
         Ok(response) => {

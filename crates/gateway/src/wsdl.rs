@@ -5,12 +5,11 @@
 //!
 //! The rule kept here: a client that configures itself from the description never learns of the backend.
 
-use std::time::Instant;
-
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
 use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
+use tokio::time::Instant;
 
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::fault::Cause;
@@ -62,7 +61,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let (mut head, body) = match exchange
         .route
         .backend
-        .send(Request::from_parts(head, Upload::empty()))
+        .send(Request::from_parts(head, Upload::empty()), sent)
         .await
     {
         Ok(response) => response.into_parts(),

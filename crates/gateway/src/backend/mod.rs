@@ -24,7 +24,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
@@ -41,7 +41,7 @@ const IDLE_CONNECTIONS: usize = 1024;
 pub(crate) struct BackendTimeouts {
     /// To accept a connection, TLS included.
     pub(crate) connect: Duration,
-    /// From the request's first octet to the end of the response's head.
+    /// From the request to the end of the response's head.
     pub(crate) response: Duration,
     /// For an unused connection, before we close it.
     pub(crate) idle: Duration,
@@ -57,19 +57,18 @@ pub(crate) struct Backend {
     authority: HeaderValue,
     /// The path of the backend's URL, without a slash at its end unless it is all.
     path: String,
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Vec<Link>>,
     reachable: AtomicBool,
-}
-
-struct Idle {
-    link: Link,
-    since: Instant,
 }
 
 /// One connection, with the machine that drives it.
 struct Link {
     sender: http1::SendRequest<Upload>,
     machine: Machine,
+    /// Goes off when a response is late. Put off from one request to the next, it costs less than a timer for each.
+    alarm: Pin<Box<Sleep>>,
+    /// When it was last given a request.
+    used: Instant,
 }
 
 /// Moves a connection's octets. `None` once it has come to its end: it must not be polled again.
@@ -237,54 +236,45 @@ impl Backend {
     /// Closes connections that nobody used for the idle time.
     pub(crate) fn close_idle(&self) {
         let limit = self.timeouts.idle;
-        self.idle_links()
-            .retain(|idle| idle.since.elapsed() < limit);
+        self.idle_links().retain(|link| link.used.elapsed() < limit);
     }
 
-    /// Sends a request (origin-form, with `Host`) and waits for the head of the response.
+    /// Sends a request (origin-form, with `Host`) and waits for the head of the response. `now` is the present.
     ///
     /// # Errors
     ///
     /// See [`BackendError`].
     pub(crate) async fn send(
         self: &Arc<Self>,
-        request: Request<Upload>,
-    ) -> Result<Response<Download>, BackendError> {
-        let after = self.timeouts.response;
-        match tokio::time::timeout(after, self.exchange(request)).await {
-            Ok(result) => result,
-            Err(_) => Err(BackendError::ResponseTimeout {
-                address: self.address(),
-                after,
-            }),
-        }
-    }
-
-    async fn exchange(
-        self: &Arc<Self>,
         mut request: Request<Upload>,
+        now: Instant,
     ) -> Result<Response<Download>, BackendError> {
         loop {
-            let (mut link, reused) = match self.take_idle().await {
+            let (mut link, reused) = match self.take_idle(now).await {
                 Some(link) => (link, true),
                 None => (self.connect().await?, false),
             };
+            link.used = now;
             let mut sending = pin!(link.sender.try_send_request(request));
-            let machine = &mut link.machine;
-            let result = std::future::poll_fn(|context| {
+            let (machine, alarm) = (&mut link.machine, &mut link.alarm);
+            alarm.as_mut().reset(now + self.timeouts.response);
+            let answered = std::future::poll_fn(|context| {
                 machine.drive(context);
-                sending.as_mut().poll(context)
+                match sending.as_mut().poll(context) {
+                    Poll::Ready(answer) => Poll::Ready(Some(answer)),
+                    Poll::Pending => alarm.as_mut().poll(context).map(|()| None),
+                }
             })
             .await;
-            match result {
-                Ok(response) => {
+            match answered {
+                Some(Ok(response)) => {
                     return Ok(response.map(|body| Download {
                         body,
                         link: Some(link),
                         backend: Arc::clone(self),
                     }));
                 }
-                Err(mut error) => match error.take_message() {
+                Some(Err(mut error)) => match error.take_message() {
                     Some(unsent) if reused => request = unsent,
                     _ => {
                         return Err(BackendError::Exchange {
@@ -293,15 +283,21 @@ impl Backend {
                         });
                     }
                 },
+                None => {
+                    return Err(BackendError::ResponseTimeout {
+                        address: self.address(),
+                        after: self.timeouts.response,
+                    });
+                }
             }
         }
     }
 
     /// An idle connection that its backend has not closed.
-    async fn take_idle(&self) -> Option<Link> {
+    async fn take_idle(&self, now: Instant) -> Option<Link> {
         loop {
-            let Idle { mut link, since } = self.idle_links().pop()?;
-            if since.elapsed() >= self.timeouts.idle {
+            let mut link = self.idle_links().pop()?;
+            if now.saturating_duration_since(link.used) >= self.timeouts.idle {
                 continue;
             }
             // Learns that the backend has closed it, if so.
@@ -340,6 +336,8 @@ impl Backend {
         Ok(Link {
             sender,
             machine: Machine(Some(Box::pin(machine))),
+            alarm: Box::pin(tokio::time::sleep(self.timeouts.response)),
+            used: Instant::now(),
         })
     }
 
@@ -358,14 +356,11 @@ impl Backend {
     fn put_back(&self, link: Link) {
         let mut idle = self.idle_links();
         if idle.len() < IDLE_CONNECTIONS {
-            idle.push(Idle {
-                link,
-                since: Instant::now(),
-            });
+            idle.push(link);
         }
     }
 
-    fn idle_links(&self) -> std::sync::MutexGuard<'_, Vec<Idle>> {
+    fn idle_links(&self) -> std::sync::MutexGuard<'_, Vec<Link>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -10,9 +10,10 @@ mod exposition;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use soapstone::endpoint::Step;
+use tokio::time::Instant;
 
 pub(crate) use exposition::{Snapshot, expose};
 
