@@ -211,7 +211,7 @@ pub struct C14nScratch {
     rendered_undo: Vec<(u16, u16)>,
     /// By prefix: the namespace in scope in the apex.
     scope: Vec<u16>,
-    /// Prefixes treated as inclusive canonicalization does.
+    /// Prefixes treated as inclusive canonicalization does, in order.
     inclusive: Vec<u16>,
     frames: Vec<Frame>,
     /// Declarations and attributes of one tag.

@@ -304,7 +304,8 @@ impl Walk<'_, '_> {
             return;
         }
         for declaration in self.document.declarations(index) {
-            if self.scratch.inclusive.contains(&declaration.prefix) {
+            let listed = self.scratch.inclusive.binary_search(&declaration.prefix);
+            if listed.is_ok() {
                 self.render(declaration.prefix, declaration.uri);
             }
         }

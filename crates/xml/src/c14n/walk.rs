@@ -92,6 +92,9 @@ impl<'w, 'd> Walk<'w, 'd> {
                 let listed = if *listed == "#default" { "" } else { listed };
                 self.scratch.inclusive.extend(names.find_prefix(listed));
             }
+            // A list is the sender's: however long it is, it must not cost at every element.
+            self.scratch.inclusive.sort_unstable();
+            self.scratch.inclusive.dedup();
         }
         match apex {
             Apex::Document => self.push_top(),
