@@ -11,6 +11,7 @@
 //! not.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode, header, response};
 use hyper::body::Incoming;
@@ -96,6 +97,18 @@ struct Receipts {
 struct Call<'c> {
     exchange: &'c Exchange<'c>,
     id: HeaderValue,
+}
+
+/// Requests that are refused are answered at multiples of this time after they arrived, so that the time does not tell which step refused
+/// them: where the padding, the tag, the plaintext or the signature was wrong (Jager and Somorovsky, How to Break XML Encryption, 2011).
+///
+/// Opening a message of the default limit, 8 MiB, takes about half of it.
+const REFUSAL_TICK: Duration = Duration::from_millis(50);
+
+/// The first multiple of [`REFUSAL_TICK`] after `arrived` that is not past.
+fn next_tick(arrived: tokio::time::Instant) -> tokio::time::Instant {
+    let ticks = arrived.elapsed().as_millis() / REFUSAL_TICK.as_millis() + 1;
+    arrived + REFUSAL_TICK * u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
 /// Why work on a message came to nothing.
@@ -184,6 +197,7 @@ impl Call<'_> {
         octets: Vec<u8>,
         version: SoapVersion,
     ) -> Result<(Vec<u8>, Receipts, SoapVersion), Response<Reply>> {
+        let arrived = tokio::time::Instant::now();
         let (inbound, outbound) = self.sides();
         let metrics = Arc::clone(&self.exchange.route.metrics);
         let work =
@@ -216,38 +230,43 @@ impl Call<'_> {
                 }
                 Ok((octets, receipts, version))
             };
-        self.work(version, work, |call, trouble| match trouble {
-            Trouble::Refused { side, rejected, .. } => {
-                let cause = match &rejected {
-                    // The message may be right; it is we who cannot tell.
-                    Rejected::ReplayUnknown { .. } => Cause::Busy,
-                    _ => Cause::Refused(rejected.fault()),
-                };
-                call.refuse(version, side, &rejected, cause)
-            }
-            Trouble::Unsecurable {
-                side,
-                error: SecureError::Envelope(error),
-            } => {
-                let rejected = Rejected::Envelope(error);
-                call.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
-            }
-            Trouble::Unsecurable { side, error } => {
-                let cause = match &error {
-                    SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
-                        Cause::Refused(FaultCode::Sender)
-                    }
-                    _ => Cause::Internal,
-                };
-                call.fail(
-                    version,
-                    cause,
-                    "not-secured",
-                    format!("{} request: {error}", side.name()),
-                )
-            }
-        })
-        .await
+        let prepared = self
+            .work(version, work, |call, trouble| match trouble {
+                Trouble::Refused { side, rejected, .. } => {
+                    let cause = match &rejected {
+                        // The message may be right; it is we who cannot tell.
+                        Rejected::ReplayUnknown { .. } => Cause::Busy,
+                        _ => Cause::Refused(rejected.fault()),
+                    };
+                    call.refuse(version, side, &rejected, cause)
+                }
+                Trouble::Unsecurable {
+                    side,
+                    error: SecureError::Envelope(error),
+                } => {
+                    let rejected = Rejected::Envelope(error);
+                    call.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
+                }
+                Trouble::Unsecurable { side, error } => {
+                    let cause = match &error {
+                        SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
+                            Cause::Refused(FaultCode::Sender)
+                        }
+                        _ => Cause::Internal,
+                    };
+                    call.fail(
+                        version,
+                        cause,
+                        "not-secured",
+                        format!("{} request: {error}", side.name()),
+                    )
+                }
+            })
+            .await;
+        if prepared.is_err() {
+            tokio::time::sleep_until(next_tick(arrived)).await;
+        }
+        prepared
     }
 
     /// Opens and secures a response, as the route has endpoints, and answers with it.

@@ -228,6 +228,42 @@ async fn an_altered_message_is_refused() {
     assert!(backend.seen.try_recv().is_err());
 }
 
+/// Jager and Somorovsky (2011): whoever can tell a wrong padding from a wrong plaintext reads the message.
+#[tokio::test]
+async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
+    let folder = Folder::with_keys("one-failure");
+    let mut backend = Backend::echo().await;
+    let gateway = inbound(&folder, &backend, "encrypt").await;
+    let message = String::from_utf8(secured(&folder, "encrypt")).expect("it is UTF-8");
+    let mut answers = Vec::new();
+    for (at, _) in message.match_indices("<xenc:CipherValue>") {
+        for offset in [20, 40] {
+            let at = at + "<xenc:CipherValue>".len() + offset;
+            let other = if message.as_bytes()[at] == b'A' {
+                "B"
+            } else {
+                "A"
+            };
+            let altered = format!("{}{other}{}", &message[..at], &message[at + 1..]);
+            let sent = std::time::Instant::now();
+            let answer = send(gateway.address(), post("/echo", altered)).await;
+            assert!(sent.elapsed().as_millis() >= 50, "{:?}", sent.elapsed());
+            answers.push((answer.status, answer.body));
+        }
+    }
+    assert_eq!(answers.len(), 4);
+    assert!(
+        answers[0].1.contains(">wsse:FailedCheck</faultcode>"),
+        "{}",
+        answers[0].1
+    );
+    assert!(
+        answers.iter().all(|answer| answer == &answers[0]),
+        "{answers:?}"
+    );
+    assert!(backend.seen.try_recv().is_err());
+}
+
 #[tokio::test]
 async fn one_route_bridges_from_one_mechanism_to_another() {
     let folder = Folder::with_keys("bridge");
