@@ -45,7 +45,8 @@ pub(crate) struct Parts {
     pub(crate) canonical: u16,
     pub(crate) ids: IdIndex,
     pub(crate) names: Names,
-    pub(crate) work: Workspace,
+    /// Lent to the scanner while it runs.
+    pub(crate) work: Option<Workspace>,
 }
 
 /// One XML document: well-formed, within its [`Limits`], ids indexed.

@@ -134,8 +134,8 @@ impl IdAttributes {
     }
 }
 
-/// Largest table that is kept for the next document.
-const KEPT: usize = 1 << 13;
+/// A table of this size is always kept for the next document.
+const KEPT: usize = 1 << 10;
 
 /// From id to element. Entries keep the order of scanning.
 #[derive(Debug, Default)]
@@ -165,8 +165,8 @@ pub(crate) struct Mark {
 
 impl IdIndex {
     pub(crate) fn clear(&mut self) {
-        // A table that was large once would cost every document after it.
-        if self.table.capacity() > KEPT {
+        // Emptying a table costs what it can hold: a large one is kept only while documents need it.
+        if self.table.capacity() > KEPT.max(16 * self.entries.len()) {
             self.table = HashTable::new();
         }
         self.table.clear();

@@ -92,7 +92,7 @@ pub(crate) fn scan(
     parts: &mut Parts,
     options: &ParseOptions,
 ) -> Scan<Scanned> {
-    let mut work = std::mem::take(&mut parts.work);
+    let mut work = parts.work.take().unwrap_or_default();
     let depth_above = parts.bind_context(parent, &mut work.bindings);
     let limits = &options.limits;
     let mut scanner = Scanner {
@@ -119,7 +119,7 @@ pub(crate) fn scan(
     let scanned = scanner.run();
     let Scanner { tape, work, .. } = scanner;
     parts.tape = tape;
-    parts.work = work;
+    parts.work = Some(work);
     scanned
 }
 
