@@ -172,6 +172,9 @@ pub enum Rejected {
         part: Part,
     },
 
+    /// Something failed after cipher text without authentication (CBC) was deciphered. The peer is told no more than if deciphering had
+    /// failed (Jager and Somorovsky, How to Break XML Encryption, 2011).
+    AfterDecryption(Box<Rejected>),
     /// What is to be passed on has no canonical form within the limits.
     Canonicalization(C14nError),
 
@@ -254,9 +257,18 @@ impl FaultCode {
 }
 
 impl Rejected {
+    /// The reason itself, for the operator.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::AfterDecryption(cause) => cause.cause(),
+            _ => self,
+        }
+    }
+
     /// The code for the peer.
     pub fn fault(&self) -> FaultCode {
         match self {
+            Self::AfterDecryption(_) => FaultCode::FailedCheck,
             Self::Envelope(EnvelopeError::NotAnEnvelope { .. }) => FaultCode::VersionMismatch,
             Self::Envelope(_) | Self::Canonicalization(_) => FaultCode::Sender,
             Self::SecurityUnexpected | Self::HeaderNotVerified { .. } => FaultCode::MustUnderstand,
@@ -306,6 +318,7 @@ impl Rejected {
     /// Stable name of the reason, for logs, metrics and `--json`.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::AfterDecryption(cause) => cause.name(),
             Self::Envelope(error) => match error {
                 EnvelopeError::Xml(error) => xml_name(&error.problem),
                 EnvelopeError::DuplicateId(_) => "duplicate-id",
@@ -345,7 +358,7 @@ impl Rejected {
 
     /// What the operator might look at first, where there is something to say.
     pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
+        Some(match self.cause() {
             Self::TimestampExpired { .. } | Self::TimestampInFuture { .. } => {
                 "compare the clocks of both hosts"
             }
@@ -454,6 +467,7 @@ impl fmt::Display for Rejected {
                     "`{part}` is signed and encrypted in the order that the plan does not accept"
                 )
             }
+            Self::AfterDecryption(cause) => cause.fmt(out),
             Self::Canonicalization(error) => error.fmt(out),
             Self::Replayed => out.write_str("the message was seen before"),
             Self::ReplayUnknown { problem } => {

@@ -115,7 +115,7 @@ fn refusal(rejected: &Rejected) -> Refusal {
 
 /// The algorithm or feature that we do not have, where that is the reason.
 fn unsupported(rejected: &Rejected) -> Option<&str> {
-    match rejected {
+    match rejected.cause() {
         Rejected::TokenUnsupported { found } => Some(found),
         Rejected::Signature(
             SignatureError::UnknownAlgorithm { uri, .. }

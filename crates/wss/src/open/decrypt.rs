@@ -227,6 +227,7 @@ impl Opening<'_> {
         buffers: &mut Buffers,
     ) -> Result<(), Rejected> {
         self.note_weak(data.method.is_weak(), data.method.short_name())?;
+        self.malleable |= !data.method.is_authenticated();
         let document = &self.envelope.document;
         let element = document.element(data.node);
         if element.is_replaced() {

@@ -49,6 +49,8 @@ struct Opening<'p> {
     scratch: Scratch,
     session_keys: Vec<SessionKey>,
     grafts: Vec<Graft>,
+    /// Cipher text without authentication was deciphered: a stranger may have changed it.
+    malleable: bool,
     timestamp: Option<NodeId>,
     username: Option<NodeId>,
     signatures: Vec<NodeId>,
@@ -84,6 +86,7 @@ impl InboundPlan {
             scratch,
             session_keys: Vec::new(),
             grafts: Vec::new(),
+            malleable: false,
             timestamp: None,
             username: None,
             signatures: Vec::new(),
@@ -99,6 +102,25 @@ impl InboundPlan {
 
 impl Opening<'_> {
     fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
+        match self.judge(buffers) {
+            Ok(blocks) => {
+                let receipt = self.receipt();
+                Ok(Opened {
+                    envelope: self.envelope,
+                    evidence: self.evidence,
+                    marks: self.marks,
+                    receipt,
+                    blocks,
+                })
+            }
+            // Another code for what fails later would tell a stranger that the cipher text had a plaintext that can be read.
+            Err(rejected) if self.malleable => Err(Rejected::AfterDecryption(Box::new(rejected))),
+            Err(rejected) => Err(rejected),
+        }
+    }
+
+    /// Processes the header and compares what was proven with the plan; returns the header blocks to pass on.
+    fn judge(&mut self, buffers: &mut Buffers) -> Result<Vec<NodeId>, Rejected> {
         let security = self.security_header()?;
         if let Some(security) = security {
             let mut next = self
@@ -115,15 +137,7 @@ impl Opening<'_> {
         }
         self.compare()?;
         self.mark();
-        let blocks = self.blocks_to_pass_on(security)?;
-        let receipt = self.receipt();
-        Ok(Opened {
-            envelope: self.envelope,
-            evidence: self.evidence,
-            marks: self.marks,
-            receipt,
-            blocks,
-        })
+        self.blocks_to_pass_on(security)
     }
 
     /// The `wsse:Security` header to process.

@@ -124,7 +124,7 @@ fn changed_cipher_text_is_one_failure_in_every_mode() {
                 match open(&policy, &changed) {
                     Err(refused) => {
                         assert_eq!(
-                            refused,
+                            *refused.cause(),
                             Rejected::Encryption(EncryptionError::Failed),
                             "{suite} at {at}"
                         );
@@ -796,4 +796,26 @@ fn a_message_whose_canonical_form_explodes_is_refused() {
         matches!(refused, soapstone_wss::SecureError::Canonicalization(_)),
         "{refused}"
     );
+}
+
+/// Jager and Somorovsky, How to Break XML Encryption (2011): the code must not tell whether a changed CBC cipher text could be read.
+#[test]
+fn what_fails_after_cbc_was_deciphered_looks_as_if_deciphering_had_failed() {
+    let both = policy(Mechanism::SignEncrypt, "Basic256");
+    // A stranger's own message around captured cipher text: it deciphers, and the signature is missing.
+    let refused = refuse(
+        &both,
+        &secure(&policy(Mechanism::Encrypt, "Basic256"), PLAIN),
+    );
+    assert_eq!(*refused.cause(), Rejected::SignatureMissing);
+    assert_eq!(refused.name(), "signature-missing");
+    assert_eq!(refused.fault(), FaultCode::FailedCheck);
+    // Authenticated cipher text cannot be changed: there is nothing to hide.
+    let both = policy(Mechanism::SignEncrypt, "Basic256GCM");
+    let refused = refuse(
+        &both,
+        &secure(&policy(Mechanism::Encrypt, "Basic256GCM"), PLAIN),
+    );
+    assert_eq!(refused, Rejected::SignatureMissing);
+    assert_eq!(refused.fault(), FaultCode::InvalidSecurity);
 }
