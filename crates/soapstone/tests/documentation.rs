@@ -113,3 +113,31 @@ fn every_test_that_the_threat_model_names_exists() {
     }
     assert!(count > 70, "found {count} tests");
 }
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let guide = fs::read_to_string(root().join("docs/dependencies.md")).expect("a guide");
+    let crates = fs::read_dir(root().join("crates")).expect("the crates");
+    let manifests = crates
+        .map(|entry| entry.expect("an entry").path().join("Cargo.toml"))
+        .chain([root().join("Cargo.toml"), root().join("fuzz/Cargo.toml")]);
+    for manifest in manifests {
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        let mut listed = false;
+        for line in text.lines() {
+            if line.starts_with('[') {
+                listed = line.ends_with("dependencies]");
+                continue;
+            }
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if !listed || name.is_empty() || name.starts_with(['#', '"']) {
+                continue;
+            }
+            assert!(
+                name.starts_with("soapstone") || guide.contains(&format!("`{name}`")),
+                "no reason for {name}, which {} names",
+                manifest.display()
+            );
+        }
+    }
+}
