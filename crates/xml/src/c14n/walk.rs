@@ -180,20 +180,14 @@ impl<'w, 'd> Walk<'w, 'd> {
     /// The attributes with a prefix of an element.
     pub(super) fn qualified(&mut self, index: u32) -> &'d [Qualified] {
         let all = &self.document.parts.qualified[..];
+        let is_before = |qualified: &Qualified| qualified.element < index;
+        // The walk meets elements in their order, except where a graft begins or ends: mostly the next one is the right one.
         let mut first = self.qualified_at;
-        // The walk meets elements in their order, except where a graft begins or ends.
-        if first > 0
-            && all
-                .get(first - 1)
-                .is_none_or(|before| before.element >= index)
-        {
-            first = all.partition_point(|qualified| qualified.element < index);
+        if first > 0 && !all.get(first - 1).is_some_and(is_before) {
+            first = 0;
         }
-        while all
-            .get(first)
-            .is_some_and(|qualified| qualified.element < index)
-        {
-            first += 1;
+        if all.get(first).is_some_and(is_before) {
+            first += all[first..].partition_point(is_before);
         }
         self.qualified_at = first;
         let of_element = &all[first..];
