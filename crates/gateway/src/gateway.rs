@@ -160,7 +160,6 @@ impl Gateway {
         };
         let (address, admin_address) =
             (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
-        let tls = config.tls.clone().map(TlsAcceptor::from);
         let drain = config.timeouts.drain;
         let room = Room::new(config.limits.buffered);
         let shared = Arc::new(Shared {
@@ -177,25 +176,17 @@ impl Gateway {
         let (phase, watching) = watch::channel(Phase::Running);
         let (alive, ended) = mpsc::channel(1);
         let mut listeners = Vec::new();
-        for (socket, tls, role) in [
-            (Some(socket), tls, Role::Gateway),
-            (admin_socket, None, Role::Admin),
-        ]
-        .into_iter()
-        .filter_map(present)
-        {
-            let (shared, phase, alive) = (Arc::clone(&shared), watching.clone(), alive.clone());
-            listeners.push(tokio::spawn(
-                Listener {
-                    socket,
-                    tls,
-                    role,
-                    shared,
-                    phase,
-                    alive,
-                }
-                .run(),
-            ));
+        let sockets = [(Some(socket), Role::Gateway), (admin_socket, Role::Admin)];
+        for (socket, role) in sockets {
+            let Some((_, socket)) = socket else { continue };
+            let listener = Listener {
+                socket,
+                role,
+                shared: Arc::clone(&shared),
+                phase: watching.clone(),
+                alive: alive.clone(),
+            };
+            listeners.push(tokio::spawn(listener.run()));
         }
         let janitor = tokio::spawn(close_idle_connections(Arc::clone(&shared)));
         tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
@@ -223,8 +214,9 @@ impl Running {
         self.admin_address
     }
 
-    /// Takes another configuration into use for requests that come from now on. Addresses, TLS, workers and log stay as they were
-    /// when the gateway started.
+    /// Takes another configuration into use: its routes, limits and times for requests that come from now on, its certificate for
+    /// connections that come from now on. Addresses, workers, the room for messages and the log stay as they were when the gateway
+    /// started.
     pub fn reload(&self, config: Config) {
         let mut current = self
             .shared
@@ -298,6 +290,7 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         limits: config.limits,
         timeouts: config.timeouts,
         public_url: config.public_url,
+        tls: config.tls.map(TlsAcceptor::from),
     }
 }
 
@@ -325,12 +318,6 @@ async fn listen(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartE
     let failed = |source| StartError::Listen { address, source };
     let socket = TcpListener::bind(address).await.map_err(failed)?;
     Ok((socket.local_addr().map_err(failed)?, socket))
-}
-
-fn present<T>(
-    (socket, tls, role): (Option<(SocketAddr, TcpListener)>, T, Role),
-) -> Option<(TcpListener, T, Role)> {
-    socket.map(|(_, socket)| (socket, tls, role))
 }
 
 async fn close_idle_connections(shared: Arc<Shared>) {

@@ -48,7 +48,6 @@ pub(crate) enum Role {
 /// One listening socket.
 pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
-    pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) role: Role,
     pub(crate) shared: Arc<Shared>,
     pub(crate) phase: watch::Receiver<Phase>,
@@ -77,19 +76,24 @@ impl Listener {
 
     fn begin(&self, stream: TcpStream, peer: SocketAddr) {
         let metrics = &self.shared.metrics;
-        let most = self.shared.serving().limits.connections as u64;
+        let serving = self.shared.serving();
+        let most = serving.limits.connections as u64;
         if metrics.connections.fetch_add(1, Ordering::Relaxed) >= most {
             metrics.connections.fetch_sub(1, Ordering::Relaxed);
             metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        let tls = match self.role {
+            Role::Gateway => serving.tls.clone(),
+            Role::Admin => None,
+        };
         let connection = Connection {
             role: self.role,
             shared: Arc::clone(&self.shared),
-            forwarded: Forwarded::new(peer.ip(), self.tls.is_some()),
+            forwarded: Forwarded::new(peer.ip(), tls.is_some()),
             peer,
         };
-        let (tls, phase, alive) = (self.tls.clone(), self.phase.clone(), self.alive.clone());
+        let (phase, alive) = (self.phase.clone(), self.alive.clone());
         tokio::spawn(async move {
             let shared = Arc::clone(&connection.shared);
             serve(connection, stream, tls, phase).await;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use http::Uri;
 use http::uri::PathAndQuery;
+use tokio_rustls::TlsAcceptor;
 
 use crate::backend::{Backend, BackendTimeouts};
 use crate::config::{GatewayLimits, RouteConfig, Side, Timeouts};
@@ -144,6 +145,7 @@ pub(crate) struct Serving {
     pub(crate) limits: GatewayLimits,
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
+    pub(crate) tls: Option<TlsAcceptor>,
 }
 
 #[cfg(test)]

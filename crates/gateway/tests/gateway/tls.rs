@@ -157,6 +157,35 @@ async fn a_backend_behind_https_is_checked_and_reached() {
     );
 }
 
+#[tokio::test]
+async fn a_changed_certificate_is_shown_to_the_next_connection() {
+    let backend = Backend::echo().await;
+    let folder = Folder::with_keys("tls-reload");
+    let text = format!("LISTEN\n{TLS}\n{}", route(backend.address));
+    let gateway = folder.gateway(&text).await;
+    let shown = async || {
+        let stream = connect(gateway.address(), b"http/1.1", false)
+            .await
+            .expect("a handshake");
+        let shown = stream
+            .get_ref()
+            .1
+            .peer_certificates()
+            .expect("it shows one");
+        shown[0].to_vec()
+    };
+    let first = |pem: &str| {
+        CertificateDer::from_pem_slice(pem.as_bytes())
+            .expect("a certificate")
+            .to_vec()
+    };
+    assert_eq!(shown().await, first(&keys().server.0));
+    folder.write("server.pem", &keys().client.0);
+    folder.write("server.key.pem", &keys().client.1);
+    gateway.reload(folder.config(&text));
+    assert_eq!(shown().await, first(&keys().client.0));
+}
+
 #[test]
 fn a_key_that_is_not_the_certificates_is_reported() {
     let folder = Folder::with_keys("tls-mismatch");
