@@ -3,15 +3,25 @@
 //! The rule: in the steady state a worker that gives back what it took allocates nothing that grows with its messages.
 
 use crate::document::Parts;
+use std::fmt;
 
 /// Buffers kept at most, and tapes kept at most.
 const KEPT: usize = 8;
 
 /// Memory given back by finished documents and writers, for the next ones. One per worker.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Buffers {
     bytes: Vec<Vec<u8>>,
     documents: Vec<Parts>,
+}
+
+impl fmt::Debug for Buffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let capacity: usize = self.bytes.iter().map(Vec::capacity).sum();
+        f.debug_struct("Buffers")
+            .field("capacity", &capacity)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Buffers {

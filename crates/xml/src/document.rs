@@ -13,6 +13,7 @@ use crate::names::{NONE, Names, prefix, uri};
 use crate::scan::{self, Failure, Whole, Workspace};
 use crate::sink::Sink;
 use crate::tape::{Declaration, Entry, GraftSpan, NO_PARENT, NodeId, Qualified, flags};
+use std::fmt;
 use std::ops::Range;
 
 /// How a document is read.
@@ -25,14 +26,13 @@ pub struct ParseOptions {
 }
 
 /// A piece of source text at its place in the offset space.
-#[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) base: u32,
     pub(crate) text: String,
 }
 
 /// What a document is made of, to be used again when it is gone.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) segments: Vec<Segment>,
     pub(crate) tape: Vec<Entry>,
@@ -64,9 +64,19 @@ pub(crate) struct Parts {
 /// document.recycle(&mut buffers);
 /// # Ok::<(), soapstone_xml::ParseError>(())
 /// ```
-#[derive(Debug)]
 pub struct Document {
     pub(crate) parts: Parts,
+}
+
+impl fmt::Debug for Document {
+    /// Its size only: messages and decrypted plaintexts are not for logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("bytes", &self.total_bytes())
+            .field("elements", &self.element_count())
+            .field("grafts", &self.parts.grafts.len())
+            .finish()
+    }
 }
 
 impl Document {

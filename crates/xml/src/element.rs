@@ -169,6 +169,11 @@ impl<'d> Element<'d> {
         self.document.entry(self.index).flags & flags::REPLACED != 0
     }
 
+    /// Whether it is part of the document as it now stands: neither it nor an element around it was replaced.
+    pub fn is_live(&self) -> bool {
+        !self.is_replaced() && self.ancestors().all(|ancestor| !ancestor.is_replaced())
+    }
+
     fn start_tag(&self) -> StartTag<'d> {
         let entry = self.document.entry(self.index);
         StartTag::new(self.document.slice(entry.start..entry.end))

@@ -142,14 +142,6 @@ impl Document {
         if self.parts.tape[at.index()].parent == NO_PARENT && content != Graft::Element {
             return false;
         }
-        let mut ancestor = at.index() as u32;
-        while ancestor != NO_PARENT {
-            let entry = self.entry(ancestor);
-            if entry.flags & flags::REPLACED != 0 {
-                return false;
-            }
-            ancestor = entry.parent;
-        }
-        true
+        self.element(at).is_live()
     }
 }

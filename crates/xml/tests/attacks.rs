@@ -194,7 +194,10 @@ fn text_of_nothing_but_special_characters_is_linear() {
 fn five_thousand_signed_elements_are_found_and_digested_one_by_one() {
     let mut source = String::from("<r xmlns:p='urn:p'>");
     for number in 0..5_000 {
-        let _ = write!(source, "<p:e xml:id='i{number}'><f>{number}</f></p:e>");
+        let _ = write!(
+            source,
+            "<p:e p:x='' xml:id='i{number}'><f>{number}</f></p:e>"
+        );
     }
     source.push_str("</r>");
     let document = parse(source).unwrap();

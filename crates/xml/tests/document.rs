@@ -217,6 +217,8 @@ fn a_graft_takes_the_place_of_its_element() {
     assert!(root.contains(c));
     assert_eq!(document.source(c.id()), Some(&b"<c><g/></c>"[..]));
     assert!(document.element(e).is_replaced() && !c.is_replaced());
+    assert!(c.is_live() && !document.element(e).is_live());
+    assert!(!document.element(e).first_child().unwrap().is_live());
     assert_eq!(document.source(e), Some(&b"<e><f/></e>"[..]));
     assert_eq!(document.element(e).next_sibling().unwrap().local(), "b");
     assert_eq!(document.bytes(), b"<r><a/>1<e><f/></e>2<b/></r>");
@@ -444,6 +446,18 @@ fn documents_in_other_encodings_are_the_same_documents() {
         document
             .bytes()
             .starts_with(b"<?xml version='1.0' encoding='UTF-8'?>")
+    );
+}
+
+#[test]
+fn documents_cross_threads_and_stay_out_of_logs() {
+    fn is_shareable<T: Send + Sync>(_: &T) {}
+    let mut document = parse("<r>secret<e/></r>");
+    is_shareable(&document);
+    graft(&mut document, "e", "hidden", Graft::Content).unwrap();
+    assert_eq!(
+        format!("{document:?}"),
+        "Document { bytes: 23, elements: 2, grafts: 1 }"
     );
 }
 
