@@ -95,6 +95,7 @@ impl Mechanism {
             },
             actor: None,
             must_understand: true,
+            refuse_own_signatures: false,
             retirements: Vec::new(),
             limits: SecurityLimits::default(),
             tuning: Tuning::default(),

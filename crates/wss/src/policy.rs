@@ -29,6 +29,9 @@ pub struct Policy {
     pub actor: Option<String>,
     /// Whether the `wsse:Security` header of messages that we make must be understood.
     pub must_understand: bool,
+    /// Refuse signatures made with our own certificate, unless it is pinned or the peer's too: in an exchange of requests and responses,
+    /// what we signed ourselves and get back is a reflection.
+    pub refuse_own_signatures: bool,
     /// Weak algorithms of the suite that are used and accepted only for a while yet.
     pub retirements: Vec<Retirement>,
     /// Bounds on what one message may ask for.

@@ -148,6 +148,8 @@ pub enum Rejected {
     },
     /// The certificate is not trusted.
     Untrusted(TrustError),
+    /// The signature is our own: the message, or a part of it, was sent back to us.
+    Reflected,
     /// A key or a token of a kind that cannot do what is asked of it.
     KeyMisused {
         /// What is wrong.
@@ -295,7 +297,9 @@ impl Rejected {
                 FaultCode::UnsupportedAlgorithm
             }
             Self::KeyNotFound { .. } => FaultCode::SecurityTokenUnavailable,
-            Self::Untrusted(_) | Self::KeyMisused { .. } => FaultCode::InvalidSecurityToken,
+            Self::Untrusted(_) | Self::Reflected | Self::KeyMisused { .. } => {
+                FaultCode::InvalidSecurityToken
+            }
             Self::Signature(error) => match error {
                 SignatureError::UnknownAlgorithm { .. }
                 | SignatureError::TransformRefused { .. } => FaultCode::UnsupportedAlgorithm,
@@ -345,6 +349,7 @@ impl Rejected {
             Self::KeyNotFound { .. } => "key-not-found",
             Self::TokenUnsupported { .. } => "token-unsupported",
             Self::Untrusted(error) => trust_name(error),
+            Self::Reflected => "reflected",
             Self::KeyMisused { .. } => "key-misused",
             Self::Encryption(error) => encryption_name(error),
             Self::Unsigned { .. } => "unsigned",
@@ -452,6 +457,9 @@ impl fmt::Display for Rejected {
                 write!(out, "token or key reference not accepted: {found}")
             }
             Self::Untrusted(error) => error.fmt(out),
+            Self::Reflected => {
+                out.write_str("the message is signed with our own key: it was sent back to us")
+            }
             Self::KeyMisused { problem } => out.write_str(problem),
             Self::Encryption(error) => error.fmt(out),
             Self::Unsigned { part } => write!(

@@ -69,7 +69,8 @@ impl Compiler<'_> {
         let users = self.users();
         let (mechanism, suite) = (mechanism?, suite?);
         let name = suite.name.clone();
-        let policy = self.policy(mechanism, suite);
+        let mut policy = self.policy(mechanism, suite);
+        policy.refuse_own_signatures = matches!(role, Role::Service | Role::Client);
 
         let (inbound, outbound) = match role {
             Role::Secure => (None, Some(policy)),

@@ -3,7 +3,7 @@
 //! Nothing is computed with a key before every algorithm is known to be in the plan's suite, and no reference is digested before the
 //! signature value verified, so that a forger cannot make us digest.
 
-use soapstone_crypto::{PublicKey, SignatureAlgorithm, SymmetricKey};
+use soapstone_crypto::{Certificate, PublicKey, SignatureAlgorithm, SymmetricKey};
 use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
 };
@@ -227,6 +227,9 @@ impl Opening<'_> {
                 .ok_or_else(|| no_key(&locator.to_string()));
         }
         let chain = self.certificate(&locator)?;
+        if self.plan.policy.refuse_own_signatures && self.is_only_ours(&chain.certificate) {
+            return Err(Rejected::Reflected);
+        }
         let trust = self
             .plan
             .keys
@@ -241,6 +244,19 @@ impl Opening<'_> {
             Key::Public(chain.certificate.public_key().clone()),
             Signer::Certificate(chain.certificate),
         ))
+    }
+}
+
+impl Opening<'_> {
+    /// Whether a certificate is ours, and neither the peer's nor pinned.
+    fn is_only_ours(&self, certificate: &Certificate) -> bool {
+        let keys = &self.plan.keys;
+        let is_it = |other: &Certificate| other.der() == certificate.der();
+        let pinned = keys.trust.iter().flat_map(|trust| &trust.rules().pinned);
+        keys.identity
+            .as_ref()
+            .is_some_and(|identity| is_it(identity.certificate()))
+            && !keys.peer.iter().chain(pinned).any(is_it)
     }
 }
 

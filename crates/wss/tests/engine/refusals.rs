@@ -819,3 +819,18 @@ fn what_fails_after_cbc_was_deciphered_looks_as_if_deciphering_had_failed() {
     assert_eq!(refused, Rejected::SignatureMissing);
     assert_eq!(refused.fault(), FaultCode::InvalidSecurity);
 }
+
+#[test]
+fn our_own_message_sent_back_to_us_is_no_answer() {
+    let mut policy = sign();
+    policy.refuse_own_signatures = true;
+    let request = secure(&policy, PLAIN);
+    let reflected = open_with(&policy, client_keys(), &facts(), &request, now()).unwrap_err();
+    assert_eq!(reflected, Rejected::Reflected);
+    assert!(open(&policy, &request).is_ok());
+    let pinned = Keys {
+        peer: Some(PARTIES.client.certificate().clone()),
+        ..client_keys()
+    };
+    assert!(open_with(&policy, pinned, &facts(), &request, now()).is_ok());
+}
