@@ -163,6 +163,11 @@ pub enum Rejected {
         /// The part.
         part: Part,
     },
+    /// A signature covers an element that is neither in the Body nor a header block nor named by the plan: moved aside, perhaps.
+    SignedElsewhere {
+        /// Expanded name of the element.
+        element: String,
+    },
     /// The plan wants `part` encrypted, and it was not.
     Unencrypted {
         /// The part.
@@ -284,6 +289,7 @@ impl Rejected {
             | Self::UsernameMissing
             | Self::SignatureMissing
             | Self::Unsigned { .. }
+            | Self::SignedElsewhere { .. }
             | Self::Unencrypted { .. }
             | Self::WrongOrder { .. } => FaultCode::InvalidSecurity,
             Self::TimestampExpired { .. } | Self::TimestampInFuture { .. } => {
@@ -353,6 +359,7 @@ impl Rejected {
             Self::KeyMisused { .. } => "key-misused",
             Self::Encryption(error) => encryption_name(error),
             Self::Unsigned { .. } => "unsigned",
+            Self::SignedElsewhere { .. } => "signed-elsewhere",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
             Self::Canonicalization(_) => "too-large",
@@ -465,6 +472,10 @@ impl fmt::Display for Rejected {
             Self::Unsigned { part } => write!(
                 out,
                 "expected `{part}` to be signed; no accepted signature covers it"
+            ),
+            Self::SignedElsewhere { element } => write!(
+                out,
+                "`{element}` is signed and stands neither in the Body nor as a header block"
             ),
             Self::Unencrypted { part } => {
                 write!(out, "expected `{part}` to be encrypted; it was not")

@@ -10,7 +10,7 @@ use crate::policy::{EncryptedPart, Extent, ProtectionOrder};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {
-    pub(super) fn compare(&self) -> Result<(), Rejected> {
+    pub(super) fn compare(&self, security: Option<NodeId>) -> Result<(), Rejected> {
         let policy = &self.plan.policy;
         if policy.timestamp.is_some_and(|timestamp| timestamp.required) && self.timestamp.is_none()
         {
@@ -38,7 +38,55 @@ impl Opening<'_> {
                 }
             }
         }
+        self.check_places(security)
+    }
+
+    /// Refuses signed elements that stand where nobody signs: a header block that was signed and moved aside would be missing from its
+    /// place, and its absence would not be noticed.
+    fn check_places(&self, security: Option<NodeId>) -> Result<(), Rejected> {
+        let signed = self
+            .evidence
+            .signatures
+            .iter()
+            .flat_map(|signature| &signature.nodes);
+        for node in signed {
+            let element = self.envelope.document.element(*node);
+            if !self.is_in_place(element, security) {
+                return Err(Rejected::SignedElsewhere {
+                    element: expanded_name(element),
+                });
+            }
+        }
         Ok(())
+    }
+
+    /// In the Body, in the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the plan.
+    fn is_in_place(&self, element: Element<'_>, security: Option<NodeId>) -> bool {
+        let body = self.envelope.body();
+        let inside =
+            |holder: Element<'_>| holder.id() == body.id() || Some(holder.id()) == security;
+        if inside(element) || element.ancestors().any(inside) {
+            return true;
+        }
+        let header = self.envelope.header().map(|header| header.id());
+        let is_block = |block: Element<'_>| block.parent().map(|parent| parent.id()) == header;
+        let in_encrypted_header = element
+            .parent()
+            .is_some_and(|parent| parent.is(WSSE11, "EncryptedHeader") && is_block(parent));
+        is_block(element) || in_encrypted_header || self.is_named(element)
+    }
+
+    /// Whether the plan wants this element signed by its id.
+    fn is_named(&self, element: Element<'_>) -> bool {
+        let parts = self
+            .plan
+            .policy
+            .signature
+            .iter()
+            .flat_map(|signature| &signature.parts);
+        parts
+            .filter(|part| matches!(part, Part::Id(_)))
+            .any(|part| self.nodes_of(part).contains(&element.id()))
     }
 
     fn compare_encrypted(&self, wanted: &EncryptedPart, node: NodeId) -> Result<(), Rejected> {

@@ -135,7 +135,7 @@ impl Opening<'_> {
                 next = self.after(node);
             }
         }
-        self.compare()?;
+        self.compare(security)?;
         self.mark();
         self.blocks_to_pass_on(security)
     }

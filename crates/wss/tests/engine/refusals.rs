@@ -834,3 +834,18 @@ fn our_own_message_sent_back_to_us_is_no_answer() {
     };
     assert!(open_with(&policy, pinned, &facts(), &request, now()).is_ok());
 }
+
+#[test]
+fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
+    let mut policy = sign();
+    policy.signature.as_mut().unwrap().parts.push(Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    });
+    let message = secure(&policy, PLAIN);
+    assert!(open(&policy, &message).is_ok());
+    let block = cut(&message, "a:To");
+    let refused = refuse(&policy, &message.replace(block, &format!("<w>{block}</w>")));
+    let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+    assert_eq!(refused, Rejected::SignedElsewhere { element });
+}
