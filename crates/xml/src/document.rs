@@ -335,13 +335,20 @@ impl Document {
     /// [`Document::behind`] with the end of the span already known. Gallops, so that small subtrees cost little.
     #[inline]
     pub(crate) fn behind_within(&self, index: u32, end: u32, last: usize) -> u32 {
-        let tape = &self.parts.tape;
+        const FEW: usize = 4;
+        let tape = self.parts.tape.get(..last).unwrap_or_default();
         let mut low = index as usize + 1;
-        let mut step = 1;
+        for _ in 0..FEW {
+            match tape.get(low) {
+                Some(entry) if entry.start < end => low += 1,
+                _ => return low as u32,
+            }
+        }
+        let mut step = FEW;
         loop {
             let probe = low + step - 1;
-            if probe >= last || tape[probe].start >= end {
-                let high = probe.min(last);
+            if tape.get(probe).is_none_or(|entry| entry.start >= end) {
+                let high = probe.min(tape.len());
                 return (low + tape[low..high].partition_point(|entry| entry.start < end)) as u32;
             }
             low = probe + 1;

@@ -38,7 +38,8 @@ pub(crate) const NO_PARENT: u32 = u32::MAX;
 
 /// Bits of [`Entry::flags`]. The seven highest bits hold the length of the start tag, or 0 if it is longer than 127 bytes.
 pub(crate) mod flags {
-    /// The start tag or the end tag is not written as C14N writes it, whatever the namespace context.
+    /// The start tag or the end tag is not written as C14N writes it, whatever the namespace context. That an empty-element tag ends
+    /// with `/>` does not count.
     pub(crate) const TAG_REWRITE: u16 = 1 << 0;
     /// Character data or processing instructions directly inside are not written as C14N writes them.
     pub(crate) const CONTENT_REWRITE: u16 = 1 << 1;
@@ -72,8 +73,8 @@ pub(crate) mod flags {
         }
     }
 
-    /// Flags that a tag in need of no namespace work does not have.
-    pub(crate) const TAG: u16 = TAG_REWRITE | NAMESPACES | QUALIFIED;
+    /// Flags that a tag does not have that is canonical wherever its prefix is rendered.
+    pub(crate) const TAG: u16 = TAG_REWRITE | EMPTY | NAMESPACES | QUALIFIED;
     /// Flags that the content of an element in canonical form does not have.
     pub(crate) const CONTENT: u16 = CONTENT_REWRITE | COMMENT;
 }

@@ -44,7 +44,7 @@ impl WrittenAttribute {
 
 impl Walk<'_, '_> {
     /// Writes a start tag that is canonical but for the namespaces that it declares.
-    pub(super) fn write_declarations(&mut self, index: u32, apex: bool, content: u32) {
+    pub(super) fn write_declarations(&mut self, index: u32, apex: bool, tag_end: u32) {
         let document = self.document;
         let entry = document.entry(index);
         let name_end = entry.start + 1 + u32::from(document.parts.names.name(entry.name).length);
@@ -54,7 +54,7 @@ impl Walk<'_, '_> {
         let mut declared = name_end;
         if entry.flags & flags::NAMESPACES != 0 {
             // They stand before all attributes.
-            let tag = document.octets(entry.start..content);
+            let tag = document.octets(entry.start..tag_end);
             let mut at = (name_end - entry.start) as usize;
             while let Some(places) =
                 Places::next(tag, at).filter(|places| is_declaration(tag, places))
@@ -64,11 +64,11 @@ impl Walk<'_, '_> {
             declared = entry.start + at as u32;
         }
         if document.octets(name_end..declared) == self.scratch.tag {
-            self.output.source(entry.start..content);
+            self.output.source(entry.start..tag_end);
         } else {
             self.output.source(entry.start..name_end);
             self.output.write(&self.scratch.tag);
-            self.output.source(declared..content);
+            self.output.source(declared..tag_end);
         }
     }
 
@@ -101,13 +101,7 @@ impl Walk<'_, '_> {
 
         let names = &document.parts.names;
         let scratch = &mut *self.scratch;
-        let order = |one: &WrittenAttribute, other: &WrittenAttribute| one.order(other, document);
-        if !scratch
-            .attributes
-            .is_sorted_by(|one, other| order(one, other) == Ordering::Less)
-        {
-            scratch.attributes.sort_unstable_by(order);
-        }
+        sort(&mut scratch.attributes, document);
 
         let tag = &mut scratch.tag;
         tag.clear();
@@ -169,7 +163,10 @@ impl Walk<'_, '_> {
         let name = document.parts.names.name(entry.name);
         let tag = document.octets(entry.start..entry.end);
         let mut at = 1 + name.length as usize;
-        let mut qualified = self.qualified(index).iter();
+        let mut qualified = match entry.flags & flags::QUALIFIED {
+            0 => [].iter(),
+            _ => self.qualified(index).iter(),
+        };
         while let Some(places) = Places::next(tag, at) {
             at = places.value.end + 1;
             if is_declaration(tag, &places) {
@@ -267,8 +264,10 @@ impl Walk<'_, '_> {
                 .names
                 .name(self.document.entry(index).name);
             self.render(name.prefix, name.uri);
-            for &Qualified { prefix, uri, .. } in self.qualified(index) {
-                self.render(prefix, uri);
+            if self.document.entry(index).flags & flags::QUALIFIED != 0 {
+                for &Qualified { prefix, uri, .. } in self.qualified(index) {
+                    self.render(prefix, uri);
+                }
             }
             if !self.scratch.inclusive.is_empty() {
                 self.collect_inclusive(index, apex);
@@ -323,6 +322,21 @@ impl Walk<'_, '_> {
     }
 }
 
+/// Sorts attributes as C14N orders them. They are few and mostly sorted.
+fn sort(attributes: &mut [WrittenAttribute], document: &Document) {
+    const FEW: usize = 20;
+    if attributes.len() > FEW {
+        return attributes.sort_unstable_by(|one, other| one.order(other, document));
+    }
+    for sorted in 1..attributes.len() {
+        let mut at = sorted;
+        while at > 0 && attributes[at].order(&attributes[at - 1], document) == Ordering::Less {
+            attributes.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
+
 /// Whether an attribute is a namespace declaration.
 fn is_declaration(tag: &[u8], places: &Places) -> bool {
     let name = &tag[places.name.clone()];
@@ -363,12 +377,15 @@ fn push_attribute(
     if base == Some("") {
         return;
     }
+    // ` name="value"`, if that is how it is written.
     let written = document.octets(name.start - 1..value.end + 1);
-    let plain = written.starts_with(b" ")
+    let opening = (name.end - name.start) as usize + 3;
+    if let (None, Some((opening, [plain @ .., b'"']))) = (base, written.split_at_checked(opening))
+        && opening.starts_with(b" ")
+        && opening.ends_with(b"=\"")
         && value.start == name.end + 2
-        && written.ends_with(b"\"")
-        && crate::escape::is_plain_value(document.octets(value.clone()));
-    if plain && base.is_none() {
+        && crate::escape::is_plain_value(plain)
+    {
         tag.extend_from_slice(written);
         return;
     }

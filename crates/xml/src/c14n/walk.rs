@@ -7,7 +7,7 @@ use super::output::Output;
 use super::{Apex, C14nError, C14nOptions, C14nScratch};
 use crate::content::comment_end;
 use crate::document::Document;
-use crate::names::{NONE, prefix, uri};
+use crate::names::{NONE, Name, prefix, uri};
 use crate::scan::reference;
 use crate::tape::{Entry, Qualified, flags};
 use memchr::{memchr, memchr3, memmem};
@@ -38,8 +38,12 @@ enum Inside {
 }
 
 /// An element without these flags is canonical as it is if the namespaces that it uses are rendered.
-const SUSPECT: u16 =
-    flags::TAG_REWRITE | flags::NAMESPACES | flags::CONTENT | flags::MIXED | flags::REPLACED;
+const SUSPECT: u16 = flags::TAG_REWRITE
+    | flags::EMPTY
+    | flags::NAMESPACES
+    | flags::CONTENT
+    | flags::MIXED
+    | flags::REPLACED;
 
 pub(super) struct Walk<'w, 'd> {
     pub(super) document: &'d Document,
@@ -162,19 +166,20 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 
     /// Whether the output has all namespaces that a tag without declarations uses.
-    #[inline]
+    #[inline(always)]
     fn is_rendered(&mut self, index: u32, entry: &Entry) -> bool {
         if !self.exclusive {
             return true;
         }
-        let name = self.document.parts.names.name(entry.name);
-        self.scratch.rendered[name.prefix as usize] == name.uri
-            && (entry.flags & flags::QUALIFIED == 0 || {
-                let mut qualified = self.qualified(index).iter();
-                qualified.all(|&Qualified { prefix, uri, .. }| {
-                    self.scratch.rendered[prefix as usize] == uri
-                })
-            })
+        let name = name_of(self.document, entry);
+        self.scratch.rendered.get(name.prefix as usize) == Some(&name.uri)
+            && (entry.flags & flags::QUALIFIED == 0 || self.are_attributes_rendered(index))
+    }
+
+    fn are_attributes_rendered(&mut self, index: u32) -> bool {
+        let mut qualified = self.qualified(index).iter();
+        let rendered = &self.scratch.rendered;
+        qualified.all(|&Qualified { prefix, uri, .. }| rendered[prefix as usize] == uri)
     }
 
     /// The attributes with a prefix of an element.
@@ -280,21 +285,37 @@ impl<'w, 'd> Walk<'w, 'd> {
         let canonical_inside = runs
             && entry.flags & (flags::CONTENT | flags::MIXED) == 0
             && (self.options.omit.is_empty() || !self.holds_omitted(entry.start..entry.end));
-        if as_written && canonical_inside {
+        let empty = entry.flags & flags::EMPTY != 0;
+        if as_written && canonical_inside && !empty {
             self.output.source(entry.start..entry.end);
             return;
         }
 
         let rendered = self.scratch.rendered_undo.len() as u32;
-        let content = document.content_range(index);
+        let content = if empty {
+            entry.end..entry.end
+        } else {
+            document.content_range(index)
+        };
+        // An empty-element tag is a start tag but for its `/>`.
+        let tag_end = if empty { entry.end - 2 } else { content.start };
         if as_written {
-            self.output.source(entry.start..content.start);
+            self.output.source(entry.start..tag_end);
         } else if runs && entry.flags & flags::TAG_REWRITE == 0 && !special {
-            self.write_declarations(index, apex, content.start);
+            self.write_declarations(index, apex, tag_end);
         } else {
             self.write_start_tag(index, apex, content.start);
         }
-        if entry.flags & flags::EMPTY != 0 {
+        if empty {
+            self.scratch.tag.clear();
+            self.scratch.tag.extend_from_slice(b"></");
+            let name = document
+                .parts
+                .names
+                .qname_text(name_of(document, entry).qname);
+            self.scratch.tag.extend_from_slice(name.as_bytes());
+            self.scratch.tag.push(b'>');
+            self.output.write(&self.scratch.tag);
             self.take_back(rendered);
             return;
         }
@@ -316,17 +337,14 @@ impl<'w, 'd> Walk<'w, 'd> {
         self.scratch.frames.push(frame);
     }
 
-    /// Writes a start tag, and the end tag of an empty-element tag.
+    /// Rebuilds and writes a start tag, without its `>` if it is that of an empty element.
     fn write_start_tag(&mut self, index: u32, apex: bool, content: u32) {
         self.rebuild(index, apex);
         let entry = self.document.entry(index);
         let tag = &mut self.scratch.tag;
-        if entry.flags & flags::EMPTY != 0 {
-            let name = self.document.parts.names.name(entry.name);
-            tag.extend_from_slice(b"></");
-            tag.extend_from_slice(self.document.parts.names.qname_text(name.qname).as_bytes());
+        if entry.flags & flags::EMPTY == 0 {
+            tag.push(b'>');
         }
-        tag.push(b'>');
         if self.document.octets(entry.start..content) == tag {
             self.output.source(entry.start..content);
         } else {
@@ -350,7 +368,7 @@ impl<'w, 'd> Walk<'w, 'd> {
             return;
         };
         let entry = self.document.entry(index);
-        let name = self.document.parts.names.name(entry.name);
+        let name = name_of(self.document, entry);
         // Without white space in it the end tag is canonical.
         if entry.end - frame.end == u32::from(name.length) + 3 {
             self.output.source(frame.end..entry.end);
@@ -544,6 +562,11 @@ impl<'w, 'd> Walk<'w, 'd> {
         self.output
             .source(place + copied as u32..place + bytes.len() as u32);
     }
+}
+
+#[inline]
+fn name_of(document: &Document, entry: &Entry) -> Name {
+    document.parts.names.name(entry.name)
 }
 
 /// How far it is to the next byte of text that C14N may write differently.

@@ -54,7 +54,7 @@ impl Scanner<'_> {
                 self.index_ids(name)?;
             }
         }
-        if !tag.canonical || tag.empty {
+        if !tag.canonical {
             flags |= flags::TAG_REWRITE;
         }
         flags |= flags::of_length(tag.end - at);
@@ -131,6 +131,7 @@ impl Scanner<'_> {
                     if self.source.get(at + 1) != Some(&b'>') {
                         return Err(self.expected(at + 1, "`>`"));
                     }
+                    tag.canonical &= at == space;
                     tag.empty = true;
                     tag.end = at + 2;
                     return Ok(tag);
