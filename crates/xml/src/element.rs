@@ -54,7 +54,7 @@ impl<'d> Element<'d> {
         self.document
     }
 
-    fn name(&self) -> names::Name {
+    fn name(&self) -> &'d names::Name {
         self.document
             .parts
             .names

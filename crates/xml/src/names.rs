@@ -55,6 +55,10 @@ pub(crate) struct QName {
 /// A qualified name with the namespace it has as an element's name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
+    /// If it is short, the name and the `>` behind it.
+    pub(crate) key: [u8; SHORT],
+    /// The bits of the bytes of the key; if it is not short all bits, of a key that no source has.
+    pub(crate) mask: u16,
     pub(crate) qname: u16,
     pub(crate) uri: u16,
     pub(crate) prefix: u16,
@@ -303,8 +307,14 @@ impl Names {
     }
 
     #[inline]
-    pub(crate) fn name(&self, index: u16) -> Name {
-        self.names[index as usize]
+    pub(crate) fn name(&self, index: u16) -> &Name {
+        &self.names[index as usize]
+    }
+
+    /// All element names.
+    #[inline]
+    pub(crate) fn all(&self) -> &[Name] {
+        &self.names
     }
 
     pub(crate) fn qname_text(&self, index: u16) -> &str {
@@ -327,11 +337,10 @@ impl Names {
     }
 
     /// The element name of a key, if it is known and its prefix is still bound to the same namespace.
-    /// Returns name and prefix.
     #[inline(always)]
-    pub(crate) fn cached_name(&self, key: Key, bindings: &[u16]) -> Option<(u16, u16)> {
+    pub(crate) fn cached_name(&self, key: Key, bindings: &[u16]) -> Option<u16> {
         let slot = self.slot(key)?;
-        (bindings.get(slot.prefix as usize) == Some(&slot.uri)).then_some((slot.name, slot.prefix))
+        (bindings.get(slot.prefix as usize) == Some(&slot.uri)).then_some(slot.name)
     }
 
     #[inline(always)]
@@ -430,7 +439,17 @@ impl Names {
         }
         let index = self.names.len() as u16;
         let QName { prefix, length, .. } = self.qnames[qname as usize];
+        let text = self.qname_text(qname).as_bytes();
+        // No byte of UTF-8 is 0xFF.
+        let (mut key, mut mask) = ([0xFF; SHORT], u16::MAX);
+        if text.len() < SHORT {
+            key[..text.len()].copy_from_slice(text);
+            key[text.len()] = b'>';
+            mask >>= SHORT - 1 - text.len();
+        }
         self.names.push(Name {
+            key,
+            mask,
             qname,
             uri,
             prefix,
@@ -524,10 +543,7 @@ mod tests {
         let qname = names.intern_qname("a").unwrap().unwrap();
         let name = names.intern_name(qname, uri::EMPTY).unwrap();
         names.remember(key, name);
-        assert_eq!(
-            names.cached_name(key, &[0, 1, 2]),
-            Some((name, prefix::DEFAULT))
-        );
+        assert_eq!(names.cached_name(key, &[0, 1, 2]), Some(name));
         assert_eq!(names.cached_name(key, &[7, 1, 2]), None);
     }
 

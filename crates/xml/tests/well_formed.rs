@@ -176,6 +176,13 @@ fn characters_that_xml_forbids_are_refused_everywhere() {
 }
 
 #[test]
+fn a_name_of_nothing_is_no_long_name_met_before() {
+    let long = "a-name-longer-than-16-bytes";
+    let source = format!("<r><{long}></{long}><{}></r>", "\0".repeat(40));
+    refused(&source, 3 + 2 * long.len() + 5 + 1, Problem::IllegalName);
+}
+
+#[test]
 fn names_follow_the_productions() {
     for name in [
         "1a", "-a", ".a", ":a", "a:", "a:b:c", "a:1", "a$b", "×", "a\u{37E}", "a;", "a\"b", "a<b",

@@ -565,7 +565,7 @@ impl<'w, 'd> Walk<'w, 'd> {
 }
 
 #[inline]
-fn name_of(document: &Document, entry: &Entry) -> Name {
+fn name_of<'d>(document: &'d Document, entry: &Entry) -> &'d Name {
     document.parts.names.name(entry.name)
 }
 

@@ -129,20 +129,18 @@ impl Scanner<'_> {
         if self.at_top() {
             return Err(Failure::at(at, Problem::UnexpectedEndTag));
         }
-        let open = self.top;
-        let name = open.name_at as usize..open.name_at as usize + open.name_length as usize;
+        let names = &self.parts.names;
+        let name = names.qname_text(names.name(self.top.name).qname);
         let from = at + 2;
         let close = from + name.len();
-        if self.source.get(close) == Some(&b'>')
-            && self.source[name.clone()] == self.source[from..close]
-        {
+        if self.source.get(close) == Some(&b'>') && self.source[from..close] == *name.as_bytes() {
             return self.close(close + 1);
         }
         let length = self.source[from..]
             .iter()
             .position(|&byte| chars::is_space(byte) || matches!(byte, b'>' | b'<'))
             .unwrap_or(self.source.len() - from);
-        if self.source[from..from + length] != self.source[name.clone()] {
+        if self.source[from..from + length] != *name.as_bytes() {
             return Err(if from + length == self.source.len() {
                 Failure::at(
                     at,
@@ -151,7 +149,7 @@ impl Scanner<'_> {
                     },
                 )
             } else {
-                let expected = self.text[name].to_owned();
+                let expected = name.to_owned();
                 let found = self.text[from..from + length].chars().take(100).collect();
                 Failure::at(at, Problem::MismatchedEndTag { expected, found })
             });

@@ -14,11 +14,12 @@ mod usual;
 use crate::document::Parts;
 use crate::error::{Limit, Problem};
 use crate::limits::OFFSET_SPACE;
-use crate::names::{Full, Key, NONE};
+use crate::names::{Full, NONE};
 use crate::tape::{Entry, flags};
 use crate::{IdAttributes, Limits, ParseOptions, chars};
 use start_tag::RawAttribute;
 use structure::Structure;
+use usual::Guess;
 
 /// Why and where the scan ended. The offset is one of the text being scanned.
 #[derive(Debug)]
@@ -48,17 +49,13 @@ pub(crate) enum Whole {
 }
 
 /// An element whose end tag was not yet met.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Open {
-    /// The key of its name.
-    key: Key,
     /// Its place on the tape, or that of the parent of everything for the lowest one.
     index: u32,
-    /// Where its name is written.
-    name_at: u32,
     /// Namespace bindings to take back at its end, as length of the list.
     undo: u32,
-    name_length: u16,
+    name: u16,
     prefix: u16,
     flags: u16,
 }
@@ -72,6 +69,7 @@ pub(crate) struct Workspace {
     /// Namespace by prefix, [`NONE`] if it is not declared.
     bindings: Vec<u16>,
     undo: Vec<(u16, u16)>,
+    guess: Guess,
     attributes: Vec<RawAttribute>,
     value: String,
 }
@@ -110,8 +108,10 @@ pub(crate) fn scan(
         tape: std::mem::take(&mut parts.tape),
         top: Open {
             index: parent,
+            undo: 0,
+            name: NONE,
             prefix: NONE,
-            ..Open::default()
+            flags: 0,
         },
         parts,
         work,
@@ -149,6 +149,7 @@ impl Scanner<'_> {
     fn run(&mut self) -> Scan<Scanned> {
         self.work.outer.clear();
         self.work.undo.clear();
+        self.work.guess.start();
         let mut start = 0;
         if self.whole == Whole::Document {
             start = if self.source.starts_with(&[0xEF, 0xBB, 0xBF]) {
@@ -213,21 +214,9 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// Opens the element whose start tag is at `at`.
     #[inline(always)]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what is known of a start tag, once"
-    )]
-    fn open(
-        &mut self,
-        at: usize,
-        name: u16,
-        prefix: u16,
-        key: Key,
-        length: usize,
-        flags: u16,
-        undo: usize,
-    ) {
+    fn open(&mut self, at: usize, name: u16, flags: u16, undo: usize) {
         let index = self.tape.len() as u32;
         let start = self.base + at as u32;
         self.tape.push(Entry {
@@ -238,12 +227,11 @@ impl Scanner<'_> {
             flags,
         });
         self.work.outer.push(self.top);
+        let prefix = self.parts.names.name(name).prefix;
         self.top = Open {
-            key,
             index,
-            name_at: at as u32 + 1,
             undo: undo as u32,
-            name_length: length as u16,
+            name,
             prefix,
             flags,
         };

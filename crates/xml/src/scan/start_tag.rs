@@ -6,7 +6,7 @@
 
 use super::{Failure, Scan, Scanner, find, full, reference};
 use crate::error::{Limit, Problem};
-use crate::names::{Key, NONE, QNAME_XMLNS, QName, SHORT, key_at, prefix, uri};
+use crate::names::{NONE, QNAME_XMLNS, QName, SHORT, key_at, prefix, uri};
 use crate::tape::{Declaration, Entry, NodeId, Qualified, flags};
 use std::cmp::Ordering;
 
@@ -38,7 +38,7 @@ impl Scanner<'_> {
             return Err(Failure::at(name_end, Problem::IllegalName));
         }
         self.check_name_length(at + 1, name_end)?;
-        let mut tag = self.attributes(name_end)?;
+        let tag = self.attributes(name_end)?;
         let undo = self.work.undo.len();
         let mut flags = if tag.declares {
             self.bind_namespaces()?
@@ -47,7 +47,8 @@ impl Scanner<'_> {
         };
 
         let length = name_end - at - 1;
-        let (name, prefix, key) = self.element_name(at + 1, length)?;
+        let name = self.element_name(at + 1, length)?;
+        self.work.guess.follow(name, &self.tape);
         if !self.work.attributes.is_empty() {
             flags |= self.resolve_attributes()?;
             if !self.work.attributes.is_empty() {
@@ -58,29 +59,22 @@ impl Scanner<'_> {
             flags |= flags::TAG_REWRITE;
         }
         flags |= flags::of_length(tag.end - at);
-        tag.end = self.finish_start_tag(at, tag, name, prefix, key, length, flags, undo)?;
+        self.finish_start_tag(at, tag, name, flags, undo)?;
         self.work.structure.skip_to(self.source, tag.end);
         Ok(())
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what is known of a start tag, once"
-    )]
     fn finish_start_tag(
         &mut self,
         at: usize,
         tag: Tag,
         name: u16,
-        prefix: u16,
-        key: Key,
-        length: usize,
         flags: u16,
         undo: usize,
-    ) -> Scan<usize> {
+    ) -> Scan<()> {
         if !tag.empty {
-            self.open(at, name, prefix, key, length, flags, undo);
-            return Ok(tag.end);
+            self.open(at, name, flags, undo);
+            return Ok(());
         }
         if flags & flags::NAMESPACES != 0 {
             self.unbind(undo);
@@ -99,7 +93,7 @@ impl Scanner<'_> {
         if self.at_top() {
             self.between_roots(tag.end)?;
         }
-        Ok(tag.end)
+        Ok(())
     }
 
     fn check_name_length(&self, from: usize, end: usize) -> Scan<()> {
@@ -249,17 +243,17 @@ impl Scanner<'_> {
         Ok(qname)
     }
 
-    /// The name of the element, in the namespaces as they are bound now; its prefix and its key.
-    fn element_name(&mut self, at: usize, length: usize) -> Scan<(u16, u16, Key)> {
+    /// The name of the element, in the namespaces as they are bound now.
+    fn element_name(&mut self, at: usize, length: usize) -> Scan<u16> {
         let key = key_at(self.source, at, length);
-        if let Some((name, prefix)) = self.parts.names.cached_name(key, &self.work.bindings)
+        if let Some(name) = self.parts.names.cached_name(key, &self.work.bindings)
             && (length < SHORT
                 || self
                     .parts
                     .names
                     .is_named(name, &self.source[at..at + length]))
         {
-            return Ok((name, prefix, key));
+            return Ok(name);
         }
         let qname = self.qname(at, length)?;
         let prefix = self.parts.names.qname(qname).prefix;
@@ -270,7 +264,7 @@ impl Scanner<'_> {
         let name = self.parts.names.intern_name(qname, uri).map_err(full)?;
         self.check_names(at)?;
         self.parts.names.remember(key, name);
-        Ok((name, prefix, key))
+        Ok(name)
     }
 
     fn uri_of(&self, prefix: u16) -> Option<u16> {

@@ -5,7 +5,7 @@
 //! whatever is not obvious is left to that path.
 
 use super::{Open, Scanner, Workspace};
-use crate::names::{Key, SHORT, mask_name};
+use crate::names::{Name, SHORT, mask_name};
 use crate::tape::{Entry, flags};
 use fearless_simd::prelude::*;
 use fearless_simd::{dispatch, u8x16};
@@ -26,12 +26,14 @@ impl Scanner<'_> {
         let base = self.base;
         let (deepest, elements) = (self.deepest, self.limits.elements as usize);
         let names = &self.parts.names;
+        let known = names.all();
         let tape = &mut self.tape;
         let Workspace {
             structure,
             outer,
             bindings,
             undo,
+            guess,
             ..
         } = &mut self.work;
         let undo = undo.len() as u32;
@@ -48,10 +50,11 @@ impl Scanner<'_> {
                     break false;
                 }
                 if head[1] == b'/' {
-                    let length = top.name_length as usize;
+                    let Some(name) = known.get(top.name as usize) else {
+                        break false;
+                    };
                     // Bindings to take back and what follows the root are not for this loop.
-                    if length >= SHORT
-                        || mask_name(behind::<2>(head), length) != top.key
+                    if !is_name(simd, behind::<2>(head), name)
                         || top.flags & flags::NAMESPACES != 0
                         || outer.len() < 2
                     {
@@ -63,33 +66,52 @@ impl Scanner<'_> {
                     let Some(entry) = tape.get_mut(top.index as usize) else {
                         break false;
                     };
-                    entry.end = base + at + 3 + length as u32;
+                    entry.end = base + at + 3 + u32::from(name.length);
                     entry.flags = top.flags;
                     parent.flags |= mixed(&top, &parent);
                     top = parent;
                     rest = &rest[1..];
                     continue;
                 }
+
                 let window = behind::<1>(head);
-                let window_bytes = u8x16::simd_from(simd, *window);
-                let close = window_bytes.simd_eq(u8x16::splat(simd, b'>')).to_bitmask();
-                let length = (close | 1 << SHORT).trailing_zeros() as usize;
-                let key = mask_name(window, length % SHORT);
-                let Some((name, prefix)) = names.cached_name(key, bindings) else {
-                    break false;
+                let guessed = tape.get(guess.next).map_or(0, |entry| entry.name);
+                let (index, name) = match known.get(guessed as usize) {
+                    Some(name)
+                        if is_name(simd, window, name)
+                            && bindings.get(name.prefix as usize) == Some(&name.uri) =>
+                    {
+                        guess.next += 1;
+                        (guessed, name)
+                    }
+                    _ => {
+                        let bytes = u8x16::simd_from(simd, *window);
+                        let close = bytes.simd_eq(u8x16::splat(simd, b'>')).to_bitmask();
+                        let length = (close | 1 << SHORT).trailing_zeros() as usize;
+                        let key = mask_name(window, length % SHORT);
+                        let Some(index) = names.cached_name(key, bindings) else {
+                            break false;
+                        };
+                        let Some(name) = known.get(index as usize) else {
+                            break false;
+                        };
+                        guess.correct(index, tape.len());
+                        (index, name)
+                    }
                 };
                 if outer.is_empty() || outer.len() >= deepest || tape.len() >= elements {
                     break false;
                 }
+                let prefix = name.prefix;
                 let start = base + at;
-                let flags = flags::of_length(length + 2);
-                if is_end_tag(source, next, key, length) {
-                    let end = base + next + 3 + length as u32;
+                let flags = flags::of_length(name.length as usize + 2);
+                if is_end_tag(simd, source, next, name) {
+                    let end = base + next + 3 + u32::from(name.length);
                     tape.push(Entry {
                         start,
                         end,
                         parent: top.index,
-                        name,
+                        name: index,
                         flags,
                     });
                     top.flags |= if prefix == top.prefix {
@@ -100,21 +122,19 @@ impl Scanner<'_> {
                     rest = &rest[2..];
                     continue;
                 }
-                let index = tape.len() as u32;
+                let place = tape.len() as u32;
                 tape.push(Entry {
                     start,
                     end: start,
                     parent: top.index,
-                    name,
+                    name: index,
                     flags,
                 });
                 outer.push(top);
                 top = Open {
-                    key,
-                    index,
-                    name_at: at + 1,
+                    index: place,
                     undo,
-                    name_length: length as u16,
+                    name: index,
                     prefix,
                     flags,
                 };
@@ -127,6 +147,42 @@ impl Scanner<'_> {
             }
         }
         self.top = top;
+    }
+}
+
+/// Which name comes next: the one that came next when the last name was met before. Records repeat, so the guess is mostly right, and
+/// whether it is costs one compare. It is only ever a guess: what it is based on may be of another document.
+#[derive(Debug, Default)]
+pub(super) struct Guess {
+    /// The place on the tape whose name is expected next.
+    next: usize,
+    /// By name: a place on the tape where it was met.
+    met: Vec<u32>,
+}
+
+impl Guess {
+    /// Starts a document.
+    pub(super) fn start(&mut self) {
+        self.next = 0;
+    }
+
+    /// `name` was met, which was not expected, and goes to `place` on the tape.
+    #[inline(never)]
+    fn correct(&mut self, name: u16, place: usize) {
+        if self.met.len() <= name as usize {
+            self.met.resize(name as usize + 1, 0);
+        }
+        let met = &mut self.met[name as usize];
+        self.next = *met as usize + 1;
+        *met = place as u32;
+    }
+
+    /// `name` was met outside of the loop and goes to the end of the tape.
+    pub(super) fn follow(&mut self, name: u16, tape: &[Entry]) {
+        match tape.get(self.next) {
+            Some(entry) if entry.name == name => self.next += 1,
+            _ => self.correct(name, tape.len()),
+        }
     }
 }
 
@@ -145,19 +201,27 @@ fn head(source: &[u8], at: u32) -> Option<&[u8; HEAD]> {
 }
 
 #[inline(always)]
-fn behind<const N: usize>(head: &[u8; HEAD]) -> &[u8; 16] {
+fn behind<const N: usize>(head: &[u8; HEAD]) -> &[u8; SHORT] {
     match head[N..].first_chunk() {
         Some(window) => window,
-        None => &[0; 16],
+        None => &[0; SHORT],
     }
 }
 
+/// Whether `window` begins with a name, which is short, and `>`.
 #[inline(always)]
-fn is_end_tag(source: &[u8], at: u32, key: Key, length: usize) -> bool {
+fn is_name<S: Simd>(simd: S, window: &[u8; SHORT], name: &Name) -> bool {
+    let window = u8x16::simd_from(simd, *window);
+    let equal = window
+        .simd_eq(u8x16::simd_from(simd, name.key))
+        .to_bitmask();
+    !(equal as u16) & name.mask == 0
+}
+
+#[inline(always)]
+fn is_end_tag<S: Simd>(simd: S, source: &[u8], at: u32, name: &Name) -> bool {
     match head(source, at) {
-        Some(head) => {
-            head[0] == b'<' && head[1] == b'/' && mask_name(behind::<2>(head), length) == key
-        }
+        Some(head) => head[0] == b'<' && head[1] == b'/' && is_name(simd, behind::<2>(head), name),
         None => false,
     }
 }
