@@ -26,7 +26,7 @@ Examples:
   soapstone lab list
   soapstone lab run engine --quick
   soapstone lab run engine --json > engine.jsonl
-  soapstone lab run engine --json --filter sign-encrypt/Basic128GCM --filter books/2500
+  soapstone lab run engine --json --filter sign-encrypt/Basic128GCM --filter books/4000
   soapstone lab run engine --filter parts --no-canonical-runs";
 
 /// What the lab does.
