@@ -14,6 +14,7 @@
 mod agreement;
 pub mod algorithms;
 pub mod base64;
+pub mod bound;
 pub mod certificate;
 pub mod cipher;
 mod context_pool;
