@@ -1,0 +1,727 @@
+//! Element paths: the part of XPath 1.0 in which policies say which elements are signed, encrypted or required.
+//!
+//! `sp:SignedElements`, `sp:EncryptedElements`, `sp:ContentEncryptedElements` and `sp:RequiredElements` (WS-SecurityPolicy 1.3, 4.1.2,
+//! 4.2.2, 4.2.3, 4.3.1) select elements by XPath. What they are written with in practice are absolute location paths of child and
+//! descendant steps; those are read here once, and select in one walk over the message, whatever it holds.
+//!
+//! The one rule: an expression is either understood completely or refused, naming what is not understood.
+
+use std::fmt;
+
+use soapstone_xml::{Document, Element, NodeId};
+
+/// Longest expression, octets. The longest one known has 150.
+const LONGEST: usize = 4096;
+/// Most steps: each is a bit of a word.
+const MOST_STEPS: usize = 60;
+/// Deepest nesting of parentheses and `not()` in a predicate.
+const DEEPEST: usize = 16;
+
+/// An absolute path that selects elements.
+///
+/// Steps are child steps (`/`) and descendant steps (`//`) with a name test (`p:name`, `name`, `p:*`, `*`) and any number of predicates
+/// made of `local-name()='x'`, `namespace-uri()='x'`, `@p:name='x'`, `@name`, `!=`, `and`, `or`, `not(…)` and parentheses.
+///
+/// ```
+/// use soapstone_wss::ElementPath;
+/// use soapstone_xml::{Buffers, Document, ParseOptions};
+///
+/// let path = ElementPath::parse("/e:Envelope//w:To", |prefix| match prefix {
+///     "e" => Some("urn:e".to_owned()),
+///     "w" => Some("urn:w".to_owned()),
+///     _ => None,
+/// })?;
+/// let source = b"<Envelope xmlns='urn:e'><Header><To xmlns='urn:w'/></Header></Envelope>".to_vec();
+/// let document = Document::parse(source, &ParseOptions::default(), &mut Buffers::new()).unwrap();
+/// let selected = path.select(&document);
+/// assert_eq!(document.element(selected[0]).local(), "To");
+/// # Ok::<(), soapstone_wss::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ElementPath {
+    expression: String,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Step {
+    /// Whether it may skip levels.
+    descendant: bool,
+    /// `None` for any.
+    namespace: Option<String>,
+    /// `None` for any.
+    local: Option<String>,
+    predicates: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Condition {
+    LocalName(String),
+    NamespaceUri(String),
+    Attribute {
+        namespace: String,
+        local: String,
+        /// `None`: it is there, whatever its value.
+        value: Option<String>,
+    },
+    /// XPath 1.0, 3.4: an attribute that is not there is unequal to nothing.
+    AttributeDiffers {
+        namespace: String,
+        local: String,
+        value: String,
+    },
+    Not(Box<Condition>),
+    And(Vec<Condition>),
+    Or(Vec<Condition>),
+}
+
+/// An expression that is no [`ElementPath`]. Places are octets into the expression, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PathError {
+    /// Longer than anybody needs.
+    TooLong {
+        /// Octets of the expression.
+        octets: usize,
+    },
+    /// More steps than are supported.
+    TooManySteps,
+    /// Parentheses nest too deeply.
+    TooDeep,
+    /// Not a path from the root of the message.
+    NotAbsolute {
+        /// The expression.
+        expression: String,
+    },
+    /// A prefix that is not declared where the expression stands.
+    UnknownPrefix {
+        /// The prefix.
+        prefix: String,
+    },
+    /// Something of XPath that is not supported.
+    Unsupported {
+        /// What is written there.
+        found: String,
+        /// Where.
+        at: usize,
+    },
+    /// Something that is no XPath.
+    Syntax {
+        /// What is wanted there.
+        expected: &'static str,
+        /// Where.
+        at: usize,
+    },
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { octets } => write!(
+                out,
+                "expected an expression of at most {LONGEST} octets, found {octets}"
+            ),
+            Self::TooManySteps => write!(out, "expected at most {MOST_STEPS} steps"),
+            Self::TooDeep => write!(
+                out,
+                "parentheses nest deeper than {DEEPEST} in a predicate"
+            ),
+            Self::NotAbsolute { expression } => write!(
+                out,
+                "expected a path from the root (`/…` or `//…`), found `{expression}`"
+            ),
+            Self::UnknownPrefix { prefix } => write!(
+                out,
+                "the namespace prefix `{prefix}` is not declared where the expression stands"
+            ),
+            Self::Unsupported { found, at } => write!(
+                out,
+                "expected child and descendant steps with simple predicates, found `{found}` at character {}",
+                at + 1
+            ),
+            Self::Syntax { expected, at } => {
+                write!(out, "expected {expected} at character {}", at + 1)
+            }
+        }
+    }
+}
+
+impl std::error::Error for PathError {}
+
+impl fmt::Display for ElementPath {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.expression)
+    }
+}
+
+impl ElementPath {
+    /// Reads an expression. `namespace` resolves the prefixes as they are declared where the expression stands; a name without prefix
+    /// is in no namespace (XPath 1.0, 2.3).
+    ///
+    /// # Errors
+    /// A [`PathError`] that names what is not understood.
+    pub fn parse(
+        expression: &str,
+        namespace: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, PathError> {
+        if expression.len() > LONGEST {
+            return Err(PathError::TooLong {
+                octets: expression.len(),
+            });
+        }
+        let expression = expression.trim_matches([' ', '\t', '\r', '\n']);
+        let mut reader = Reader {
+            text: expression,
+            at: 0,
+            namespace: &namespace,
+        };
+        let steps = reader.path()?;
+        Ok(Self {
+            expression: expression.to_owned(),
+            steps,
+        })
+    }
+
+    /// The elements that it selects in the document as it now stands, in document order, each once.
+    ///
+    /// One walk over the document: the work is bounded by its elements times the steps of the path.
+    pub fn select(&self, document: &Document) -> Vec<NodeId> {
+        let mut selected = Vec::new();
+        let complete = 1u64 << self.steps.len();
+        // Bit `i`: the first `i` steps lead to the parent (`near`), or to some element above (`far`).
+        let mut pending = vec![(document.root(), 1u64, 1u64)];
+        while let Some((element, near, far)) = pending.pop() {
+            if let Some(next) = element.next_sibling() {
+                pending.push((next, near, far));
+            }
+            let reached = self.advance(element, near, far);
+            if reached & complete != 0 {
+                selected.push(element.id());
+            }
+            let above = far | reached;
+            if let Some(child) = element.first_child()
+                && (reached | above) & (complete - 1) != 0
+            {
+                pending.push((child, reached, above));
+            }
+        }
+        selected
+    }
+
+    /// Which numbers of steps lead to `element`.
+    fn advance(&self, element: Element<'_>, near: u64, far: u64) -> u64 {
+        let mut reached = 0;
+        for (place, step) in self.steps.iter().enumerate() {
+            let from = if step.descendant { far } else { near };
+            if from & (1 << place) != 0 && step.selects(element) {
+                reached |= 1 << (place + 1);
+            }
+        }
+        reached
+    }
+}
+
+impl Step {
+    fn selects(&self, element: Element<'_>) -> bool {
+        self.local
+            .as_deref()
+            .is_none_or(|local| local == element.local())
+            && self
+                .namespace
+                .as_deref()
+                .is_none_or(|namespace| namespace == element.namespace())
+            && self
+                .predicates
+                .iter()
+                .all(|condition| condition.holds(element))
+    }
+}
+
+impl Condition {
+    fn holds(&self, element: Element<'_>) -> bool {
+        match self {
+            Self::LocalName(wanted) => element.local() == wanted,
+            Self::NamespaceUri(wanted) => element.namespace() == wanted,
+            Self::Attribute {
+                namespace,
+                local,
+                value,
+            } => element
+                .attribute(namespace, local)
+                .is_some_and(|found| value.as_deref().is_none_or(|value| found == value)),
+            Self::AttributeDiffers {
+                namespace,
+                local,
+                value,
+            } => element
+                .attribute(namespace, local)
+                .is_some_and(|found| found != value.as_str()),
+            Self::Not(condition) => !condition.holds(element),
+            Self::And(conditions) => conditions.iter().all(|condition| condition.holds(element)),
+            Self::Or(conditions) => conditions.iter().any(|condition| condition.holds(element)),
+        }
+    }
+}
+
+struct Reader<'r> {
+    text: &'r str,
+    at: usize,
+    namespace: &'r dyn Fn(&str) -> Option<String>,
+}
+
+impl<'r> Reader<'r> {
+    fn path(&mut self) -> Result<Vec<Step>, PathError> {
+        let mut steps = Vec::new();
+        if !self.text.starts_with('/') {
+            return Err(PathError::NotAbsolute {
+                expression: self.text.to_owned(),
+            });
+        }
+        while !self.rest().is_empty() {
+            let descendant = if self.take("//") {
+                true
+            } else if self.take("/") {
+                false
+            } else {
+                return Err(self.unsupported());
+            };
+            if steps.len() == MOST_STEPS {
+                return Err(PathError::TooManySteps);
+            }
+            steps.push(self.step(descendant)?);
+            self.space();
+        }
+        Ok(steps)
+    }
+
+    fn step(&mut self, descendant: bool) -> Result<Step, PathError> {
+        self.space();
+        let start = self.at;
+        if self.take("child") {
+            self.space();
+            if self.take("::") {
+                self.space();
+            } else {
+                // A name that begins so.
+                self.at = start;
+            }
+        }
+        let (namespace, local) = if self.take("*") {
+            (None, None)
+        } else {
+            let start = self.at;
+            let first = self.name()?;
+            if self.rest().starts_with("::") || self.rest().trim_start().starts_with('(') {
+                return Err(PathError::Unsupported {
+                    found: self.text[start..].to_owned(),
+                    at: start,
+                });
+            }
+            if self.take(":") {
+                let namespace = Some(self.resolve(first)?);
+                if self.take("*") {
+                    (namespace, None)
+                } else {
+                    (namespace, Some(self.name()?.to_owned()))
+                }
+            } else {
+                (Some(String::new()), Some(first.to_owned()))
+            }
+        };
+        let mut predicates = Vec::new();
+        loop {
+            self.space();
+            if !self.take("[") {
+                break;
+            }
+            predicates.push(self.either(0)?);
+            self.space();
+            self.demand("]", "`]`")?;
+        }
+        Ok(Step {
+            descendant,
+            namespace,
+            local,
+            predicates,
+        })
+    }
+
+    /// Conditions joined by `or`.
+    fn either(&mut self, depth: usize) -> Result<Condition, PathError> {
+        let mut conditions = vec![self.all(depth)?];
+        while self.word("or") {
+            conditions.push(self.all(depth)?);
+        }
+        Ok(joined(conditions, Condition::Or))
+    }
+
+    /// Conditions joined by `and`.
+    fn all(&mut self, depth: usize) -> Result<Condition, PathError> {
+        let mut conditions = vec![self.condition(depth)?];
+        while self.word("and") {
+            conditions.push(self.condition(depth)?);
+        }
+        Ok(joined(conditions, Condition::And))
+    }
+
+    fn condition(&mut self, depth: usize) -> Result<Condition, PathError> {
+        if depth == DEEPEST {
+            return Err(PathError::TooDeep);
+        }
+        self.space();
+        let start = self.at;
+        if self.take("(") {
+            let inside = self.either(depth + 1)?;
+            self.space();
+            self.demand(")", "`)`")?;
+            return Ok(inside);
+        }
+        if self.take("@") {
+            let first = self.name()?;
+            let (namespace, local) = if self.take(":") {
+                (self.resolve(first)?, self.name()?.to_owned())
+            } else {
+                (String::new(), first.to_owned())
+            };
+            return Ok(match self.comparison()? {
+                None => Condition::Attribute {
+                    namespace,
+                    local,
+                    value: None,
+                },
+                Some((true, value)) => Condition::Attribute {
+                    namespace,
+                    local,
+                    value: Some(value),
+                },
+                Some((false, value)) => Condition::AttributeDiffers {
+                    namespace,
+                    local,
+                    value,
+                },
+            });
+        }
+        if self.function("not") {
+            let inside = self.either(depth + 1)?;
+            self.space();
+            self.demand(")", "`)`")?;
+            return Ok(Condition::Not(Box::new(inside)));
+        }
+        type Compare = fn(String) -> Condition;
+        let compare: Compare = if self.function("local-name") {
+            Condition::LocalName
+        } else if self.function("namespace-uri") {
+            Condition::NamespaceUri
+        } else {
+            return Err(self.unsupported());
+        };
+        self.space();
+        self.demand(")", "`)`")?;
+        match self.comparison()? {
+            Some((true, value)) => Ok(compare(value)),
+            Some((false, value)) => Ok(Condition::Not(Box::new(compare(value)))),
+            None => Err(PathError::Unsupported {
+                found: self.text[start..].to_owned(),
+                at: start,
+            }),
+        }
+    }
+
+    /// `= 'literal'` (true) or `!= 'literal'` (false), if one stands here.
+    fn comparison(&mut self) -> Result<Option<(bool, String)>, PathError> {
+        self.space();
+        let equal = if self.take("=") {
+            true
+        } else if self.take("!=") {
+            false
+        } else {
+            return Ok(None);
+        };
+        self.space();
+        let rest = self.rest();
+        let quote = match rest.chars().next() {
+            Some(quote @ ('\'' | '"')) => quote,
+            _ => return Err(self.unsupported()),
+        };
+        let value = rest[1..].split(quote).next().unwrap_or_default();
+        if value.len() + 1 == rest.len() {
+            return Err(PathError::Syntax {
+                expected: "the end of the literal",
+                at: self.text.len(),
+            });
+        }
+        self.at += value.len() + 2;
+        Ok(Some((equal, value.to_owned())))
+    }
+
+    /// Whether the call of a function starts here; goes behind its parenthesis.
+    fn function(&mut self, name: &str) -> bool {
+        let start = self.at;
+        if self.take(name) {
+            self.space();
+            if self.take("(") {
+                return true;
+            }
+        }
+        self.at = start;
+        false
+    }
+
+    /// Whether an operator that is a word stands here; goes behind it.
+    fn word(&mut self, word: &str) -> bool {
+        let start = self.at;
+        self.space();
+        if self.take(word) && !self.rest().starts_with(is_name_character) {
+            return true;
+        }
+        self.at = start;
+        false
+    }
+
+    fn resolve(&self, prefix: &str) -> Result<String, PathError> {
+        (self.namespace)(prefix).ok_or_else(|| PathError::UnknownPrefix {
+            prefix: prefix.to_owned(),
+        })
+    }
+
+    fn name(&mut self) -> Result<&'r str, PathError> {
+        let rest = self.rest();
+        let end = rest
+            .find(|character| !is_name_character(character))
+            .unwrap_or(rest.len());
+        let name = &rest[..end];
+        match name.chars().next() {
+            Some(first) if first.is_alphabetic() || first == '_' => {
+                self.at += end;
+                Ok(name)
+            }
+            Some(_) => Err(self.unsupported()),
+            None if rest.is_empty() => Err(PathError::Syntax {
+                expected: "a name",
+                at: self.at,
+            }),
+            None => Err(self.unsupported()),
+        }
+    }
+
+    fn rest(&self) -> &'r str {
+        &self.text[self.at..]
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn demand(&mut self, token: &str, expected: &'static str) -> Result<(), PathError> {
+        if self.take(token) {
+            return Ok(());
+        }
+        if self.rest().is_empty() {
+            return Err(PathError::Syntax {
+                expected,
+                at: self.at,
+            });
+        }
+        Err(self.unsupported())
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
+    }
+
+    fn unsupported(&self) -> PathError {
+        PathError::Unsupported {
+            found: self.rest().to_owned(),
+            at: self.at,
+        }
+    }
+}
+
+fn joined(mut conditions: Vec<Condition>, join: fn(Vec<Condition>) -> Condition) -> Condition {
+    if conditions.len() == 1 {
+        conditions.remove(0)
+    } else {
+        join(conditions)
+    }
+}
+
+/// XML Namespaces, 3: what an NCName is made of, near enough for finding its end.
+fn is_name_character(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '\u{b7}')
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_xml::{Buffers, ParseOptions};
+
+    use super::*;
+
+    const MESSAGE: &str = "<s:Envelope xmlns:s='urn:s' xmlns:a='urn:a'><s:Header>\
+        <a:To k='1'>x</a:To><a:To a:k='2'/><b/></s:Header><s:Body><a:To><a:To k='3'/></a:To></s:Body></s:Envelope>";
+
+    fn resolve(prefix: &str) -> Option<String> {
+        match prefix {
+            "s" => Some("urn:s".to_owned()),
+            "a" | "other" => Some("urn:a".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What a path selects, by the order of elements in the document.
+    fn selected(expression: &str) -> Vec<usize> {
+        let document = Document::parse(
+            MESSAGE.as_bytes().to_vec(),
+            &ParseOptions::default(),
+            &mut Buffers::new(),
+        )
+        .unwrap();
+        let all: Vec<NodeId> = document
+            .root()
+            .descendants()
+            .map(|element| element.id())
+            .collect();
+        let path = ElementPath::parse(expression, resolve).unwrap();
+        assert_eq!(path.to_string(), expression.trim());
+        path.select(&document)
+            .into_iter()
+            .map(|node| all.iter().position(|other| *other == node).unwrap())
+            .collect()
+    }
+
+    fn refused(expression: &str) -> PathError {
+        ElementPath::parse(expression, resolve).unwrap_err()
+    }
+
+    #[test]
+    fn child_steps_lead_from_the_root_to_children_only() {
+        assert_eq!(selected("/s:Envelope"), [0]);
+        assert_eq!(selected("/s:Envelope/s:Header/a:To"), [2, 3]);
+        assert_eq!(selected(" /s:Envelope/child::s:Body/other:To "), [6]);
+        assert_eq!(selected("/s:Header"), []);
+        assert_eq!(selected("/s:Envelope/a:To"), []);
+    }
+
+    #[test]
+    fn descendant_steps_select_each_element_once() {
+        assert_eq!(selected("//a:To"), [2, 3, 6, 7]);
+        assert_eq!(selected("//s:*//a:To"), [2, 3, 6, 7]);
+        assert_eq!(selected("//a:To//a:To"), [7]);
+        assert_eq!(selected("/s:Envelope//*/a:To"), [2, 3, 6, 7]);
+        assert_eq!(selected("//b"), [4]);
+        assert_eq!(selected("//a:b"), []);
+    }
+
+    #[test]
+    fn predicates_compare_names_and_attributes() {
+        assert_eq!(
+            selected("/*/*[local-name()='Header' and namespace-uri()=\"urn:s\"]/*"),
+            [2, 3, 4]
+        );
+        assert_eq!(selected("//a:To[@k='1']"), [2]);
+        assert_eq!(selected("//a:To[@a:k='2']"), [3]);
+        assert_eq!(selected("//a:To[@k][@k != '1']"), [7]);
+        assert_eq!(selected("//a:To[not(@k)]"), [3, 6]);
+        assert_eq!(
+            selected("/*/s:Header/*[not(local-name()='To' and (namespace-uri()='urn:a' or @x))]"),
+            [4]
+        );
+        assert_eq!(selected("//*[local-name() != 'To'][not(@k)]"), [0, 1, 4, 5]);
+    }
+
+    #[test]
+    fn a_name_that_begins_like_an_axis_or_an_operator_is_a_name() {
+        assert_eq!(selected("/children"), []);
+        assert_eq!(selected("//*[@order='1']"), []);
+    }
+
+    #[test]
+    fn an_undeclared_prefix_is_refused_by_name() {
+        assert_eq!(
+            refused("/s:Envelope/soap:Body"),
+            PathError::UnknownPrefix {
+                prefix: "soap".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn relative_paths_are_refused() {
+        assert_eq!(
+            refused("s:Envelope"),
+            PathError::NotAbsolute {
+                expression: "s:Envelope".to_owned()
+            }
+        );
+        assert_eq!(
+            refused("  "),
+            PathError::NotAbsolute {
+                expression: String::new()
+            }
+        );
+    }
+
+    #[test]
+    fn whatever_else_xpath_has_is_refused_naming_it() {
+        for (expression, found) in [
+            ("/s:Envelope/ancestor::s:Body", "ancestor::s:Body"),
+            ("//a:To[1]", "1]"),
+            ("//a:To[position()=1]", "position()=1]"),
+            ("//a:To | //b", "| //b"),
+            ("//a:To/@k", "@k"),
+            ("//a:To/text()", "text()"),
+            ("/s:Envelope/..", ".."),
+            ("//a:To[@k=1]", "1]"),
+            ("//a:To[local-name()]", "local-name()]"),
+        ] {
+            match refused(expression) {
+                PathError::Unsupported { found: what, at } => {
+                    assert_eq!(what, found, "{expression}");
+                    assert_eq!(&expression[at..], found);
+                }
+                other => panic!("{expression}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn expressions_that_end_too_early_are_refused() {
+        assert_eq!(
+            refused("/s:Envelope/"),
+            PathError::Syntax {
+                expected: "a name",
+                at: 12
+            }
+        );
+        assert_eq!(
+            refused("//b[@k='1'"),
+            PathError::Syntax {
+                expected: "`]`",
+                at: 10
+            }
+        );
+        assert_eq!(
+            refused("//b[@k='1"),
+            PathError::Syntax {
+                expected: "the end of the literal",
+                at: 9
+            }
+        );
+    }
+
+    #[test]
+    fn expressions_are_bounded_in_every_dimension() {
+        assert_eq!(
+            refused(&"/".repeat(5000)),
+            PathError::TooLong { octets: 5000 }
+        );
+        assert_eq!(refused(&"/a".repeat(61)), PathError::TooManySteps);
+        assert_eq!(selected(&"/a".repeat(60)), []);
+        let deep = format!("//a[{}@b{}]", "(".repeat(17), ")".repeat(17));
+        assert_eq!(refused(&deep), PathError::TooDeep);
+    }
+}
