@@ -3,12 +3,10 @@
 One JVM answers all jobs, so that the matrix costs one start of it.
 """
 
-import contextlib
 import json
-import subprocess
 from pathlib import Path
 
-from . import envelopes
+from . import envelopes, jobs
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .processes import Failure, must, must_refuse
@@ -27,49 +25,9 @@ ADDRESSING = "{http://www.w3.org/2005/08/addressing}To"
 DSIG_MORE = "http://www.w3.org/2001/04/xmldsig-more#"
 
 
-class Peer:
-    """The WSS4J program, waiting for jobs."""
-
-    def __init__(self, process):
-        self.process = process
-
-    def job(self, *words):
-        """Runs one job; its result."""
-        self.process.stdin.write("\t".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise Failure(f"the WSS4J program ended with status {self.process.wait(10)}")
-        return json.loads(line)
-
-    def must(self, *words):
-        """Runs a job that has to succeed."""
-        result = self.job(*words)
-        if result["exit"] != 0:
-            raise Failure(f"WSS4J, exit {result['exit']}: {result['reason']}\n{' '.join(map(str, words))}")
-
-    def must_refuse(self, *words):
-        """Runs a job whose input has to be refused."""
-        result = self.job(*words)
-        if result["exit"] != 2:
-            raise Failure(f"WSS4J was expected to refuse, found {result}\n{' '.join(map(str, words))}")
-
-
-@contextlib.contextmanager
 def peer(log):
-    """The WSS4J program, for as long as the block runs; what it says beside its answers goes to `log`."""
-    command = ["java", "-jar", JAR, "--jobs", "-"]
-    with open(log, "wb") as errors:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
-    try:
-        yield Peer(process)
-    finally:
-        process.stdin.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    """The WSS4J program, for as long as the block runs."""
+    return jobs.running("WSS4J", JAR, log)
 
 
 class Case:

@@ -1,0 +1,49 @@
+package soapstone.interop;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import javax.security.auth.callback.Callback;
+import javax.security.auth.callback.CallbackHandler;
+
+import org.apache.cxf.rt.security.SecurityConstants;
+import org.apache.wss4j.common.crypto.Crypto;
+import org.apache.wss4j.common.ext.WSPasswordCallback;
+
+/** Keys, passwords and trust as the properties that CXF's policy handlers ask for. */
+final class Properties {
+    private Properties() {
+    }
+
+    /** For the messages themselves and, with the suffix that CXF expects, for the bootstrap of a conversation. */
+    static Map<String, Object> of(Options options) {
+        Crypto crypto = Keys.crypto(options);
+        Map<String, Object> properties = new HashMap<>();
+        properties.put(SecurityConstants.SIGNATURE_CRYPTO, crypto);
+        properties.put(SecurityConstants.ENCRYPT_CRYPTO, crypto);
+        properties.put(SecurityConstants.SIGNATURE_USERNAME, Keys.OURS);
+        properties.put(SecurityConstants.ENCRYPT_USERNAME, Keys.PEER);
+        properties.put(SecurityConstants.CALLBACK_HANDLER, passwords(options));
+        if (options.optional("user") != null) {
+            properties.put(SecurityConstants.USERNAME, options.required("user"));
+        }
+        Map<String, Object> both = new HashMap<>(properties);
+        properties.forEach((name, value) -> both.put(name + ".sct", value));
+        return both;
+    }
+
+    private static CallbackHandler passwords(Options options) {
+        return callbacks -> {
+            for (Callback callback : callbacks) {
+                WSPasswordCallback asked = (WSPasswordCallback) callback;
+                if (asked.getUsage() == WSPasswordCallback.USERNAME_TOKEN) {
+                    if (asked.getIdentifier().equals(options.optional("user"))) {
+                        asked.setPassword(options.required("password"));
+                    }
+                } else {
+                    asked.setPassword(Keys.STORE_PASSWORD);
+                }
+            }
+        };
+    }
+}
