@@ -8,7 +8,7 @@ use std::sync::Arc;
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{Identity, KeyKind};
 use soapstone_fuzz::parties::{PLAIN, identity, known, moment, path, policies};
-use soapstone_wss::{Envelope, OutboundPlan};
+use soapstone_wss::{Envelope, OutboundPlan, Outgoing};
 use soapstone_xml::{Buffers, Limits};
 
 type Failure = Box<dyn std::error::Error>;
@@ -53,7 +53,7 @@ fn messages() -> Result<(), Failure> {
         let mut buffers = Buffers::default();
         let envelope =
             Envelope::parse(PLAIN.as_bytes().to_vec(), &Limits::default(), &mut buffers)?;
-        let secured = plan.secure(envelope, None, moment(), &mut buffers)?;
+        let secured = plan.secure(envelope, Outgoing::default(), moment(), &mut buffers)?;
         fs::write(path(&format!("seeds/open/{name}.xml")), secured.bytes)?;
     }
     Ok(())

@@ -50,6 +50,8 @@ impl Cause {
                 FaultCode::FailedCheck => "wsse:FailedCheck",
                 FaultCode::SecurityTokenUnavailable => "wsse:SecurityTokenUnavailable",
                 FaultCode::MessageExpired => "wsu:MessageExpired",
+                FaultCode::BadContextToken(_) => "wsc:BadContextToken",
+                FaultCode::RenewNeeded(_) => "wsc:RenewNeeded",
                 FaultCode::Sender => "soap:Client",
                 FaultCode::MustUnderstand => "soap:MustUnderstand",
                 FaultCode::VersionMismatch => "soap:VersionMismatch",
@@ -126,9 +128,13 @@ pub(crate) fn body(version: SoapVersion, cause: Cause, reason: &str) -> Reply {
 fn envelope(version: SoapVersion, cause: Cause, reason: &str) -> String {
     let code = cause.code();
     let (prefix, local) = code.split_once(':').unwrap_or(("soap", code));
-    let namespace = match prefix {
-        "wsse" => Some(WSSE),
-        "wsu" => Some(WSU),
+    let namespace = match (prefix, cause) {
+        (
+            _,
+            Cause::Refused(FaultCode::BadContextToken(version) | FaultCode::RenewNeeded(version)),
+        ) => Some(version.namespace()),
+        ("wsse", _) => Some(WSSE),
+        ("wsu", _) => Some(WSU),
         _ => None,
     };
     let declaration = namespace.map_or(String::new(), |uri| format!(" xmlns:{prefix}=\"{uri}\""));

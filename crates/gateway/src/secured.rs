@@ -16,7 +16,7 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, StatusCode, header, response};
 use hyper::body::Incoming;
 use soapstone::endpoint::{Step, StepObserver};
-use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SoapVersion};
+use soapstone::wss::{FaultCode, Outgoing, Receipt, Rejected, SecureError, SoapVersion};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
@@ -567,7 +567,10 @@ fn secure(
     side.endpoint
         .secure(
             octets,
-            request,
+            Outgoing {
+                answers: request,
+                context: None,
+            },
             jiff::Timestamp::now(),
             buffers,
             &mut timing,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use soapstone::crypto::SecretBytes;
 use soapstone::endpoint::Endpoint;
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, KeyBinding, Mark, Mechanism, Suite, Tuning};
+use soapstone::wss::{FirstSeen, KeyBinding, Mark, Mechanism, Outgoing, Suite, Tuning};
 use soapstone::xml::{Buffers, Limits};
 
 use crate::measurement::{self, Effort, Figures, Measurement, Samples};
@@ -152,7 +152,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
     let plain = case.payload.envelope();
     let mut buffers = Buffers::default();
     let secured = endpoint
-        .secure(plain.clone(), None, Timestamp::now(), &mut buffers, &mut ())
+        .secure(plain.clone(), Outgoing::default(), Timestamp::now(), &mut buffers, &mut ())
         .expect("a message that can be secured")
         .bytes;
 
@@ -171,7 +171,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
         |bytes| {
             let buffers = &mut reuse.borrow_mut();
             let secured = endpoint
-                .secure(bytes, None, Timestamp::now(), buffers, &mut ())
+                .secure(bytes, Outgoing::default(), Timestamp::now(), buffers, &mut ())
                 .expect("a message that can be secured");
             buffers.give(secured.bytes);
         },

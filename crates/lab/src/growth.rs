@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{KeyBinding, Mechanism, Part, Suite, Tuning, names::WSU};
+use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Part, Suite, Tuning, names::WSU};
 use soapstone::xml::{Buffers, Limits};
 use soapstone_services::{SoapVersion, responses};
 
@@ -80,7 +80,7 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
     let mut buffers = Buffers::default();
     let plain = array(bytes);
     let secured = endpoint
-        .secure(plain, None, Timestamp::now(), &mut buffers, &mut ())
+        .secure(plain, Outgoing::default(), Timestamp::now(), &mut buffers, &mut ())
         .ok()?
         .bytes;
     drop(buffers);
@@ -107,7 +107,7 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
             let plain = array(bytes);
             let bytes = plain.len();
             endpoint
-                .secure(plain, None, Timestamp::now(), &mut buffers, &mut ())
+                .secure(plain, Outgoing::default(), Timestamp::now(), &mut buffers, &mut ())
                 .ok()?;
             bytes
         }
@@ -171,7 +171,7 @@ fn round_trip(endpoint: &Endpoint, plain: &[u8], effort: Effort) -> (f64, f64) {
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
             let secured = endpoint
-                .secure(bytes, None, Timestamp::now(), buffers, &mut ())
+                .secure(bytes, Outgoing::default(), Timestamp::now(), buffers, &mut ())
                 .expect("a message that can be secured");
             buffers.give(std::mem::replace(&mut message, secured.bytes));
         },

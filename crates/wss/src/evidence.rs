@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use soapstone_crypto::{Certificate, DataEncryption, SignatureAlgorithm};
 use soapstone_xml::{Buffers, NodeId};
 
+use crate::conversation::{ContextName, ContextOwner};
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
@@ -30,6 +31,24 @@ pub enum Signer {
     SharedKey(String),
     /// Whoever received the request's session key.
     RequestKey,
+    /// Whoever made the session key of this message: anybody who has our certificate. By the SHA-1 of the wrapped key.
+    SessionKey([u8; 20]),
+    /// The other party of a security context.
+    Context {
+        /// Which.
+        name: ContextName,
+        /// Who made it.
+        owner: ContextOwner,
+    },
+}
+
+/// What a signature is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureRole {
+    /// It proves the parts of the message.
+    Message,
+    /// It endorses the message's signature.
+    Endorsing,
 }
 
 /// A signature that verified.
@@ -39,6 +58,10 @@ pub struct SignatureEvidence {
     pub signer: Signer,
     /// How it was made.
     pub algorithm: SignatureAlgorithm,
+    /// What it is there for.
+    pub role: SignatureRole,
+    /// The `ds:Signature`.
+    pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
     /// SHA-256 over what was signed and by whom: the same for every copy of the message.
@@ -86,14 +109,18 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The certificate that made the first signature.
+    /// The certificate that made the message's signature, or else the one that endorsed it.
     pub fn signer(&self) -> Option<&Certificate> {
-        self.signatures
-            .iter()
-            .find_map(|signature| match &signature.signer {
-                Signer::Certificate(certificate) => Some(certificate),
-                _ => None,
-            })
+        let by = |role: SignatureRole| {
+            self.signatures
+                .iter()
+                .filter(move |signature| signature.role == role)
+                .find_map(|signature| match &signature.signer {
+                    Signer::Certificate(certificate) => Some(certificate),
+                    _ => None,
+                })
+        };
+        by(SignatureRole::Message).or_else(|| by(SignatureRole::Endorsing))
     }
 }
 

@@ -4,9 +4,12 @@
 
 use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
+use crate::conversation::{ContextName, SecurityContext};
 use crate::envelope::Envelope;
+use crate::key_reference::{self, KeyLocator};
 use crate::names::{WSSE, XENC};
 use crate::plan::InboundPlan;
+use crate::policy::KeyBinding;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct Lookups {
     pub users: Vec<String>,
     /// The user's name is encrypted: the passwords of all users are wanted.
     pub hidden_user: bool,
+    /// Security contexts whose keys are wanted.
+    pub contexts: Vec<ContextName>,
 }
 
 /// Answers to [`Lookups`].
@@ -24,6 +29,8 @@ pub struct Facts {
     pub passwords: Vec<(String, SecretBytes)>,
     /// Certificates that messages may name without carrying them, beside those of the plan.
     pub certificates: Vec<Certificate>,
+    /// Security contexts of [`Lookups::contexts`] that this endpoint has, neither cancelled nor another endpoint's.
+    pub contexts: Vec<SecurityContext>,
     /// For a response: what its request left behind.
     pub request: Option<Receipt>,
 }
@@ -44,15 +51,26 @@ pub struct Receipt {
     pub signer: Option<Certificate>,
     /// Session keys that it carried, with the SHA-1 of their wrapped octets (`EncryptedKeySHA1`).
     pub session_keys: Vec<([u8; 20], SymmetricKey)>,
+    /// Values of its signatures, which the answer may have to confirm.
+    pub signature_values: Vec<Vec<u8>>,
+    /// The security context it was secured with.
+    pub context: Option<SecurityContext>,
 }
 
 impl InboundPlan {
     /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
     pub fn peek(&self, envelope: &Envelope) -> Lookups {
         let mut lookups = Lookups::default();
-        if self.policy.username.is_none() {
-            return lookups;
+        if self.policy.uses(KeyBinding::Context) {
+            self.peek_contexts(envelope, &mut lookups);
         }
+        if self.policy.username.is_some() {
+            self.peek_users(envelope, &mut lookups);
+        }
+        lookups
+    }
+
+    fn peek_users(&self, envelope: &Envelope, lookups: &mut Lookups) {
         let children = || {
             envelope
                 .security_headers(self.policy.actor.as_deref())
@@ -70,6 +88,32 @@ impl InboundPlan {
                 lookups.users.push(name);
             }
         }
-        lookups
+    }
+
+    /// The contexts named by tokens, and by references to what is not in the message.
+    fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
+        let elements = envelope
+            .security_headers(self.policy.actor.as_deref())
+            .flat_map(|security| security.descendants());
+        for element in elements {
+            let name = if element.is(WSSE, "SecurityTokenReference") {
+                match KeyLocator::read_reference(element) {
+                    Ok(KeyLocator::Context(name)) => Some(name),
+                    _ => None,
+                }
+            } else {
+                key_reference::context_token(element).ok().flatten()
+            };
+            if let Some(name) = name.filter(|name| !lookups.contexts.contains(name)) {
+                lookups.contexts.push(name);
+            }
+            // One message has one context; a second one is looked up only so that its refusal can say so.
+            if lookups.contexts.len() == MOST_CONTEXTS {
+                return;
+            }
+        }
     }
 }
+
+/// Most contexts that are looked up for one message.
+const MOST_CONTEXTS: usize = 2;

@@ -9,6 +9,7 @@ use soapstone_crypto::{Certificate, base64};
 use soapstone_xml::Element;
 use soapstone_xmlsec::write;
 
+use crate::conversation::{ContextName, ConversationVersion, SecurityContext};
 use crate::envelope::expanded_name;
 use crate::names::{
     BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, WSSE, WSSE11,
@@ -40,6 +41,8 @@ pub(crate) enum KeyLocator {
     },
     /// A session key by the SHA-1 of its wrapped octets.
     EncryptedKeySha1(Vec<u8>),
+    /// A security context whose token is not in the message.
+    Context(ContextName),
     /// A key by name.
     Name(String),
 }
@@ -66,6 +69,7 @@ impl fmt::Display for KeyLocator {
             Self::EncryptedKeySha1(octets) => {
                 write!(out, "the encrypted key with SHA-1 {}", hex(octets))
             }
+            Self::Context(name) => name.fmt(out),
             Self::Name(name) => write!(out, "the key name `{name}`"),
         }
     }
@@ -132,6 +136,9 @@ impl KeyLocator {
         match (child.namespace(), child.local()) {
             (WSSE, "Reference") => {
                 let uri = child.attribute("", "URI").unwrap_or_default();
+                if let Some(name) = outside_context(child, &uri) {
+                    return Ok(Self::Context(name));
+                }
                 match uri.strip_prefix('#').filter(|id| !id.is_empty()) {
                     Some(id) => Ok(Self::Token(id.to_owned())),
                     None => Err(Rejected::TokenUnsupported {
@@ -241,9 +248,76 @@ impl KeyLocator {
                 certificate.matches_subject(name)
                     || certificate.subject_matches(&format!("CN={name}"))
             }
-            Self::Token(_) | Self::Path(_) | Self::EncryptedKeySha1(_) => false,
+            Self::Token(_) | Self::Path(_) | Self::EncryptedKeySha1(_) | Self::Context(_) => false,
         }
     }
+}
+
+/// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8).
+fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
+    let value_type = reference.attribute("", "ValueType")?;
+    let version = ConversationVersion::ALL
+        .into_iter()
+        .find(|version| version.token_type() == value_type)?;
+    let outside = !uri.is_empty() && !uri.starts_with('#');
+    outside.then(|| ContextName {
+        version,
+        identifier: uri.to_owned(),
+        instance: reference
+            .attribute(version.namespace(), "Instance")
+            .map(Cow::into_owned),
+    })
+}
+
+/// What a `wsc:SecurityContextToken` names (WS-SecureConversation 1.4, 2); `None` for any other element.
+pub(crate) fn context_token(token: Element<'_>) -> Result<Option<ContextName>, Rejected> {
+    let Some(version) = ConversationVersion::from_namespace(token.namespace())
+        .filter(|_| token.local() == "SecurityContextToken")
+    else {
+        return Ok(None);
+    };
+    let malformed = |problem: &str| Rejected::Malformed {
+        element: "wsc:SecurityContextToken",
+        problem: problem.to_owned(),
+    };
+    let one = |local: &str| {
+        let mut found = token
+            .children()
+            .filter(|child| child.is(version.namespace(), local));
+        let first = found.next();
+        if found.next().is_some() {
+            return Err(malformed(&format!("expected one `{local}`, found more")));
+        }
+        let text = |element: Element<'_>| {
+            let text = element.text_strict().map(|text| text.trim().to_owned());
+            text.filter(|text| !text.is_empty() && text.len() <= LONGEST_IDENTIFIER)
+                .ok_or_else(|| malformed(&format!("expected a short text in `{local}`")))
+        };
+        first.map(text).transpose()
+    };
+    let identifier = one("Identifier")?.ok_or_else(|| malformed("expected an `Identifier`"))?;
+    let instance = one("Instance")?;
+    Ok(Some(ContextName {
+        version,
+        identifier,
+        instance,
+    }))
+}
+
+/// Longest identifier of a security context, octets.
+const LONGEST_IDENTIFIER: usize = 1024;
+
+/// Octets from short base64 text.
+pub(crate) fn base64_octets(coded: &str, element: &'static str) -> Result<Vec<u8>, Rejected> {
+    let mut octets = Vec::new();
+    let decoded =
+        coded.len() <= OCTETS_LIMIT && base64::decode_xml(coded.as_bytes(), &mut octets).is_ok();
+    decoded
+        .then_some(octets)
+        .ok_or_else(|| Rejected::Malformed {
+            element,
+            problem: "expected base64".to_owned(),
+        })
 }
 
 /// Appends what stands in a `ds:KeyInfo` that names `certificate`; `token` is the id of its `BinarySecurityToken` for
@@ -288,35 +362,130 @@ pub(crate) fn write_certificate(
     out.extend_from_slice(b"</wsse:SecurityTokenReference>");
 }
 
+/// Parameters of an implied derived key, on the `SecurityTokenReference` (WS-SecureConversation 1.4, 7.4).
+pub(crate) struct ImpliedDerivation<'n> {
+    pub(crate) version: ConversationVersion,
+    pub(crate) nonce: &'n [u8],
+    pub(crate) length: usize,
+}
+
 /// Appends a reference to the `EncryptedKey` with this id.
-pub(crate) fn write_encrypted_key(id: &str, out: &mut Vec<u8>) {
-    open_encrypted_key_reference(out);
-    out.extend_from_slice(
-        format!("<wsse:Reference URI=\"#{id}\"></wsse:Reference></wsse:SecurityTokenReference>")
-            .as_bytes(),
-    );
+pub(crate) fn write_encrypted_key(
+    id: &str,
+    implied: Option<&ImpliedDerivation<'_>>,
+    out: &mut Vec<u8>,
+) {
+    open_reference(Some(ENCRYPTED_KEY_TOKEN), implied, out);
+    close_reference(id, None, out);
 }
 
 /// Appends a reference to a session key by the SHA-1 of its wrapped octets.
-pub(crate) fn write_encrypted_key_sha1(sha1: &[u8; 20], out: &mut Vec<u8>) {
-    open_encrypted_key_reference(out);
+pub(crate) fn write_encrypted_key_sha1(
+    sha1: &[u8; 20],
+    implied: Option<&ImpliedDerivation<'_>>,
+    out: &mut Vec<u8>,
+) {
+    open_reference(Some(ENCRYPTED_KEY_TOKEN), implied, out);
     write_identifier(ENCRYPTED_KEY_SHA1, sha1, out);
     out.extend_from_slice(b"</wsse:SecurityTokenReference>");
 }
 
-fn open_encrypted_key_reference(out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        format!(
-            "<wsse:SecurityTokenReference xmlns:wsse=\"{WSSE}\" xmlns:wsse11=\"{WSSE11}\" wsse11:TokenType=\"{ENCRYPTED_KEY_TOKEN}\">"
-        )
-        .as_bytes(),
-    );
+/// Appends a reference to a security context: to its token in the message (`#id`), or by its identifier
+/// (WS-SecureConversation 1.4, 8).
+pub(crate) fn write_context(
+    context: &SecurityContext,
+    uri: &str,
+    implied: Option<&ImpliedDerivation<'_>>,
+    out: &mut Vec<u8>,
+) {
+    open_reference(None, implied, out);
+    // The token says it itself; a reference to a context outside the message has to.
+    let instance = context
+        .instance
+        .as_deref()
+        .filter(|_| !uri.starts_with('#'));
+    out.extend_from_slice(b"<wsse:Reference");
+    if instance.is_some() {
+        out.extend_from_slice(b" xmlns:wsc=\"");
+        out.extend_from_slice(context.version.namespace().as_bytes());
+        out.push(b'"');
+    }
+    out.extend_from_slice(b" URI=\"");
+    soapstone_xml::escape::attribute(uri, out);
+    out.extend_from_slice(b"\" ValueType=\"");
+    out.extend_from_slice(context.version.token_type().as_bytes());
+    if let Some(instance) = instance {
+        out.extend_from_slice(b"\" wsc:Instance=\"");
+        soapstone_xml::escape::attribute(instance, out);
+    }
+    out.extend_from_slice(b"\"></wsse:Reference></wsse:SecurityTokenReference>");
+}
+
+/// Appends a reference to the `DerivedKeyToken` with this id.
+pub(crate) fn write_derived_key(version: ConversationVersion, id: &str, out: &mut Vec<u8>) {
+    open_reference(None, None, out);
+    close_reference(id, Some(version.derived_key_type()), out);
+}
+
+fn open_reference(
+    token_type: Option<&str>,
+    implied: Option<&ImpliedDerivation<'_>>,
+    out: &mut Vec<u8>,
+) {
+    let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
+    put("<wsse:SecurityTokenReference");
+    if let Some(implied) = implied {
+        put(" xmlns:wsc=\"");
+        put(implied.version.namespace());
+        put("\"");
+    }
+    put(" xmlns:wsse=\"");
+    put(WSSE);
+    put("\"");
+    if token_type.is_some() {
+        put(" xmlns:wsse11=\"");
+        put(WSSE11);
+        put("\"");
+    }
+    let token_type = token_type.map(|token_type| format!(" wsse11:TokenType=\"{token_type}\""));
+    let derivation = implied.map(|implied| {
+        let mut nonce = Vec::new();
+        base64::encode_into(implied.nonce, &mut nonce);
+        let nonce = String::from_utf8_lossy(&nonce);
+        format!(" wsc:Length=\"{}\" wsc:Nonce=\"{nonce}\"", implied.length)
+    });
+    // Canonical order is that of the namespaces: WS-Security 1.1 stands between the two versions of WS-SecureConversation.
+    let february =
+        implied.is_some_and(|implied| implied.version == ConversationVersion::February2005);
+    let (first, second) = if february {
+        (token_type, derivation)
+    } else {
+        (derivation, token_type)
+    };
+    put(first.as_deref().unwrap_or_default());
+    put(second.as_deref().unwrap_or_default());
+    put(">");
+}
+
+fn close_reference(id: &str, value_type: Option<&str>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"<wsse:Reference URI=\"#");
+    out.extend_from_slice(id.as_bytes());
+    if let Some(value_type) = value_type {
+        out.extend_from_slice(b"\" ValueType=\"");
+        out.extend_from_slice(value_type.as_bytes());
+    }
+    out.extend_from_slice(b"\"></wsse:Reference></wsse:SecurityTokenReference>");
 }
 
 /// Appends the name of a shared key, or the SHA-1 that stands for it.
-pub(crate) fn write_shared(reference: KeyReference, shared: &SharedKey, out: &mut Vec<u8>) {
+pub(crate) fn write_shared(
+    reference: KeyReference,
+    shared: &SharedKey,
+    implied: Option<&ImpliedDerivation<'_>>,
+    out: &mut Vec<u8>,
+) {
     match reference {
-        KeyReference::EncryptedKeySha1 => write_encrypted_key_sha1(&shared.sha1(), out),
+        KeyReference::EncryptedKeySha1 => write_encrypted_key_sha1(&shared.sha1(), implied, out),
         _ => write::key_name(&shared.name, out),
     }
 }

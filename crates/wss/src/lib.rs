@@ -14,6 +14,8 @@
 //! What is not proven has no type to travel in: only [`Verified`] can be forwarded.
 #![forbid(unsafe_code)]
 
+mod confirmation;
+mod conversation;
 mod digest;
 mod envelope;
 mod evidence;
@@ -25,6 +27,7 @@ mod mechanism;
 pub mod names;
 mod open;
 mod part;
+mod path;
 mod plan;
 mod policy;
 mod rejected;
@@ -32,21 +35,27 @@ mod secure;
 mod suite;
 mod username;
 
+pub use conversation::{
+    ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
+    SecurityContext,
+};
 pub use envelope::{Envelope, EnvelopeError, SoapVersion};
 pub use evidence::{
-    EncryptionEvidence, Evidence, FirstSeen, Mark, Opened, SignatureEvidence, Signer, Verified,
+    EncryptionEvidence, Evidence, FirstSeen, Mark, Opened, SignatureEvidence, SignatureRole,
+    Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt};
 pub use freshness::Freshness;
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use part::{Part, PartSyntax};
+pub use path::{ElementPath, PathError};
 pub use plan::{InboundPlan, Keys, OutboundPlan, PlanProblem, SharedKey};
 pub use policy::{
-    EncryptedPart, EncryptionPolicy, Extent, KeyBinding, KeyReference, PasswordKind, Policy,
-    ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy, TimestampPolicy,
-    Tuning, UsernamePolicy,
+    EncryptedPart, EncryptionPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
+    PasswordKind, Policy, ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy,
+    TimestampPolicy, Tuning, UsernamePolicy,
 };
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
-pub use secure::{SecureError, Secured};
+pub use secure::{Outgoing, SecureError, Secured};
 pub use suite::{KeyTransportMethod, NAMES as SUITE_NAMES, Suite};
 pub use username::User;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::part::Part;
 use crate::policy::{
-    EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, PasswordKind, Policy,
+    EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, Layout, PasswordKind, Policy,
     ProtectionOrder, Recipient, SecurityLimits, SignaturePolicy, TimestampPolicy, Tuning,
     UsernamePolicy,
 };
@@ -97,6 +97,12 @@ impl Mechanism {
             must_understand: true,
             refuse_own_signatures: false,
             retirements: Vec::new(),
+            derived_keys: None,
+            endorsing: None,
+            signature_confirmation: false,
+            required: Vec::new(),
+            only_entire_headers_and_body: false,
+            layout: Layout::Lax,
             limits: SecurityLimits::default(),
             tuning: Tuning::default(),
         }

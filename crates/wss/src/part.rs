@@ -28,6 +28,8 @@ pub enum Part {
     UsernameToken,
     /// The token that holds the key of the signature (`sp:ProtectTokens`).
     Token,
+    /// The `wsse11:SignatureConfirmation` elements of an answer.
+    SignatureConfirmation,
 }
 
 /// A text that names no part.
@@ -41,7 +43,7 @@ impl fmt::Display for PartSyntax {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "expected `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `{{namespace}}local` or `#id`, found `{}`",
+            "expected `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `SignatureConfirmation`, `{{namespace}}local` or `#id`, found `{}`",
             self.found
         )
     }
@@ -52,7 +54,7 @@ impl std::error::Error for PartSyntax {}
 impl std::str::FromStr for Part {
     type Err = PartSyntax;
 
-    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `{namespace}local` or `#id`.
+    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `SignatureConfirmation`, `{namespace}local` or `#id`.
     fn from_str(text: &str) -> Result<Self, PartSyntax> {
         let unknown = || PartSyntax {
             found: text.to_owned(),
@@ -63,6 +65,7 @@ impl std::str::FromStr for Part {
             "Signature" => return Ok(Self::Signature),
             "UsernameToken" => return Ok(Self::UsernameToken),
             "Token" => return Ok(Self::Token),
+            "SignatureConfirmation" => return Ok(Self::SignatureConfirmation),
             _ => {}
         }
         if let Some(id) = text.strip_prefix('#').filter(|id| !id.is_empty()) {
@@ -90,6 +93,7 @@ impl fmt::Display for Part {
             Self::Signature => out.write_str("Signature"),
             Self::UsernameToken => out.write_str("UsernameToken"),
             Self::Token => out.write_str("Token"),
+            Self::SignatureConfirmation => out.write_str("SignatureConfirmation"),
             Self::Id(id) => write!(out, "#{id}"),
             Self::Header { namespace, local } => write!(out, "{{{namespace}}}{local}"),
         }
@@ -108,6 +112,7 @@ mod tests {
             "Signature",
             "UsernameToken",
             "Token",
+            "SignatureConfirmation",
             "#x1",
             "{urn:a}To",
             "{}local",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use soapstone_crypto::{Certificate, Identity, SignatureAlgorithm, SymmetricKey, TrustStore};
 use soapstone_xml::Canonicalization;
 
+use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::digest;
 use crate::part::Part;
 use crate::policy::{Extent, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
@@ -84,6 +85,11 @@ pub enum PlanProblem {
         /// Why not.
         problem: &'static str,
     },
+    /// Demands that do not go together.
+    Combination {
+        /// Why not.
+        problem: &'static str,
+    },
     /// A canonicalization that messages we make cannot use.
     Canonicalization {
         /// The method.
@@ -106,6 +112,7 @@ impl fmt::Display for PlanProblem {
             Self::Reference { reference, problem } => {
                 write!(out, "key reference {reference:?} {problem}")
             }
+            Self::Combination { problem } => out.write_str(problem),
             Self::Canonicalization { method } => write!(
                 out,
                 "messages are written in exclusive canonical form; `{}` can only be accepted, not used",
@@ -131,6 +138,8 @@ pub struct OutboundPlan {
     pub(crate) keys: Keys,
     /// The signature algorithm that fits policy and key.
     pub(crate) signature: Option<SignatureAlgorithm>,
+    /// The algorithm of the endorsing signature.
+    pub(crate) endorsing: Option<SignatureAlgorithm>,
 }
 
 impl Policy {
@@ -142,7 +151,30 @@ impl Policy {
             || self.encryption.is_some()
     }
 
+    /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and encrypt with it.
+    pub(crate) fn wraps_key(&self) -> bool {
+        let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
+        encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
+    }
+
+    /// Whether something is signed or encrypted with this kind of key.
+    pub(crate) fn uses(&self, key: KeyBinding) -> bool {
+        self.signature
+            .as_ref()
+            .is_some_and(|signature| signature.key == key)
+            || self
+                .encryption
+                .as_ref()
+                .is_some_and(|encryption| encryption.key == key)
+    }
+
     fn check(&self, problems: &mut Vec<PlanProblem>) {
+        if self.wraps_key() && self.suite.key_transport.is_empty() {
+            problems.push(PlanProblem::NoAlgorithm {
+                purpose: "key transport",
+            });
+        }
+        self.check_combinations(problems);
         if let Some(signature) = &self.signature {
             if self.suite.digest.is_empty() {
                 problems.push(PlanProblem::NoAlgorithm { purpose: "digest" });
@@ -154,7 +186,7 @@ impl Policy {
             }
             let algorithms = match signature.key {
                 KeyBinding::Certificate => &self.suite.signature,
-                KeyBinding::Shared | KeyBinding::RequestKey => &self.suite.symmetric_signature,
+                _ => &self.suite.symmetric_signature,
             };
             if algorithms.is_empty() {
                 problems.push(PlanProblem::NoAlgorithm {
@@ -186,11 +218,6 @@ impl Policy {
                     purpose: "data encryption",
                 });
             }
-            if encryption.key == KeyBinding::Certificate && self.suite.key_transport.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm {
-                    purpose: "key transport",
-                });
-            }
             for wanted in &encryption.parts {
                 let problem = match (&wanted.part, wanted.extent) {
                     (Part::Body, Extent::Element) => {
@@ -219,10 +246,76 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// Demands that fit no message, or not each other.
+    fn check_combinations(&self, problems: &mut Vec<PlanProblem>) {
+        let signature = self.signature.as_ref().map(|signature| signature.key);
+        let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
+        let one_key = |key: KeyBinding| {
+            let other = |found: Option<KeyBinding>| found.is_some_and(|found| found != key);
+            !self.uses(key) || !(other(signature) || other(encryption))
+        };
+        for key in [KeyBinding::SessionKey, KeyBinding::Context] {
+            if !one_key(key) {
+                problems.push(PlanProblem::Combination {
+                    problem: "a session key or a security context both signs and encrypts, or is the only key of the message",
+                });
+            }
+        }
+        if let Some(derived) = &self.derived_keys {
+            let certificates = [signature, encryption].contains(&Some(KeyBinding::Certificate));
+            if certificates {
+                problems.push(PlanProblem::Combination {
+                    problem: "keys are derived from symmetric keys, not from certificates",
+                });
+            }
+            if !(SHORTEST_KEY..=LONGEST_KEY).contains(&derived.signature_length) {
+                problems.push(PlanProblem::Combination {
+                    problem: "a derived signature key has 16 to 64 octets",
+                });
+            }
+        }
+        if self.endorsing.is_some() {
+            if signature.is_none() {
+                problems.push(PlanProblem::Combination {
+                    problem: "an endorsing signature needs a signature to endorse",
+                });
+            }
+            if self.suite.signature.is_empty() {
+                problems.push(PlanProblem::NoAlgorithm {
+                    purpose: "signature",
+                });
+            }
+        }
+    }
+}
+
 fn need(there: bool, what: &'static str, purpose: &'static str, problems: &mut Vec<PlanProblem>) {
     if !there {
         problems.push(PlanProblem::KeyMissing { what, purpose });
     }
+}
+
+/// The first signature algorithm of the suite that our private key can do.
+fn fitting(
+    policy: &Policy,
+    keys: &Keys,
+    problems: &mut Vec<PlanProblem>,
+) -> Option<SignatureAlgorithm> {
+    let kind = keys.identity.as_ref()?.key().kind();
+    let found = policy
+        .suite
+        .signature
+        .iter()
+        .copied()
+        .find(|one| one.fits(kind));
+    if found.is_none() && !policy.suite.signature.is_empty() {
+        problems.push(PlanProblem::KeyDoesNotFit {
+            key: kind.to_string(),
+            suite: policy.suite.name.clone(),
+        });
+    }
+    found
 }
 
 fn report<T>(plan: T, problems: Vec<PlanProblem>) -> Result<T, Vec<PlanProblem>> {
@@ -258,24 +351,35 @@ impl InboundPlan {
                     &mut problems,
                 );
             }
-            Some(KeyBinding::RequestKey) | None => {}
+            _ => {}
         }
-        match policy.encryption.as_ref().map(|encryption| encryption.key) {
-            Some(KeyBinding::Certificate) => {
-                need(
-                    keys.identity.is_some(),
-                    "our private key",
-                    "decrypt",
-                    &mut problems,
-                );
-            }
-            Some(KeyBinding::Shared) => need(
+        if policy.endorsing.is_some() {
+            need(
+                keys.trust.is_some(),
+                "a trust anchor or a pinned certificate",
+                "verify endorsing signatures",
+                &mut problems,
+            );
+        }
+        if policy.wraps_key() {
+            need(
+                keys.identity.is_some(),
+                "our private key",
+                "unwrap session keys",
+                &mut problems,
+            );
+        }
+        if policy
+            .encryption
+            .as_ref()
+            .is_some_and(|encryption| encryption.key == KeyBinding::Shared)
+        {
+            need(
                 keys.shared.is_some(),
                 "a shared key",
                 "decrypt",
                 &mut problems,
-            ),
-            Some(KeyBinding::RequestKey) | None => {}
+            );
         }
         report(Self { policy, keys }, problems)
     }
@@ -304,21 +408,7 @@ impl OutboundPlan {
                         "sign",
                         &mut problems,
                     );
-                    if let Some(identity) = &keys.identity {
-                        algorithm = policy
-                            .suite
-                            .signature
-                            .iter()
-                            .copied()
-                            .find(|one| one.fits(identity.key().kind()));
-                        if algorithm.is_none() && !policy.suite.signature.is_empty() {
-                            let key = identity.key().kind().to_string();
-                            problems.push(PlanProblem::KeyDoesNotFit {
-                                key,
-                                suite: policy.suite.name.clone(),
-                            });
-                        }
-                    }
+                    algorithm = fitting(&policy, &keys, &mut problems);
                     if signature.reference == KeyReference::EncryptedKeySha1 {
                         let problem =
                             "names a symmetric key, and signatures are made with a certificate";
@@ -332,7 +422,7 @@ impl OutboundPlan {
                     need(keys.shared.is_some(), "a shared key", "sign", &mut problems);
                     algorithm = policy.suite.symmetric_signature.first().copied();
                 }
-                KeyBinding::RequestKey => {
+                KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {
                     algorithm = policy.suite.symmetric_signature.first().copied()
                 }
             }
@@ -375,9 +465,26 @@ impl OutboundPlan {
                         );
                     }
                 }
-                KeyBinding::RequestKey => {}
+                KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {}
             }
         }
+        if policy.uses(KeyBinding::SessionKey) {
+            need(
+                keys.peer.is_some(),
+                "the peer's certificate",
+                "wrap session keys to it",
+                &mut problems,
+            );
+        }
+        let endorsing = policy.endorsing.and_then(|_| {
+            need(
+                keys.identity.is_some(),
+                "our private key and certificate",
+                "endorse signatures",
+                &mut problems,
+            );
+            fitting(&policy, &keys, &mut problems)
+        });
         if policy
             .username
             .as_ref()
@@ -398,6 +505,7 @@ impl OutboundPlan {
                 policy,
                 keys,
                 signature: algorithm,
+                endorsing,
             },
             problems,
         )

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::conversation::DerivedKeyPolicy;
 use crate::part::Part;
 use crate::suite::Suite;
 
@@ -34,6 +35,19 @@ pub struct Policy {
     pub refuse_own_signatures: bool,
     /// Weak algorithms of the suite that are used and accepted only for a while yet.
     pub retirements: Vec<Retirement>,
+    /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+    /// A second signature, by certificate.
+    pub endorsing: Option<EndorsingPolicy>,
+    /// Whether answers repeat the signature values of their request (`wsse11:SignatureConfirmation`), and are refused if they do not.
+    pub signature_confirmation: bool,
+    /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`, `RequiredElements`).
+    pub required: Vec<Part>,
+    /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the `wsse:Security` header, and nothing else
+    /// (WS-SecurityPolicy 1.3, 6.6).
+    pub only_entire_headers_and_body: bool,
+    /// Order of the elements of the `wsse:Security` header.
+    pub layout: Layout,
     /// Bounds on what one message may ask for.
     pub limits: SecurityLimits,
     /// Optimisations, switchable so that each can be measured alone.
@@ -111,6 +125,11 @@ pub enum KeyBinding {
     Shared,
     /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
     RequestKey,
+    /// A fresh session key, wrapped to the receiver's certificate, that signs and encrypts: the symmetric binding of
+    /// WS-SecurityPolicy 1.3, 7.4. It proves nothing about the sender.
+    SessionKey,
+    /// The key of a security context, named by a `SecurityContextToken`.
+    Context,
 }
 
 /// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
@@ -204,6 +223,30 @@ pub enum ProtectionOrder {
     EncryptBeforeSigning,
 }
 
+/// A signature by certificate beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
+/// over the Timestamp where the message has no other signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndorsingPolicy {
+    /// How messages that we make name the certificate. Inbound, every kind is understood.
+    pub reference: KeyReference,
+    /// Whether the message's own signature covers the token of the endorsing one (`SignedEndorsingSupportingTokens`).
+    pub token_signed: bool,
+}
+
+/// Order of the elements of the `wsse:Security` header (WS-SecurityPolicy 1.3, 6.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Tokens stand before they are used.
+    Strict,
+    /// Any order that can be processed.
+    #[default]
+    Lax,
+    /// As `Lax`, and the Timestamp is first.
+    LaxTimestampFirst,
+    /// As `Lax`, and the Timestamp is last.
+    LaxTimestampLast,
+}
+
 /// Bounds on the security elements of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecurityLimits {
@@ -214,7 +257,7 @@ pub struct SecurityLimits {
     pub signatures: usize,
     /// `EncryptedKey` elements: each costs a private-key operation.
     pub encrypted_keys: usize,
-    /// Security tokens, embedded ones included.
+    /// Security tokens, embedded and derived ones included.
     pub tokens: usize,
 }
 

@@ -10,6 +10,7 @@ use soapstone_xml::{C14nError, Limit, Problem};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
+use crate::conversation::{ContextName, ConversationVersion};
 use crate::envelope::EnvelopeError;
 use crate::part::Part;
 
@@ -28,6 +29,8 @@ pub enum AlgorithmUse {
     KeyTransport,
     /// `xenc:EncryptionMethod` of an `EncryptedData`.
     Data,
+    /// `wsc:DerivedKeyToken/@Algorithm`.
+    KeyDerivation,
 }
 
 impl fmt::Display for AlgorithmUse {
@@ -39,6 +42,7 @@ impl fmt::Display for AlgorithmUse {
             Self::Transform => "transform",
             Self::KeyTransport => "key transport",
             Self::Data => "data encryption",
+            Self::KeyDerivation => "key derivation",
         })
     }
 }
@@ -146,6 +150,36 @@ pub enum Rejected {
         /// What was found.
         found: String,
     },
+    /// The plan wants keys derived, and one is used as it is.
+    KeyNotDerived,
+    /// The message names a security context that this endpoint does not have: never made, cancelled, long expired, or another endpoint's.
+    ContextUnknown {
+        /// Which.
+        name: ContextName,
+    },
+    /// The security context has expired.
+    ContextExpired {
+        /// Which.
+        name: ContextName,
+        /// When.
+        expired: Timestamp,
+    },
+    /// The answer confirms no signature, and the plan wants it to.
+    ConfirmationMissing,
+    /// The answer confirms other signatures than those of its request.
+    ConfirmationMismatch,
+    /// No signature endorses the message's own.
+    EndorsementMissing,
+    /// A part that must be in the message is not.
+    PartMissing {
+        /// The part.
+        part: Part,
+    },
+    /// The elements of the `wsse:Security` header are not in the order that the plan wants.
+    LayoutViolated {
+        /// What is out of order.
+        problem: &'static str,
+    },
     /// The certificate is not trusted.
     Untrusted(TrustError),
     /// The signature is our own: the message, or a part of it, was sent back to us.
@@ -213,6 +247,10 @@ pub enum FaultCode {
     SecurityTokenUnavailable,
     /// `wsu:MessageExpired`.
     MessageExpired,
+    /// `wsc:BadContextToken` (WS-SecureConversation 1.4, 9).
+    BadContextToken(ConversationVersion),
+    /// `wsc:RenewNeeded` (WS-SecureConversation 1.4, 9).
+    RenewNeeded(ConversationVersion),
     /// `soap:Client` / `soap:Sender`: no security matter.
     Sender,
     /// `soap:MustUnderstand`.
@@ -233,6 +271,8 @@ impl FaultCode {
             Self::FailedCheck => "FailedCheck",
             Self::SecurityTokenUnavailable => "SecurityTokenUnavailable",
             Self::MessageExpired => "MessageExpired",
+            Self::BadContextToken(_) => "BadContextToken",
+            Self::RenewNeeded(_) => "RenewNeeded",
             Self::Sender => "Sender",
             Self::MustUnderstand => "MustUnderstand",
             Self::VersionMismatch => "VersionMismatch",
@@ -256,6 +296,10 @@ impl FaultCode {
             Self::FailedCheck => "The signature or decryption was invalid",
             Self::SecurityTokenUnavailable => "Referenced security token could not be retrieved",
             Self::MessageExpired => "The message has expired",
+            Self::BadContextToken(_) => {
+                "The requested context elements are insufficient or unsupported"
+            }
+            Self::RenewNeeded(_) => "The provided context token has expired",
             Self::Sender => "The message is not acceptable",
             Self::MustUnderstand => "A header that must be understood was not",
             Self::VersionMismatch => "The message is not a SOAP envelope of a known version",
@@ -288,6 +332,12 @@ impl Rejected {
             | Self::TimestampDuplicated
             | Self::UsernameMissing
             | Self::SignatureMissing
+            | Self::KeyNotDerived
+            | Self::ConfirmationMissing
+            | Self::ConfirmationMismatch
+            | Self::EndorsementMissing
+            | Self::PartMissing { .. }
+            | Self::LayoutViolated { .. }
             | Self::Unsigned { .. }
             | Self::SignedElsewhere { .. }
             | Self::Unencrypted { .. }
@@ -303,6 +353,8 @@ impl Rejected {
                 FaultCode::UnsupportedAlgorithm
             }
             Self::KeyNotFound { .. } => FaultCode::SecurityTokenUnavailable,
+            Self::ContextUnknown { name } => FaultCode::BadContextToken(name.version),
+            Self::ContextExpired { name, .. } => FaultCode::RenewNeeded(name.version),
             Self::Untrusted(_) | Self::Reflected | Self::KeyMisused { .. } => {
                 FaultCode::InvalidSecurityToken
             }
@@ -354,6 +406,14 @@ impl Rejected {
             Self::Signature(error) => signature_name(error),
             Self::KeyNotFound { .. } => "key-not-found",
             Self::TokenUnsupported { .. } => "token-unsupported",
+            Self::KeyNotDerived => "key-not-derived",
+            Self::ContextUnknown { .. } => "context-unknown",
+            Self::ContextExpired { .. } => "context-expired",
+            Self::ConfirmationMissing => "confirmation-missing",
+            Self::ConfirmationMismatch => "confirmation-mismatch",
+            Self::EndorsementMissing => "endorsement-missing",
+            Self::PartMissing { .. } => "part-missing",
+            Self::LayoutViolated { .. } => "layout-violated",
             Self::Untrusted(error) => trust_name(error),
             Self::Reflected => "reflected",
             Self::KeyMisused { .. } => "key-misused",
@@ -390,6 +450,9 @@ impl Rejected {
                 "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"
             }
             Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
+            Self::ContextUnknown { .. } => {
+                "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
+            }
             _ => return None,
         })
     }
@@ -463,6 +526,20 @@ impl fmt::Display for Rejected {
             Self::TokenUnsupported { found } => {
                 write!(out, "token or key reference not accepted: {found}")
             }
+            Self::KeyNotDerived => out.write_str("expected a derived key, found a key used as it is"),
+            Self::ContextUnknown { name } => write!(out, "{name} is not known to this endpoint"),
+            Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
+            Self::ConfirmationMissing => {
+                out.write_str("expected the answer to confirm the signatures of its request, found no `wsse11:SignatureConfirmation`")
+            }
+            Self::ConfirmationMismatch => {
+                out.write_str("the answer confirms other signatures than those of its request")
+            }
+            Self::EndorsementMissing => {
+                out.write_str("expected a signature over the message's signature, found none")
+            }
+            Self::PartMissing { part } => write!(out, "expected `{part}` in the message, found none"),
+            Self::LayoutViolated { problem } => out.write_str(problem),
             Self::Untrusted(error) => error.fmt(out),
             Self::Reflected => {
                 out.write_str("the message is signed with our own key: it was sent back to us")

@@ -98,6 +98,7 @@ fn qualified(code: FaultCode) -> String {
     let prefix = match code {
         FaultCode::MessageExpired => "wsu",
         FaultCode::Sender | FaultCode::MustUnderstand | FaultCode::VersionMismatch => "soap",
+        FaultCode::BadContextToken(_) | FaultCode::RenewNeeded(_) => "wsc",
         _ => "wsse",
     };
     format!("{prefix}:{}", code.local())
@@ -181,6 +182,11 @@ enum SignerFound {
         name: String,
     },
     RequestKey,
+    SessionKey,
+    SecurityContext {
+        identifier: String,
+        owner: String,
+    },
 }
 
 #[derive(Serialize)]
@@ -216,6 +222,11 @@ fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) 
             Signer::Certificate(certificate) => certificate_found(certificate),
             Signer::SharedKey(name) => SignerFound::SharedKey { name: name.clone() },
             Signer::RequestKey => SignerFound::RequestKey,
+            Signer::SessionKey(_) => SignerFound::SessionKey,
+            Signer::Context { name, owner } => SignerFound::SecurityContext {
+                identifier: name.identifier.clone(),
+                owner: owner.to_string(),
+            },
         },
         algorithm: signature.algorithm.short_name(),
         parts: signature.nodes.iter().map(|node| name(*node)).collect(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use soapstone::endpoint::{Endpoint, Role};
+use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
 
 use crate::failure::Failure;
@@ -59,7 +60,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let secured = endpoint
         .secure(
             message,
-            None,
+            Outgoing::default(),
             Timestamp::now(),
             &mut Buffers::default(),
             &mut (),

@@ -10,12 +10,12 @@ use std::path::Path;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_wss::{
-    Envelope, Evidence, Facts, InboundPlan, OutboundPlan, Receipt, Rejected, SecureError, Secured,
+    Envelope, Evidence, Facts, InboundPlan, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured,
     SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
-use crate::config::{EndpointConfig, Environment, Problems, ReplayConfig};
+use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::replay::{ReplayCache, ReplayError};
 
 /// What an endpoint is there for, which decides the plans it needs.
@@ -39,6 +39,7 @@ pub struct Endpoint {
     limits: Limits,
     users: Vec<(String, SecretBytes)>,
     replay: Option<ReplayConfig>,
+    conversations: Option<ConversationsConfig>,
     time: Option<Timestamp>,
     mechanism: &'static str,
     suite: String,
@@ -124,6 +125,7 @@ impl Endpoint {
             limits,
             users: Vec::new(),
             replay: None,
+            conversations: None,
             time: None,
             mechanism: "policy",
             suite: String::new(),
@@ -150,6 +152,11 @@ impl Endpoint {
     /// Where replay marks are to be kept.
     pub fn replay(&self) -> Option<&ReplayConfig> {
         self.replay.as_ref()
+    }
+
+    /// Where security contexts are to be kept.
+    pub fn conversations(&self) -> Option<&ConversationsConfig> {
+        self.conversations.as_ref()
     }
 
     /// Bounds on messages.
@@ -219,8 +226,8 @@ impl Endpoint {
             .collect();
         let facts = Facts {
             passwords,
-            certificates: Vec::new(),
             request,
+            ..Facts::default()
         };
         let opened = plan.open(envelope, &facts, now, buffers)?;
         observer.ended(Step::Open);
@@ -267,7 +274,7 @@ impl Endpoint {
         })
     }
 
-    /// Secures a plain message. `request` is what the request left behind, where this message is its answer.
+    /// Secures a plain message.
     ///
     /// # Errors
     /// Why the message cannot be secured.
@@ -277,7 +284,7 @@ impl Endpoint {
     pub fn secure(
         &self,
         bytes: Vec<u8>,
-        request: Option<&Receipt>,
+        outgoing: Outgoing<'_>,
         now: Timestamp,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
@@ -288,7 +295,7 @@ impl Endpoint {
             .expect("an endpoint that secures has an outbound plan");
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
-        let secured = plan.secure(envelope, request, self.clock(now), buffers)?;
+        let secured = plan.secure(envelope, outgoing, self.clock(now), buffers)?;
         observer.ended(Step::Secure);
         Ok(secured)
     }

@@ -3,10 +3,12 @@
 use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
+use crate::confirmation;
 use crate::envelope::expanded_name;
+use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::names::{DS, WSSE11};
 use crate::part::Part;
-use crate::policy::{EncryptedPart, Extent, ProtectionOrder};
+use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {
@@ -19,10 +21,17 @@ impl Opening<'_> {
         if policy.username.is_some() && self.username.is_none() {
             return Err(Rejected::UsernameMissing);
         }
+        for part in &policy.required {
+            if self.nodes_of(part).is_empty() {
+                return Err(Rejected::PartMissing { part: part.clone() });
+            }
+        }
         if let Some(signature) = &policy.signature {
-            if self.signatures.is_empty() {
+            if self.message_signatures().next().is_none() {
                 return Err(Rejected::SignatureMissing);
             }
+            self.compare_endorsement()?;
+            self.compare_confirmation()?;
             for part in &signature.parts {
                 for node in self.nodes_of(part) {
                     if self.signing_steps(node).next().is_none() {
@@ -38,7 +47,81 @@ impl Opening<'_> {
                 }
             }
         }
+        self.check_layout(security)?;
         self.check_places(security)
+    }
+
+    /// The signatures that prove parts of the message.
+    fn message_signatures(&self) -> impl Iterator<Item = &SignatureEvidence> {
+        self.evidence
+            .signatures
+            .iter()
+            .filter(|signature| signature.role == SignatureRole::Message)
+    }
+
+    /// Every signature of the message is endorsed, and the token of the endorsement is signed if the plan wants that.
+    fn compare_endorsement(&self) -> Result<(), Rejected> {
+        let Some(endorsing) = &self.plan.policy.endorsing else {
+            return Ok(());
+        };
+        let endorsed = |node: NodeId| {
+            self.evidence.signatures.iter().any(|signature| {
+                signature.role == SignatureRole::Endorsing && signature.covers(node)
+            })
+        };
+        if !self
+            .message_signatures()
+            .all(|signature| endorsed(signature.node))
+        {
+            return Err(Rejected::EndorsementMissing);
+        }
+        let unsigned = |token: &NodeId| self.signing_steps(*token).next().is_none();
+        if endorsing.token_signed && self.endorsing_tokens.iter().any(unsigned) {
+            return Err(Rejected::Unsigned { part: Part::Token });
+        }
+        Ok(())
+    }
+
+    /// An answer confirms the signatures of its request.
+    fn compare_confirmation(&self) -> Result<(), Rejected> {
+        match (&self.facts.request, self.plan.policy.signature_confirmation) {
+            (Some(request), true) => {
+                confirmation::compare(&self.confirmed, &request.signature_values)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The order of the header's elements (WS-SecurityPolicy 1.3, 6.7).
+    fn check_layout(&self, security: Option<NodeId>) -> Result<(), Rejected> {
+        let Some(security) = security.map(|security| self.envelope.document.element(security))
+        else {
+            return Ok(());
+        };
+        let order: Vec<NodeId> = security.children().map(|child| child.id()).collect();
+        let violated = |problem| Err(Rejected::LayoutViolated { problem });
+        match self.plan.policy.layout {
+            Layout::Lax => Ok(()),
+            Layout::LaxTimestampFirst if order.first() != self.timestamp.as_ref() => {
+                violated("expected the `wsu:Timestamp` first in `wsse:Security`")
+            }
+            Layout::LaxTimestampLast if order.last() != self.timestamp.as_ref() => {
+                violated("expected the `wsu:Timestamp` last in `wsse:Security`")
+            }
+            Layout::LaxTimestampFirst | Layout::LaxTimestampLast => Ok(()),
+            Layout::Strict => {
+                let place = |node: NodeId| order.iter().position(|child| *child == node);
+                let late = self.uses.iter().any(|(token, user)| {
+                    place(*token)
+                        .zip(place(*user))
+                        .is_some_and(|(token, user)| token > user)
+                });
+                if late {
+                    return violated("expected tokens before what uses them in `wsse:Security`");
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Refuses signed elements that stand where nobody signs: a header block that was signed and moved aside would be missing from its
@@ -63,9 +146,11 @@ impl Opening<'_> {
     /// In the Body, in the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the plan.
     fn is_in_place(&self, element: Element<'_>, security: Option<NodeId>) -> bool {
         let body = self.envelope.body();
-        let inside =
-            |holder: Element<'_>| holder.id() == body.id() || Some(holder.id()) == security;
-        if inside(element) || element.ancestors().any(inside) {
+        let whole = self.plan.policy.only_entire_headers_and_body;
+        let inside = |holder: Element<'_>| {
+            (!whole && holder.id() == body.id()) || Some(holder.id()) == security
+        };
+        if element.id() == body.id() || element.ancestors().any(inside) {
             return true;
         }
         let header = self.envelope.header().map(|header| header.id());
@@ -122,6 +207,7 @@ impl Opening<'_> {
             Part::UsernameToken => self.username.into_iter().collect(),
             Part::Signature => self.signatures.clone(),
             Part::Token => self.signing_tokens.clone(),
+            Part::SignatureConfirmation => self.confirmations.clone(),
             Part::Header { namespace, local } => self
                 .header_blocks()
                 .filter(|block| block.is(namespace, local))
@@ -162,9 +248,7 @@ impl Opening<'_> {
     /// The steps at which accepted signatures covered `node`: itself, or something that holds it.
     fn signing_steps(&self, node: NodeId) -> impl Iterator<Item = u32> {
         let holders = self.holders(node);
-        self.evidence
-            .signatures
-            .iter()
+        self.message_signatures()
             .filter(move |signature| holders.iter().any(|holder| signature.covers(*holder)))
             .map(|signature| signature.step)
     }

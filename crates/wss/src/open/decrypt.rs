@@ -9,6 +9,7 @@ use soapstone_xmlsec::enc::{
     ReferenceList,
 };
 
+use super::keys::Purpose;
 use super::signature::not_allowed;
 use super::{Graft, Opening, SessionKey};
 use crate::digest;
@@ -16,7 +17,7 @@ use crate::envelope::expanded_name;
 use crate::evidence::EncryptionEvidence;
 use crate::key_reference::KeyLocator;
 use crate::names::XENC;
-use crate::policy::{Extent, KeyBinding};
+use crate::policy::Extent;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::suite::KeyTransportMethod;
 
@@ -34,7 +35,7 @@ impl Opening<'_> {
             });
         }
         self.encrypted_keys += 1;
-        if !self.encryption_key_is(KeyBinding::Certificate) {
+        if !self.plan.policy.wraps_key() {
             let element = self.envelope.document.element(node);
             return Err(Rejected::ElementUnexpected {
                 element: expanded_name(element),
@@ -142,58 +143,10 @@ impl Opening<'_> {
         self.count_references(list.data.len())?;
         for uri in &list.data {
             let data = self.encrypted_data(uri)?;
-            let key = self.data_key(&data)?;
+            let key = self.symmetric_key(data.key_info, Purpose::Deciphering)?.key;
             self.decrypt(&data, &key, buffers)?;
         }
         Ok(())
-    }
-
-    /// The key that a lone `EncryptedData` names.
-    fn data_key(&self, data: &EncryptedData) -> Result<SymmetricKey, Rejected> {
-        let locator = data
-            .key_info
-            .map(|info| KeyLocator::read(self.envelope.document.element(info)))
-            .transpose()?;
-        let not_found = || Rejected::KeyNotFound {
-            reference: locator.as_ref().map_or_else(
-                || "an `EncryptedData` without `ds:KeyInfo`".to_owned(),
-                ToString::to_string,
-            ),
-        };
-        if self.encryption_key_is(KeyBinding::Shared) {
-            let shared = self.plan.keys.shared.as_deref().ok_or_else(not_found)?;
-            let named = match &locator {
-                None => true,
-                Some(KeyLocator::Name(name)) => *name == shared.name,
-                Some(KeyLocator::EncryptedKeySha1(sha1)) => *sha1 == shared.sha1(),
-                Some(_) => false,
-            };
-            return if named {
-                Ok(shared.encrypting.clone())
-            } else {
-                Err(not_found())
-            };
-        }
-        let locator = locator.as_ref().ok_or_else(not_found)?;
-        if self.encryption_key_is(KeyBinding::RequestKey) {
-            let KeyLocator::EncryptedKeySha1(sha1) = locator else {
-                return Err(not_found());
-            };
-            let keys = self
-                .facts
-                .request
-                .as_ref()
-                .map(|request| request.session_keys.as_slice())
-                .unwrap_or_default();
-            return keys
-                .iter()
-                .find(|(known, _)| known.as_slice() == sha1.as_slice())
-                .map(|(_, key)| key.clone())
-                .ok_or_else(not_found);
-        }
-        self.session_key(locator)
-            .map(|session| session.key.clone())
-            .ok_or_else(not_found)
     }
 
     /// The `EncryptedData` that a `DataReference` means, with an algorithm of the plan.
@@ -278,14 +231,6 @@ impl Opening<'_> {
             nodes,
         });
         Ok(())
-    }
-
-    fn encryption_key_is(&self, binding: KeyBinding) -> bool {
-        self.plan
-            .policy
-            .encryption
-            .as_ref()
-            .is_some_and(|encryption| encryption.key == binding)
     }
 }
 

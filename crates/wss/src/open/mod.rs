@@ -6,6 +6,7 @@
 
 mod compare;
 mod decrypt;
+mod keys;
 mod signature;
 mod tokens;
 
@@ -14,6 +15,8 @@ use soapstone_crypto::{Certificate, SymmetricKey};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
 
+use crate::confirmation;
+use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::digest;
 use crate::envelope::{Envelope, expanded_name};
 use crate::evidence::{Evidence, Mark, Opened};
@@ -55,6 +58,17 @@ struct Opening<'p> {
     username: Option<NodeId>,
     signatures: Vec<NodeId>,
     signing_tokens: Vec<NodeId>,
+    /// Tokens of endorsing signatures.
+    endorsing_tokens: Vec<NodeId>,
+    confirmations: Vec<NodeId>,
+    confirmed: Vec<Option<Vec<u8>>>,
+    /// The security context that keys come from.
+    context: Option<SecurityContext>,
+    /// The child of the header that is being processed.
+    current: Option<NodeId>,
+    /// Which element of the header uses which token.
+    uses: Vec<(NodeId, NodeId)>,
+    signature_values: Vec<Vec<u8>>,
     tokens: usize,
     encrypted_keys: usize,
     references: usize,
@@ -91,6 +105,13 @@ impl InboundPlan {
             username: None,
             signatures: Vec::new(),
             signing_tokens: Vec::new(),
+            endorsing_tokens: Vec::new(),
+            confirmations: Vec::new(),
+            confirmed: Vec::new(),
+            context: None,
+            current: None,
+            uses: Vec::new(),
+            signature_values: Vec::new(),
             tokens: 0,
             encrypted_keys: 0,
             references: 0,
@@ -186,6 +207,7 @@ impl Opening<'_> {
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
+        self.current = Some(node);
         let element = self.envelope.document.element(node);
         match (element.namespace(), element.local()) {
             (WSU, "Timestamp") => self.process_timestamp(node),
@@ -195,12 +217,41 @@ impl Opening<'_> {
             (XENC, "EncryptedKey") => self.process_encrypted_key(node, buffers),
             (XENC, "ReferenceList") => self.process_reference_list(node, buffers),
             (DS, "Signature") => self.process_signature(node),
-            // Says which signatures of the request were seen; nothing depends on it unless a policy asks for it.
-            (WSSE11, "SignatureConfirmation") => Ok(()),
+            (WSSE11, "SignatureConfirmation") => self.process_confirmation(node),
+            (namespace, "SecurityContextToken" | "DerivedKeyToken")
+                if ConversationVersion::from_namespace(namespace).is_some()
+                    && self.uses_conversation(element.local()) =>
+            {
+                self.count_token()
+            }
             _ => Err(Rejected::ElementUnexpected {
                 element: expanded_name(element),
             }),
         }
+    }
+
+    /// Whether the plan has a use for tokens of WS-SecureConversation.
+    fn uses_conversation(&self, token: &str) -> bool {
+        let policy = &self.plan.policy;
+        if token == "DerivedKeyToken" {
+            policy.derived_keys.is_some()
+        } else {
+            policy.uses(KeyBinding::Context)
+        }
+    }
+
+    fn process_confirmation(&mut self, node: NodeId) -> Result<(), Rejected> {
+        let limit = self.plan.policy.limits.signatures;
+        if self.confirmations.len() == limit {
+            return Err(Rejected::TooMany {
+                what: "`wsse11:SignatureConfirmation`",
+                limit,
+            });
+        }
+        self.confirmations.push(node);
+        let value = confirmation::read(self.envelope.document.element(node))?;
+        self.confirmed.push(value);
+        Ok(())
     }
 
     fn process_timestamp(&mut self, node: NodeId) -> Result<(), Rejected> {
@@ -303,6 +354,8 @@ impl Opening<'_> {
                 .into_iter()
                 .map(|session| (session.sha1, session.key))
                 .collect(),
+            signature_values: std::mem::take(&mut self.signature_values),
+            context: self.context.take(),
         }
     }
 
@@ -319,14 +372,5 @@ impl Opening<'_> {
             .chain(pinned)
             .chain(&self.facts.certificates)
             .chain(identity)
-    }
-
-    /// Whether the plan lets signatures be made with this kind of key.
-    fn signing_key_is(&self, binding: KeyBinding) -> bool {
-        self.plan
-            .policy
-            .signature
-            .as_ref()
-            .is_some_and(|signature| signature.key == binding)
     }
 }

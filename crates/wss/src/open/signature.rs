@@ -3,7 +3,7 @@
 //! Nothing is computed with a key before every algorithm is known to be in the plan's suite, and no reference is digested before the
 //! signature value verified, so that a forger cannot make us digest.
 
-use soapstone_crypto::{Certificate, PublicKey, SignatureAlgorithm, SymmetricKey};
+use soapstone_crypto::{Certificate, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey};
 use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
 };
@@ -13,8 +13,9 @@ use soapstone_xmlsec::dsig::{
 };
 
 use super::Opening;
+use super::keys::Purpose;
 use crate::digest;
-use crate::evidence::{SignatureEvidence, Signer};
+use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::key_reference::KeyLocator;
 use crate::names::{DS, STR_TRANSFORM, WSSE};
 use crate::policy::KeyBinding;
@@ -23,8 +24,14 @@ use crate::rejected::{AlgorithmUse, Rejected};
 /// The key of a signature, found and believed.
 enum Key {
     Public(PublicKey),
-    Shared,
-    Request(usize),
+    Secret(SymmetricKey),
+}
+
+/// A key, whose it is, and the token of this message that it comes from.
+struct Found {
+    key: Key,
+    signer: Signer,
+    token: Option<NodeId>,
 }
 
 impl Opening<'_> {
@@ -50,24 +57,12 @@ impl Opening<'_> {
         self.check_algorithms(&signature)?;
         self.note_weak(signature.method.is_weak(), signature.method.short_name())?;
 
-        let (key, signer) = self.signing_key(&signature)?;
-        let shared = self.plan.keys.shared.as_deref();
-        let request = self.facts.request.as_ref();
-        let verification = match &key {
+        let found = self.signing_key(&signature)?;
+        let key = match &found.key {
             Key::Public(key) => VerificationKey::Public(key),
-            Key::Shared => VerificationKey::Secret(
-                shared
-                    .map(|shared| &shared.signing)
-                    .ok_or_else(|| no_key("a shared key"))?,
-            ),
-            Key::Request(position) => {
-                let key: Option<&SymmetricKey> = request
-                    .and_then(|request| request.session_keys.get(*position))
-                    .map(|(_, key)| key);
-                VerificationKey::Secret(key.ok_or_else(|| no_key("the request's session key"))?)
-            }
+            Key::Secret(key) => VerificationKey::Secret(key),
         };
-        signature.verify_value(&self.envelope.document, verification, &mut self.scratch)?;
+        signature.verify_value(&self.envelope.document, key, &mut self.scratch)?;
 
         let mut nodes = Vec::with_capacity(signature.references.len());
         for reference in &signature.references {
@@ -80,20 +75,58 @@ impl Opening<'_> {
             .iter()
             .map(|reference| reference.digest_value.as_slice());
         let mark = digest::mark(
-            [b"signature", signature_owner(&signer)]
+            [b"signature", signature_owner(&found.signer)]
                 .into_iter()
                 .chain(digests),
         );
         let step = self.next_step();
+        let role = self.role_of(&found.key, &nodes);
+        if let Some(token) = found.token {
+            match role {
+                SignatureRole::Message => self.signing_tokens.push(token),
+                SignatureRole::Endorsing => self.endorsing_tokens.push(token),
+            }
+        }
         self.signatures.push(node);
+        self.signature_values.push(signature.value);
         self.evidence.signatures.push(SignatureEvidence {
-            signer,
+            signer: found.signer,
+            role,
+            node,
             algorithm: signature.method,
             nodes,
             mark,
             step,
         });
         Ok(())
+    }
+
+    /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it;
+    /// where both are made with certificates, the one that covers a signature does.
+    fn role_of(&self, key: &Key, nodes: &[NodeId]) -> SignatureRole {
+        let covers_signature = || {
+            let is_signature =
+                |node: &NodeId| self.envelope.document.element(*node).is(DS, "Signature");
+            nodes.iter().any(is_signature)
+        };
+        let endorses = match key {
+            Key::Secret(_) => false,
+            Key::Public(_) if self.signs_by_certificate() => {
+                self.plan.policy.endorsing.is_some() && covers_signature()
+            }
+            Key::Public(_) => true,
+        };
+        if endorses {
+            SignatureRole::Endorsing
+        } else {
+            SignatureRole::Message
+        }
+    }
+
+    /// Whether the plan wants the message's own signature made with a certificate.
+    fn signs_by_certificate(&self) -> bool {
+        let signature = self.plan.policy.signature.as_ref();
+        signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
     }
 
     fn verify_reference(&mut self, reference: &Reference) -> Result<NodeId, Rejected> {
@@ -134,10 +167,14 @@ impl Opening<'_> {
     /// Refuses what the suite does not list, before any key is touched.
     fn check_algorithms(&self, signature: &Signature) -> Result<(), Rejected> {
         let suite = &self.plan.policy.suite;
-        let allowed: &[SignatureAlgorithm] = if self.signing_key_is(KeyBinding::Certificate) {
-            &suite.signature
-        } else {
-            &suite.symmetric_signature
+        let by_certificate = self.signs_by_certificate();
+        // The algorithm says which kind of key it wants; the plan says which kinds there may be. A key is never used as one of another kind.
+        let is_hmac = signature.method.family() == SignatureFamily::Hmac;
+        let allowed: &[SignatureAlgorithm] = match (is_hmac, by_certificate) {
+            (true, false) => &suite.symmetric_signature,
+            (false, false) if self.plan.policy.endorsing.is_some() => &suite.signature,
+            (false, false) => &suite.symmetric_signature,
+            (_, true) => &suite.signature,
         };
         if !allowed.contains(&signature.method) {
             return Err(not_allowed(
@@ -188,44 +225,19 @@ impl Opening<'_> {
     }
 
     /// The key that the plan and the trust store accept for this signature.
-    fn signing_key(&mut self, signature: &Signature) -> Result<(Key, Signer), Rejected> {
-        let locator = signature
-            .key_info
-            .map(|info| KeyLocator::read(self.envelope.document.element(info)))
-            .transpose()?;
-        if self.signing_key_is(KeyBinding::Shared) {
-            let shared = self
-                .plan
-                .keys
-                .shared
-                .as_deref()
-                .ok_or_else(|| no_key("a shared key"))?;
-            return match locator {
-                None => Ok((Key::Shared, Signer::SharedKey(shared.name.clone()))),
-                Some(KeyLocator::Name(name)) if name == shared.name => {
-                    Ok((Key::Shared, Signer::SharedKey(name)))
-                }
-                Some(KeyLocator::EncryptedKeySha1(sha1)) if sha1 == shared.sha1() => {
-                    Ok((Key::Shared, Signer::SharedKey(shared.name.clone())))
-                }
-                Some(other) => Err(no_key(&other.to_string())),
-            };
-        }
-        let locator = locator.ok_or_else(|| no_key("a signature without `ds:KeyInfo`"))?;
-        if self.signing_key_is(KeyBinding::RequestKey) {
-            let known = self.facts.request.as_ref().and_then(|request| {
-                let KeyLocator::EncryptedKeySha1(sha1) = &locator else {
-                    return None;
-                };
-                request
-                    .session_keys
-                    .iter()
-                    .position(|(known, _)| known.as_slice() == sha1.as_slice())
+    fn signing_key(&mut self, signature: &Signature) -> Result<Found, Rejected> {
+        if signature.method.family() == SignatureFamily::Hmac {
+            let resolved = self.symmetric_key(signature.key_info, Purpose::Verifying)?;
+            return Ok(Found {
+                key: Key::Secret(resolved.key),
+                signer: resolved.holder,
+                token: resolved.token,
             });
-            return known
-                .map(|position| (Key::Request(position), Signer::RequestKey))
-                .ok_or_else(|| no_key(&locator.to_string()));
         }
+        let info = signature
+            .key_info
+            .ok_or_else(|| no_key("a signature without `ds:KeyInfo`"))?;
+        let locator = KeyLocator::read(self.envelope.document.element(info))?;
         let chain = self.certificate(&locator)?;
         if self.plan.policy.refuse_own_signatures && self.is_only_ours(&chain.certificate) {
             return Err(Rejected::Reflected);
@@ -238,12 +250,13 @@ impl Opening<'_> {
             .ok_or_else(|| no_key("a trust anchor"))?;
         trust.check(&chain.certificate, &chain.intermediates, self.now)?;
         if let Some(token) = chain.token {
-            self.signing_tokens.push(token);
+            self.note_use(token);
         }
-        Ok((
-            Key::Public(chain.certificate.public_key().clone()),
-            Signer::Certificate(chain.certificate),
-        ))
+        Ok(Found {
+            key: Key::Public(chain.certificate.public_key().clone()),
+            signer: Signer::Certificate(chain.certificate),
+            token: chain.token,
+        })
     }
 }
 
@@ -265,6 +278,8 @@ fn signature_owner(signer: &Signer) -> &[u8] {
         Signer::Certificate(certificate) => certificate.der(),
         Signer::SharedKey(name) => name.as_bytes(),
         Signer::RequestKey => b"request",
+        Signer::SessionKey(sha1) => sha1,
+        Signer::Context { name, .. } => name.identifier.as_bytes(),
     }
 }
 

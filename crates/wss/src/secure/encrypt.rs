@@ -4,19 +4,18 @@
 
 use std::ops::Range;
 
-use soapstone_crypto::{OaepParameters, SymmetricKey, seal_in_place};
+use soapstone_crypto::{SymmetricKey, seal_in_place};
 use soapstone_xml::{Buffers, NodeId};
-use soapstone_xmlsec::enc::{ContentType, KeyEncryption};
-use soapstone_xmlsec::write::{self, EncryptedDataStart, EncryptedKeyParts};
+use soapstone_xmlsec::enc::ContentType;
+use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::edits::Replacement;
 use super::{SecureError, Securing, Session, content, is_self_closing, qualified_name, range};
-use crate::digest;
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::names::WSSE11;
 use crate::part::Part;
-use crate::policy::{Extent, KeyBinding, KeyReference, ProtectionOrder, Recipient};
+use crate::policy::{Extent, KeyBinding, ProtectionOrder, Recipient};
 
 impl Securing<'_> {
     /// Encrypts the parts that are in the message itself.
@@ -102,6 +101,11 @@ impl Securing<'_> {
         if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
             let signature = std::mem::take(&mut self.signature);
             self.signature = self.encrypt_written(&signature, "sig", buffers)?;
+            if !self.endorsing_signature.is_empty() {
+                let signature = std::mem::take(&mut self.endorsing_signature);
+                self.endorsing_signature =
+                    self.encrypt_written(&signature, "endorsing-sig", buffers)?;
+            }
         }
         Ok(())
     }
@@ -139,10 +143,7 @@ impl Securing<'_> {
         buffers: &mut Buffers,
         plaintext: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Replacement, SecureError> {
-        let session = self
-            .session
-            .as_ref()
-            .ok_or(SecureError::RequestKeyMissing)?;
+        let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
         let id = format!("{}-{name}", self.id);
         let mut cipher = buffers.take(session.algorithm.ciphertext_length(length) + 32);
         cipher.resize(session.algorithm.iv_length(), 0);
@@ -174,29 +175,13 @@ impl Securing<'_> {
             return Ok(());
         };
         let algorithm = plan.policy.suite.data[0];
-        let mut key_info = Vec::new();
-        let key = match policy.key {
-            KeyBinding::Certificate => {
-                key_reference::write_encrypted_key(&format!("{}-key", self.id), &mut key_info);
-                SymmetricKey::generate(algorithm.key_length())?
-            }
-            KeyBinding::Shared => {
-                let shared = plan
-                    .keys
-                    .shared
-                    .as_deref()
-                    .ok_or(SecureError::RequestKeyMissing)?;
-                key_reference::write_shared(policy.reference, shared, &mut key_info);
-                shared.encrypting.clone()
-            }
-            KeyBinding::RequestKey => {
-                let (sha1, key) = self
-                    .request
-                    .and_then(|request| request.session_keys.first())
-                    .ok_or(SecureError::RequestKeyMissing)?;
-                key_reference::write_encrypted_key_sha1(sha1, &mut key_info);
-                key.clone()
-            }
+        let (key, key_info) = if policy.key == KeyBinding::Certificate {
+            let mut key_info = Vec::new();
+            key_reference::write_encrypted_key(&format!("{}-key", self.id), None, &mut key_info);
+            (SymmetricKey::generate(algorithm.key_length())?, key_info)
+        } else {
+            let ready = self.encrypting.take().ok_or(SecureError::KeyMissing)?;
+            (ready.key, ready.key_info)
         };
         self.session = Some(Session {
             key,
@@ -212,8 +197,8 @@ impl Securing<'_> {
         let (Some(policy), Some(session)) = (&plan.policy.encryption, self.session.take()) else {
             return Ok(());
         };
-        let (signature, others): (Vec<&str>, Vec<&str>) = self
-            .data_ids
+        let data_ids = std::mem::take(&mut self.data_ids);
+        let (signature, others): (Vec<&str>, Vec<&str>) = data_ids
             .iter()
             .map(String::as_str)
             .partition(|id| id.ends_with("-sig"));
@@ -230,51 +215,25 @@ impl Securing<'_> {
                 let recipient = match policy.recipient {
                     Recipient::Peer => plan.keys.peer.as_ref(),
                     Recipient::Requester => self
-                        .request
+                        .outgoing
+                        .answers
                         .and_then(|request| request.signer.as_ref())
                         .or(plan.keys.peer.as_ref()),
                 }
                 .ok_or(SecureError::RequestKeyMissing)?;
-                let transport = plan.policy.suite.key_transport[0];
-                let oaep = OaepParameters::new(transport.digest, transport.mask);
-                let cipher_value = recipient.public_key().wrap(
-                    transport.algorithm,
-                    &oaep,
-                    session.key.expose(),
-                )?;
-                let mut key_info = Vec::new();
-                let token = format!("{}-peer", self.id);
-                if policy.reference == KeyReference::Direct {
-                    key_reference::write_token(recipient, &token, &mut self.tokens_of_keys);
-                }
-                key_reference::write_certificate(
-                    policy.reference,
+                let mut written = Vec::new();
+                let sha1 = self.wrap(
+                    &session.key,
                     recipient,
-                    &token,
-                    &mut key_info,
-                );
-                write::encrypted_key(
-                    &EncryptedKeyParts {
-                        id: Some(&format!("{}-key", self.id)),
-                        recipient: None,
-                        method: &KeyEncryption::Transport {
-                            algorithm: transport.algorithm,
-                            oaep,
-                        },
-                        raw_key_info: Some(&key_info),
-                        cipher_value: &cipher_value,
-                        data_references: &listed,
-                        carried_key_name: None,
-                    },
-                    &mut self.encrypted_key,
-                );
-                let sha1 = digest::sha1([cipher_value.as_slice()]);
+                    policy.reference,
+                    &listed,
+                    &mut written,
+                )?;
+                self.encrypted_key = written;
                 self.receipt.session_keys.push((sha1, session.key));
             }
-            KeyBinding::Shared | KeyBinding::RequestKey if !apart => {
-                write::reference_list(&listed, &mut self.encrypted_key)
-            }
-            KeyBinding::Shared | KeyBinding::RequestKey => {}
+            _ if !apart => write::reference_list(&listed, &mut self.encrypted_key),
+            _ => {}
         }
         if apart {
             write::reference_list(&signature, &mut self.signature_list);

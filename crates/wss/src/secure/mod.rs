@@ -5,6 +5,7 @@
 
 mod edits;
 mod encrypt;
+mod keys;
 mod sign;
 
 use std::fmt;
@@ -15,6 +16,9 @@ use soapstone_crypto::{CryptoError, DataEncryption, SymmetricKey, random};
 use soapstone_xml::{Buffers, C14nError, Element, NodeId};
 
 use self::edits::Edits;
+use self::keys::Use;
+use crate::confirmation;
+use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, EnvelopeError, SoapVersion};
 use crate::facts::Receipt;
 use crate::freshness;
@@ -40,6 +44,15 @@ pub enum SecureError {
     },
     /// The plan answers with a key or to a signer of the request, and the request had none.
     RequestKeyMissing,
+    /// The plan uses a key that it was not compiled with.
+    KeyMissing,
+    /// The plan speaks in a conversation, and was given no security context.
+    ContextMissing,
+    /// The security context has expired.
+    ContextExpired {
+        /// When.
+        expired: Timestamp,
+    },
     /// The plan uses a weak algorithm whose time is over.
     AlgorithmRetired {
         /// Short name.
@@ -67,6 +80,13 @@ impl fmt::Display for SecureError {
             Self::RequestKeyMissing => out.write_str(
                 "the answer uses a key of its request, and the request left none behind",
             ),
+            Self::KeyMissing => out.write_str("the plan uses a key that it was not compiled with"),
+            Self::ContextMissing => out.write_str(
+                "the message belongs to a conversation, and no security context is at hand",
+            ),
+            Self::ContextExpired { expired } => {
+                write!(out, "the security context expired at {expired}")
+            }
             Self::AlgorithmRetired { algorithm, since } => {
                 write!(
                     out,
@@ -102,7 +122,34 @@ pub struct Secured {
     pub receipt: Receipt,
 }
 
-/// The session key that encrypts, once for the whole message.
+/// What securing a message needs from outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outgoing<'a> {
+    /// What the request left behind, where the message is its answer.
+    pub answers: Option<&'a Receipt>,
+    /// The security context that the message is to be secured with, where it is no answer.
+    pub context: Option<&'a SecurityContext>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// An answer to a request that left `receipt` behind.
+    pub fn answer(receipt: &'a Receipt) -> Self {
+        Self {
+            answers: Some(receipt),
+            context: None,
+        }
+    }
+
+    /// A request in a conversation.
+    pub fn within(context: &'a SecurityContext) -> Self {
+        Self {
+            answers: None,
+            context: Some(context),
+        }
+    }
+}
+
+/// The key that encrypts, once for the whole message.
 struct Session {
     key: SymmetricKey,
     algorithm: DataEncryption,
@@ -113,21 +160,32 @@ struct Session {
 /// One message being secured.
 struct Securing<'p> {
     plan: &'p OutboundPlan,
-    request: Option<&'p Receipt>,
+    outgoing: Outgoing<'p>,
+    now: Timestamp,
     /// Random start of every id in this message, so that a message inside a message has other ids.
     id: String,
     /// Pieces of the header, in the order in which receivers process them.
     timestamp: Vec<u8>,
+    confirmations: Vec<Vec<u8>>,
     username: Vec<u8>,
     tokens: Vec<u8>,
+    endorsing_token: Vec<u8>,
     tokens_of_keys: Vec<u8>,
+    context_token: Vec<u8>,
+    /// The `EncryptedKey` of a session key that signs as well.
+    session_key: Vec<u8>,
+    derived: Vec<u8>,
+    /// The `EncryptedKey` of a session key that only encrypts, or the `ReferenceList` of another key.
     encrypted_key: Vec<u8>,
     /// `ReferenceList` of the encrypted signature, where it has one of its own.
     signature_list: Vec<u8>,
     signature: Vec<u8>,
+    endorsing_signature: Vec<u8>,
     /// `ReferenceList` of everything else, where the signature has one of its own.
     data_list: Vec<u8>,
     edits: Edits,
+    signing: Option<Use>,
+    encrypting: Option<Use>,
     session: Option<Session>,
     data_ids: Vec<String>,
     /// Parts that are gone from the message: each with the id of the `EncryptedData` that took its place.
@@ -138,14 +196,12 @@ struct Securing<'p> {
 impl OutboundPlan {
     /// Secures a plain envelope. Pure but for the randomness of keys, initialization vectors and ids.
     ///
-    /// `request` is what the request left behind, where this message is its answer.
-    ///
     /// # Errors
     /// The message cannot be secured as the plan wants; see [`SecureError`].
     pub fn secure(
         &self,
         envelope: Envelope,
-        request: Option<&Receipt>,
+        outgoing: Outgoing<'_>,
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Secured, SecureError> {
@@ -166,7 +222,7 @@ impl OutboundPlan {
             });
         }
         self.check_retirements(now)?;
-        Securing::new(self, request, now).run(envelope, buffers)
+        Securing::new(self, outgoing, now).run(envelope, buffers)
     }
 
     fn check_retirements(&self, now: Timestamp) -> Result<(), SecureError> {
@@ -202,25 +258,34 @@ impl OutboundPlan {
 }
 
 impl<'p> Securing<'p> {
-    fn new(plan: &'p OutboundPlan, request: Option<&'p Receipt>, now: Timestamp) -> Self {
+    fn new(plan: &'p OutboundPlan, outgoing: Outgoing<'p>, now: Timestamp) -> Self {
         let id: String = random::bytes::<8>()
             .iter()
             .map(|octet| format!("{octet:02x}"))
             .collect();
         let mut securing = Self {
             plan,
-            request,
+            outgoing,
+            now,
             // An NCName must not begin with a digit.
             id: format!("s{id}"),
             timestamp: Vec::new(),
+            confirmations: Vec::new(),
             username: Vec::new(),
             tokens: Vec::new(),
+            endorsing_token: Vec::new(),
             tokens_of_keys: Vec::new(),
+            context_token: Vec::new(),
+            session_key: Vec::new(),
+            derived: Vec::new(),
             encrypted_key: Vec::new(),
             signature_list: Vec::new(),
             signature: Vec::new(),
+            endorsing_signature: Vec::new(),
             data_list: Vec::new(),
             edits: Edits::default(),
+            signing: None,
+            encrypting: None,
             session: None,
             data_ids: Vec::new(),
             hidden: Vec::new(),
@@ -234,6 +299,9 @@ impl<'p> Securing<'p> {
                 freshness::write(freshness::later(now, policy.ttl)),
             )
             .into_bytes();
+        }
+        if let (true, Some(request)) = (plan.policy.signature_confirmation, outgoing.answers) {
+            securing.confirmations = confirmation::write(&securing.id, &request.signature_values);
         }
         if let (Some(kind), Some(user)) = (plan.password_kind(), plan.keys.user.as_deref()) {
             username::write(
@@ -250,6 +318,7 @@ impl<'p> Securing<'p> {
     fn run(mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Secured, SecureError> {
         let policy = &self.plan.policy;
         let mut envelope = envelope;
+        self.prepare_keys()?;
         match (&policy.signature, &policy.encryption) {
             (Some(_), Some(_)) if policy.order == ProtectionOrder::EncryptBeforeSigning => {
                 self.write_signing_token();
@@ -301,7 +370,15 @@ impl<'p> Securing<'p> {
 
     /// The certificate's token, where signatures refer to one.
     fn write_signing_token(&mut self) {
-        let Some(signature) = &self.plan.policy.signature else {
+        let policy = &self.plan.policy;
+        if let (Some(KeyReference::Direct), Some(identity)) = (
+            policy.endorsing.map(|endorsing| endorsing.reference),
+            &self.plan.keys.identity,
+        ) {
+            let id = format!("{}-endorse", self.id);
+            key_reference::write_token(identity.certificate(), &id, &mut self.endorsing_token);
+        }
+        let Some(signature) = &policy.signature else {
             return;
         };
         if let (KeyBinding::Certificate, KeyReference::Direct, Some(identity)) =
@@ -330,7 +407,11 @@ impl<'p> Securing<'p> {
                 Ok(Some(node)) => Ok(vec![node]),
                 _ => Err(SecureError::PartMissing { part: part.clone() }),
             },
-            Part::Timestamp | Part::Signature | Part::UsernameToken | Part::Token => Ok(Vec::new()),
+            Part::Timestamp
+            | Part::Signature
+            | Part::UsernameToken
+            | Part::Token
+            | Part::SignatureConfirmation => Ok(Vec::new()),
         }
     }
 
@@ -404,34 +485,40 @@ impl<'p> Securing<'p> {
 }
 
 impl Securing<'_> {
-    /// The pieces of the header in the order in which a receiver must process them: what was done last comes first.
-    fn pieces(&self) -> [&[u8]; 8] {
-        let open = [
-            self.timestamp.as_slice(),
-            &self.tokens,
-            &self.tokens_of_keys,
-        ];
+    /// The pieces of the header in the order in which a receiver must process them: what was done last comes first, and what is named
+    /// stands before what names it.
+    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let sign_first = self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting;
-        let rest: [&[u8]; 5] = if sign_first || !self.signature_list.is_empty() {
+        let protection: [&[u8]; 5] = if sign_first || !self.signature_list.is_empty() {
             [
                 &self.encrypted_key,
                 &self.signature_list,
                 &self.signature,
+                &self.endorsing_signature,
                 &self.data_list,
-                &self.username,
             ]
         } else {
             [
                 &self.signature,
+                &self.endorsing_signature,
                 &self.encrypted_key,
                 &[],
                 &[],
-                &self.username,
             ]
         };
-        [
-            open[0], open[1], open[2], rest[0], rest[1], rest[2], rest[3], rest[4],
-        ]
+        let tokens: [&[u8]; 6] = [
+            &self.tokens,
+            &self.endorsing_token,
+            &self.tokens_of_keys,
+            &self.context_token,
+            &self.session_key,
+            &self.derived,
+        ];
+        std::iter::once(self.timestamp.as_slice())
+            .chain(self.confirmations.iter().map(Vec::as_slice))
+            .chain(tokens)
+            .chain(protection)
+            .chain(std::iter::once(self.username.as_slice()))
     }
 }
 

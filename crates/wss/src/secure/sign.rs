@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use soapstone_crypto::{Digest, Hasher};
+use soapstone_crypto::{Digest, Hasher, SignatureAlgorithm};
 use soapstone_xml::{
     Apex, ApexAttribute, C14nOptions, C14nScratch, Canonicalization, Element, FnSink, NodeId,
     canonicalize,
 };
-use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfoWriter, TransformParts};
+use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::{SecureError, Securing, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::names::WSU;
 use crate::part::Part;
-use crate::policy::{KeyBinding, SignaturePolicy};
+use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
 
 /// One `ds:Reference` to be written.
 struct Signed {
@@ -72,9 +72,61 @@ impl Securing<'_> {
             signed.push(self.digest_node(envelope, node, &mut scratch)?);
         }
 
-        let suite = &plan.policy.suite;
+        let id = format!("{}-signature", self.id);
+        let written = if policy.key == KeyBinding::Certificate {
+            let token = format!("{}-cert", self.id);
+            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token)?
+        } else {
+            let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
+            let signed_info = self.signed_info(algorithm, &signed);
+            let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
+            self.write_signature(&id, &signed_info, value.as_ref(), &ready.key_info)
+        };
+        self.signature = written;
+        self.endorse(&id)
+    }
+
+    /// Writes the signature over the signature.
+    fn endorse(&mut self, endorsed: &str) -> Result<(), SecureError> {
+        let plan = self.plan;
+        let (Some(policy), Some(algorithm)) = (&plan.policy.endorsing, plan.endorsing) else {
+            return Ok(());
+        };
+        let signed = [Signed {
+            id: endorsed.to_owned(),
+            digest: soapstone_crypto::digest(plan.policy.suite.digest[0], &self.signature)?,
+        }];
+        let token = format!("{}-endorse", self.id);
+        let id = format!("{}-endorsement", self.id);
+        self.endorsing_signature =
+            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token)?;
+        Ok(())
+    }
+
+    fn sign_by_certificate(
+        &mut self,
+        id: &str,
+        algorithm: SignatureAlgorithm,
+        signed: &[Signed],
+        reference: KeyReference,
+        token: &str,
+    ) -> Result<Vec<u8>, SecureError> {
+        let identity = self
+            .plan
+            .keys
+            .identity
+            .as_deref()
+            .ok_or(SecureError::KeyMissing)?;
+        let mut key_info = Vec::new();
+        key_reference::write_certificate(reference, identity.certificate(), token, &mut key_info);
+        let signed_info = self.signed_info(algorithm, signed);
+        let value = identity.key().sign(algorithm, signed_info.octets())?;
+        Ok(self.write_signature(id, &signed_info, &value, &key_info))
+    }
+
+    fn signed_info(&self, algorithm: SignatureAlgorithm, signed: &[Signed]) -> SignedInfo {
         let mut signed_info = SignedInfoWriter::new(
-            Vec::new(),
+            Vec::with_capacity(512 + 400 * signed.len()),
             write::Apex::PLAIN,
             Canonicalization::Exclusive,
             algorithm,
@@ -84,66 +136,34 @@ impl Securing<'_> {
             Canonicalization::Exclusive,
             &[],
         )];
-        for part in &signed {
+        let mut uri = String::with_capacity(64);
+        for part in signed {
+            uri.clear();
+            uri.push('#');
+            uri.push_str(&part.id);
             signed_info.reference(&ReferenceParts {
                 id: None,
-                uri: Some(&format!("#{}", part.id)),
+                uri: Some(&uri),
                 kind: None,
                 transforms: &transforms,
-                digest_method: suite.digest[0],
+                digest_method: self.plan.policy.suite.digest[0],
                 digest: part.digest.as_ref(),
             });
         }
-        let signed_info = signed_info.finish();
-        let mut key_info = Vec::new();
-        let value = match policy.key {
-            KeyBinding::Certificate => {
-                let identity = plan
-                    .keys
-                    .identity
-                    .as_deref()
-                    .ok_or(SecureError::RequestKeyMissing)?;
-                key_reference::write_certificate(
-                    policy.reference,
-                    identity.certificate(),
-                    &format!("{}-cert", self.id),
-                    &mut key_info,
-                );
-                identity.key().sign(algorithm, signed_info.octets())?
-            }
-            KeyBinding::Shared => {
-                let shared = plan
-                    .keys
-                    .shared
-                    .as_deref()
-                    .ok_or(SecureError::RequestKeyMissing)?;
-                key_reference::write_shared(policy.reference, shared, &mut key_info);
-                shared
-                    .signing
-                    .sign(algorithm, signed_info.octets(), None)?
-                    .as_ref()
-                    .to_vec()
-            }
-            KeyBinding::RequestKey => {
-                let (sha1, key) = self
-                    .request
-                    .and_then(|request| request.session_keys.first())
-                    .ok_or(SecureError::RequestKeyMissing)?;
-                key_reference::write_encrypted_key_sha1(sha1, &mut key_info);
-                key.sign(algorithm, signed_info.octets(), None)?
-                    .as_ref()
-                    .to_vec()
-            }
-        };
-        let id = format!("{}-signature", self.id);
-        write::signature(
-            Some(&id),
-            &signed_info,
-            &value,
-            Some(&key_info),
-            &mut self.signature,
-        );
-        Ok(())
+        signed_info.finish()
+    }
+
+    fn write_signature(
+        &mut self,
+        id: &str,
+        signed_info: &SignedInfo,
+        value: &[u8],
+        key_info: &[u8],
+    ) -> Vec<u8> {
+        let mut written = Vec::with_capacity(signed_info.octets().len() + key_info.len() + 1024);
+        write::signature(Some(id), signed_info, value, Some(key_info), &mut written);
+        self.receipt.signature_values.push(value.to_vec());
+        written
     }
 
     /// Digests the parts that we write ourselves: their octets are canonical as they are.
@@ -153,24 +173,40 @@ impl Securing<'_> {
         signed: &mut Vec<Signed>,
     ) -> Result<(), SecureError> {
         let algorithm = self.plan.policy.suite.digest[0];
-        for part in &policy.parts {
-            let (octets, id) = match part {
-                Part::Timestamp => (&self.timestamp, "time"),
-                Part::UsernameToken
-                    if self.data_ids.iter().any(|id| id.ends_with("-user-data")) =>
-                {
-                    (&self.username, "user-data")
-                }
-                Part::UsernameToken => (&self.username, "user"),
-                Part::Token => (&self.tokens, "cert"),
-                _ => continue,
-            };
+        let endorsing = self.plan.policy.endorsing;
+        let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
-                    id: format!("{}-{id}", self.id),
+                    id: format!("{}-{name}", self.id),
                     digest: soapstone_crypto::digest(algorithm, octets)?,
                 });
             }
+            Ok(())
+        };
+        for part in &policy.parts {
+            match part {
+                Part::Timestamp => put(&self.timestamp, "time")?,
+                Part::UsernameToken
+                    if self.data_ids.iter().any(|id| id.ends_with("-user-data")) =>
+                {
+                    put(&self.username, "user-data")?;
+                }
+                Part::UsernameToken => put(&self.username, "user")?,
+                Part::Token => {
+                    put(&self.tokens, "cert")?;
+                    put(&self.session_key, "key")?;
+                    put(&self.context_token, "sct")?;
+                }
+                Part::SignatureConfirmation => {
+                    for (index, confirmation) in self.confirmations.iter().enumerate() {
+                        put(confirmation, &format!("confirm-{index}"))?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if endorsing.is_some_and(|endorsing| endorsing.token_signed) {
+            put(&self.endorsing_token, "endorse")?;
         }
         Ok(())
     }

@@ -787,7 +787,7 @@ fn a_message_whose_canonical_form_explodes_is_refused() {
     let refused = plan
         .secure(
             envelope(&plain),
-            None,
+            soapstone_wss::Outgoing::default(),
             now(),
             &mut soapstone_xml::Buffers::default(),
         )

@@ -8,8 +8,8 @@ use soapstone_crypto::{
     issue::{self, Template, Validity},
 };
 use soapstone_wss::{
-    Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Policy,
-    Receipt, Rejected, Secured, SharedKey, Suite, User, Verified,
+    Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Outgoing,
+    Policy, Receipt, Rejected, Secured, SharedKey, Suite, User, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -132,7 +132,11 @@ pub(crate) fn secure_with(
     request: Option<&Receipt>,
 ) -> Secured {
     let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
-    plan.secure(envelope(plain), request, now(), &mut Buffers::default())
+    let outgoing = Outgoing {
+        answers: request,
+        context: None,
+    };
+    plan.secure(envelope(plain), outgoing, now(), &mut Buffers::default())
         .unwrap()
 }
 

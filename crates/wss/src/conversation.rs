@@ -1,0 +1,174 @@
+//! WS-SecureConversation as far as single messages go: security contexts, the tokens that name them, and keys derived from them.
+//!
+//! How a context comes to be, is renewed and cancelled is WS-Trust's matter, above this crate. Here a context is a fact: whoever asks
+//! the engine to open or secure a message looks it up.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use soapstone_crypto::{Certificate, SymmetricKey};
+
+/// A version of WS-SecureConversation, by its namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ConversationVersion {
+    /// February 2005.
+    February2005,
+    /// 1.3 and 1.4, which share a namespace.
+    V13,
+}
+
+impl ConversationVersion {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::V13, Self::February2005];
+
+    /// Namespace of `SecurityContextToken` and `DerivedKeyToken`.
+    pub const fn namespace(self) -> &'static str {
+        match self {
+            Self::February2005 => "http://schemas.xmlsoap.org/ws/2005/02/sc",
+            Self::V13 => "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512",
+        }
+    }
+
+    /// Namespace of the WS-Trust that goes with it.
+    pub const fn trust_namespace(self) -> &'static str {
+        match self {
+            Self::February2005 => "http://schemas.xmlsoap.org/ws/2005/02/trust",
+            Self::V13 => "http://docs.oasis-open.org/ws-sx/ws-trust/200512",
+        }
+    }
+
+    /// Token type of a `SecurityContextToken` (WS-SecureConversation 1.4, 2).
+    pub const fn token_type(self) -> &'static str {
+        match self {
+            Self::February2005 => "http://schemas.xmlsoap.org/ws/2005/02/sc/sct",
+            Self::V13 => "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512/sct",
+        }
+    }
+
+    /// Token type of a `DerivedKeyToken` (WS-SecureConversation 1.4, 7.1).
+    pub const fn derived_key_type(self) -> &'static str {
+        match self {
+            Self::February2005 => "http://schemas.xmlsoap.org/ws/2005/02/sc/dk",
+            Self::V13 => "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512/dk",
+        }
+    }
+
+    /// The derivation algorithm P_SHA1 (WS-SecureConversation 1.4, 7.2).
+    pub const fn p_sha1(self) -> &'static str {
+        match self {
+            Self::February2005 => "http://schemas.xmlsoap.org/ws/2005/02/sc/dk/p_sha1",
+            Self::V13 => "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512/dk/p_sha1",
+        }
+    }
+
+    /// The version with this namespace.
+    pub fn from_namespace(namespace: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|version| version.namespace() == namespace)
+    }
+}
+
+/// Which context a message names. Unproven: anybody can write a name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ContextName {
+    /// Version of the token.
+    pub version: ConversationVersion,
+    /// `wsc:Identifier`, an absolute URI.
+    pub identifier: String,
+    /// `wsc:Instance`: which of the keys that the context had in the course of renewals.
+    pub instance: Option<String>,
+}
+
+impl fmt::Display for ContextName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the security context `{}`", self.identifier)?;
+        match &self.instance {
+            Some(instance) => write!(out, " instance `{instance}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Who was proven to be at the other end when the context was made.
+#[derive(Clone, Debug)]
+pub enum ContextOwner {
+    /// The holder of this certificate's private key.
+    Certificate(Certificate),
+    /// A user with a password.
+    User(String),
+    /// Nobody in particular: whoever made the context knows its key, and that is all.
+    Anonymous,
+}
+
+impl fmt::Display for ContextOwner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificate(certificate) => out.write_str(certificate.subject()),
+            Self::User(name) => out.write_str(name),
+            Self::Anonymous => out.write_str("anonymous"),
+        }
+    }
+}
+
+/// An established security context (WS-SecureConversation 1.4, 2).
+#[derive(Clone, Debug)]
+pub struct SecurityContext {
+    /// Version of its tokens.
+    pub version: ConversationVersion,
+    /// `wsc:Identifier`.
+    pub identifier: String,
+    /// `wsc:Instance`; none before the first renewal.
+    pub instance: Option<String>,
+    /// The secret that both sides hold, 16 to 64 octets. Clones share it.
+    pub secret: SymmetricKey,
+    /// When it was made.
+    pub created: Timestamp,
+    /// From then on it is refused.
+    pub expires: Timestamp,
+    /// Who is at the other end.
+    pub owner: ContextOwner,
+}
+
+impl SecurityContext {
+    /// Its name in messages.
+    pub fn name(&self) -> ContextName {
+        ContextName {
+            version: self.version,
+            identifier: self.identifier.clone(),
+            instance: self.instance.clone(),
+        }
+    }
+}
+
+/// Whether each derived key has a token of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DerivedKeyForm {
+    /// A `wsc:DerivedKeyToken` in the header (WS-SecureConversation 1.4, 7.1).
+    Explicit,
+    /// `wsc:Nonce` and `wsc:Length` on the `SecurityTokenReference` (WS-SecureConversation 1.4, 7.4).
+    Implied,
+}
+
+/// That keys are derived from the key of the token instead of being used as they are (WS-SecurityPolicy 1.3, 5.3: `RequireDerivedKeys`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DerivedKeyPolicy {
+    /// Version of the derived key tokens.
+    pub version: ConversationVersion,
+    /// How messages that we make say it. Inbound, both are understood.
+    pub form: DerivedKeyForm,
+    /// Octets of signature keys; of encryption keys, the algorithm says it.
+    pub signature_length: usize,
+}
+
+/// The label of derivations that name none (WS-SecureConversation 1.4, 7.1): the default of client and service, one behind the other.
+pub(crate) const DEFAULT_LABEL: &str = "WS-SecureConversationWS-SecureConversation";
+
+/// Shortest derived key that is accepted, octets: stacks have written 2 and 4 octets for signatures.
+pub(crate) const SHORTEST_KEY: usize = 16;
+
+/// Longest derived key, octets.
+pub(crate) const LONGEST_KEY: usize = 64;
+
+/// Longest nonce of a derivation, octets.
+pub(crate) const LONGEST_NONCE: usize = 128;

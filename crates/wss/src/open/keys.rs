@@ -1,0 +1,439 @@
+//! From the `ds:KeyInfo` of a signature or of cipher text to a symmetric key: through derived key tokens, to a shared key, a session
+//! key or a security context.
+//!
+//! The one rule: the plan says what kind of key it is; the message says only which one of that kind. A key of another kind is not found,
+//! however well it would fit.
+
+use soapstone_crypto::{P_HASH_LIMIT, PHash, SymmetricKey};
+use soapstone_xml::{Element, NodeId};
+
+use super::Opening;
+use crate::conversation::{
+    ContextName, ConversationVersion, DEFAULT_LABEL, LONGEST_KEY, LONGEST_NONCE, SHORTEST_KEY,
+};
+use crate::evidence::Signer;
+use crate::key_reference::{self, KeyLocator};
+use crate::names::WSSE;
+use crate::policy::KeyBinding;
+use crate::rejected::{AlgorithmUse, Rejected};
+
+/// What a key is wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Verifying,
+    Deciphering,
+}
+
+/// A symmetric key of the plan's kind.
+pub(super) struct Resolved {
+    pub(super) key: SymmetricKey,
+    /// Who holds it.
+    pub(super) holder: Signer,
+    /// The token of this message that it comes from.
+    pub(super) token: Option<NodeId>,
+}
+
+/// What is said about a derivation (WS-SecureConversation 1.4, 7).
+struct Derivation {
+    label: Option<String>,
+    nonce: Vec<u8>,
+    offset: usize,
+    length: usize,
+}
+
+const ELEMENT: &str = "wsc:DerivedKeyToken";
+
+fn malformed(problem: impl Into<String>) -> Rejected {
+    Rejected::Malformed {
+        element: ELEMENT,
+        problem: problem.into(),
+    }
+}
+
+impl Opening<'_> {
+    /// The symmetric key that a `ds:KeyInfo` names.
+    pub(super) fn symmetric_key(
+        &mut self,
+        key_info: Option<NodeId>,
+        purpose: Purpose,
+    ) -> Result<Resolved, Rejected> {
+        let document = &self.envelope.document;
+        let derived_wanted = self.plan.policy.derived_keys.is_some()
+            && self.binding(purpose) != Some(KeyBinding::Certificate);
+        let Some(info) = key_info.map(|info| document.element(info)) else {
+            if derived_wanted {
+                return Err(Rejected::KeyNotDerived);
+            }
+            return self.root(None, purpose, self.current);
+        };
+        let locator = KeyLocator::read(info)?;
+        let implied = info
+            .child(WSSE, "SecurityTokenReference")
+            .map(implied_derivation)
+            .transpose()?
+            .flatten();
+        let token = match &locator {
+            KeyLocator::Token(id) => Some(self.token_by_id(id)?),
+            _ => None,
+        };
+        let explicit = token.filter(|token| is_derived_key_token(document.element(*token)));
+        if derived_wanted != (implied.is_some() || explicit.is_some()) {
+            return Err(if derived_wanted {
+                Rejected::KeyNotDerived
+            } else {
+                Rejected::TokenUnsupported {
+                    found: "a derived key, and the plan derives none".to_owned(),
+                }
+            });
+        }
+        if let Some(implied) = implied {
+            let root = self.root(Some(&locator), purpose, self.current)?;
+            return derive(root, &implied);
+        }
+        let Some(token) = explicit else {
+            return self.root(Some(&locator), purpose, self.current);
+        };
+        let element = document.element(token);
+        let derivation = explicit_derivation(element)?;
+        let reference = element
+            .child(WSSE, "SecurityTokenReference")
+            .ok_or_else(|| malformed("expected a `wsse:SecurityTokenReference`"))?;
+        let from = KeyLocator::read_reference(reference)?;
+        self.note_use(token);
+        let root = self.root(Some(&from), purpose, Some(token))?;
+        derive(root, &derivation)
+    }
+
+    /// The kind of key that the plan wants.
+    fn binding(&self, purpose: Purpose) -> Option<KeyBinding> {
+        let policy = &self.plan.policy;
+        match purpose {
+            Purpose::Verifying => policy.signature.as_ref().map(|signature| signature.key),
+            Purpose::Deciphering => policy.encryption.as_ref().map(|encryption| encryption.key),
+        }
+    }
+
+    /// The key that a locator means, if it is of the plan's kind. `user` is the element of the header that uses it.
+    fn root(
+        &mut self,
+        locator: Option<&KeyLocator>,
+        purpose: Purpose,
+        user: Option<NodeId>,
+    ) -> Result<Resolved, Rejected> {
+        let not_found = || Rejected::KeyNotFound {
+            reference: locator.map_or_else(
+                || "nothing: no key is named".to_owned(),
+                ToString::to_string,
+            ),
+        };
+        match self.binding(purpose) {
+            Some(KeyBinding::Shared) => {
+                let shared = self.plan.keys.shared.as_deref().ok_or_else(not_found)?;
+                let named = match locator {
+                    None => true,
+                    Some(KeyLocator::Name(name)) => *name == shared.name,
+                    Some(KeyLocator::EncryptedKeySha1(sha1)) => *sha1 == shared.sha1(),
+                    Some(_) => false,
+                };
+                let derived = self.plan.policy.derived_keys.is_some();
+                let key = match purpose {
+                    Purpose::Deciphering if !derived => &shared.encrypting,
+                    _ => &shared.signing,
+                };
+                named
+                    .then(|| Resolved {
+                        key: key.clone(),
+                        holder: Signer::SharedKey(shared.name.clone()),
+                        token: None,
+                    })
+                    .ok_or_else(not_found)
+            }
+            Some(KeyBinding::RequestKey) => {
+                let Some(KeyLocator::EncryptedKeySha1(sha1)) = locator else {
+                    return Err(not_found());
+                };
+                let request = self.facts.request.as_ref().ok_or_else(not_found)?;
+                let known = request
+                    .session_keys
+                    .iter()
+                    .find(|(known, _)| known.as_slice() == sha1.as_slice());
+                known
+                    .map(|(_, key)| Resolved {
+                        key: key.clone(),
+                        holder: Signer::RequestKey,
+                        token: None,
+                    })
+                    .ok_or_else(not_found)
+            }
+            Some(KeyBinding::Certificate | KeyBinding::SessionKey) => {
+                let session = locator.and_then(|locator| self.session_key(locator));
+                let resolved = session
+                    .map(|session| Resolved {
+                        key: session.key.clone(),
+                        holder: Signer::SessionKey(session.sha1),
+                        token: Some(session.node),
+                    })
+                    .ok_or_else(not_found)?;
+                if let (Some(token), Some(user)) = (resolved.token, user) {
+                    self.uses.push((token, user));
+                }
+                Ok(resolved)
+            }
+            Some(KeyBinding::Context) => {
+                let locator = locator.ok_or_else(not_found)?;
+                let (name, token) = self.context_name(locator)?;
+                if let (Some(token), Some(user)) = (token, user) {
+                    self.uses.push((token, user));
+                }
+                self.context_key(name, token)
+            }
+            None => Err(not_found()),
+        }
+    }
+
+    /// The context that a reference means, and its token if it is in the message.
+    fn context_name(
+        &self,
+        locator: &KeyLocator,
+    ) -> Result<(ContextName, Option<NodeId>), Rejected> {
+        match locator {
+            KeyLocator::Context(name) => Ok((name.clone(), None)),
+            KeyLocator::Token(id) => {
+                let token = self.token_by_id(id)?;
+                let element = self.envelope.document.element(token);
+                match key_reference::context_token(element)? {
+                    Some(name) => Ok((name, Some(token))),
+                    None => Err(Rejected::KeyNotFound {
+                        reference: locator.to_string(),
+                    }),
+                }
+            }
+            _ => Err(Rejected::KeyNotFound {
+                reference: locator.to_string(),
+            }),
+        }
+    }
+
+    /// The key of a context that the host knows.
+    fn context_key(
+        &mut self,
+        name: ContextName,
+        token: Option<NodeId>,
+    ) -> Result<Resolved, Rejected> {
+        // A response that carries no token is secured with the context of its request.
+        let asked = self
+            .facts
+            .request
+            .as_ref()
+            .and_then(|request| request.context.as_ref());
+        let context = self
+            .facts
+            .contexts
+            .iter()
+            .chain(asked)
+            .find(|context| {
+                context.identifier == name.identifier
+                    && context.instance == name.instance
+                    && context.version == name.version
+            })
+            .ok_or_else(|| Rejected::ContextUnknown { name: name.clone() })?;
+        if asked.is_some_and(|asked| asked.identifier != context.identifier) {
+            return Err(Rejected::ContextUnknown { name });
+        }
+        if context.expires <= self.now {
+            return Err(Rejected::ContextExpired {
+                name,
+                expired: context.expires,
+            });
+        }
+        let other = self.context.as_ref().is_some_and(|used| {
+            used.identifier != name.identifier || used.instance != name.instance
+        });
+        if other {
+            return Err(Rejected::KeyMisused {
+                problem: "one message is secured with two security contexts".to_owned(),
+            });
+        }
+        let resolved = Resolved {
+            key: context.secret.clone(),
+            holder: Signer::Context {
+                name,
+                owner: context.owner.clone(),
+            },
+            token,
+        };
+        self.context = Some(context.clone());
+        Ok(resolved)
+    }
+
+    /// Remembers that the element being processed uses a token.
+    pub(super) fn note_use(&mut self, token: NodeId) {
+        if let Some(user) = self.current {
+            self.uses.push((token, user));
+        }
+    }
+}
+
+fn is_derived_key_token(element: Element<'_>) -> bool {
+    element.local() == "DerivedKeyToken"
+        && ConversationVersion::from_namespace(element.namespace()).is_some()
+}
+
+fn derive(root: Resolved, derivation: &Derivation) -> Result<Resolved, Rejected> {
+    let label = derivation.label.as_deref().unwrap_or(DEFAULT_LABEL);
+    let key = PHash::SHA1
+        .derive(
+            root.key.expose(),
+            &[label.as_bytes(), &derivation.nonce],
+            derivation.offset,
+            derivation.length,
+        )
+        .and_then(SymmetricKey::from_secret)
+        .map_err(|error| malformed(error.to_string()))?;
+    Ok(Resolved { key, ..root })
+}
+
+/// `wsc:Nonce` and `wsc:Length` of an implied derived key (WS-SecureConversation 1.4, 7.4).
+fn implied_derivation(reference: Element<'_>) -> Result<Option<Derivation>, Rejected> {
+    for version in ConversationVersion::ALL {
+        let Some(nonce) = reference.attribute(version.namespace(), "Nonce") else {
+            continue;
+        };
+        let length = match reference.attribute(version.namespace(), "Length") {
+            Some(length) => number(&length, "Length")?,
+            None => DEFAULT_LENGTH,
+        };
+        let derivation = Derivation {
+            label: None,
+            nonce: key_reference::base64_octets(&nonce, ELEMENT)?,
+            offset: 0,
+            length,
+        };
+        return derivation.checked().map(Some);
+    }
+    Ok(None)
+}
+
+/// Length of a derived key that says none (WS-SecureConversation 1.4, 7.1).
+const DEFAULT_LENGTH: usize = 32;
+
+/// Longest label, octets.
+const LONGEST_LABEL: usize = 256;
+
+/// Reads a `wsc:DerivedKeyToken` (WS-SecureConversation 1.4, 7.1).
+fn explicit_derivation(token: Element<'_>) -> Result<Derivation, Rejected> {
+    let version = ConversationVersion::from_namespace(token.namespace())
+        .ok_or_else(|| malformed("expected a namespace of WS-SecureConversation"))?;
+    if let Some(algorithm) = token.attribute("", "Algorithm")
+        && algorithm != version.p_sha1()
+    {
+        return Err(Rejected::AlgorithmNotAllowed {
+            purpose: AlgorithmUse::KeyDerivation,
+            found: algorithm.into_owned(),
+            allowed: version.p_sha1().to_owned(),
+        });
+    }
+    let (mut offset, mut generation, mut length, mut label, mut nonce) =
+        (None, None, None, None, None);
+    for child in token.children() {
+        let text = || {
+            child
+                .text_strict()
+                .ok_or_else(|| malformed(format!("expected text in `{}`", child.local())))
+        };
+        let twice = match (child.namespace(), child.local()) {
+            (WSSE, "SecurityTokenReference") => continue,
+            (namespace, _) if namespace != version.namespace() => {
+                return Err(Rejected::ElementUnexpected {
+                    element: crate::envelope::expanded_name(child),
+                });
+            }
+            (_, "Offset") => offset.replace(number(&text()?, "Offset")?).is_some(),
+            (_, "Generation") => generation
+                .replace(number(&text()?, "Generation")?)
+                .is_some(),
+            (_, "Length") => length.replace(number(&text()?, "Length")?).is_some(),
+            (_, "Label") => label.replace(text()?.into_owned()).is_some(),
+            (_, "Nonce") => nonce
+                .replace(key_reference::base64_octets(text()?.trim(), ELEMENT)?)
+                .is_some(),
+            _ => {
+                return Err(Rejected::ElementUnexpected {
+                    element: crate::envelope::expanded_name(child),
+                });
+            }
+        };
+        if twice {
+            return Err(malformed(format!(
+                "expected one `{}`, found more",
+                child.local()
+            )));
+        }
+    }
+    let length = length.unwrap_or(DEFAULT_LENGTH);
+    let offset = match (offset, generation) {
+        (Some(_), Some(_)) => {
+            return Err(malformed("expected `Offset` or `Generation`, found both"));
+        }
+        (Some(offset), None) => offset,
+        (None, Some(generation)) => generation
+            .checked_mul(length)
+            .ok_or_else(|| malformed(format!("`Generation` {generation} lies too far")))?,
+        (None, None) => 0,
+    };
+    Derivation {
+        label,
+        nonce: nonce.ok_or_else(|| malformed("expected a `Nonce`"))?,
+        offset,
+        length,
+    }
+    .checked()
+}
+
+fn number(text: &str, name: &str) -> Result<usize, Rejected> {
+    let digits = text.trim();
+    let short = digits.len() <= 9 && digits.bytes().all(|octet| octet.is_ascii_digit());
+    short.then(|| digits.parse().ok()).flatten().ok_or_else(|| {
+        malformed(format!(
+            "expected `{name}` as a small number, found `{}`",
+            excerpt(digits)
+        ))
+    })
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+impl Derivation {
+    fn checked(self) -> Result<Self, Rejected> {
+        if !(SHORTEST_KEY..=LONGEST_KEY).contains(&self.length) {
+            return Err(malformed(format!(
+                "expected a `Length` of {SHORTEST_KEY} to {LONGEST_KEY}, found {}",
+                self.length
+            )));
+        }
+        if self.offset > P_HASH_LIMIT - self.length {
+            return Err(malformed(format!(
+                "expected the key within the first {P_HASH_LIMIT} octets, found offset {}",
+                self.offset
+            )));
+        }
+        if self.nonce.is_empty() || self.nonce.len() > LONGEST_NONCE {
+            return Err(malformed(format!(
+                "expected a `Nonce` of 1 to {LONGEST_NONCE} octets, found {}",
+                self.nonce.len()
+            )));
+        }
+        if self
+            .label
+            .as_ref()
+            .is_some_and(|label| label.len() > LONGEST_LABEL)
+        {
+            return Err(malformed(format!(
+                "expected a `Label` of at most {LONGEST_LABEL} octets"
+            )));
+        }
+        Ok(self)
+    }
+}

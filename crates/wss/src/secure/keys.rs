@@ -1,0 +1,345 @@
+//! The symmetric keys of a message: where they come from, and how the elements that use them name them.
+//!
+//! There is one root: a shared key, the request's session key, a fresh session key, or a security context. What signs and what encrypts
+//! is the root itself or, where the plan wants it, a key derived from it.
+
+use soapstone_crypto::{OaepParameters, PHash, SymmetricKey, base64, random};
+use soapstone_xmlsec::enc::KeyEncryption;
+use soapstone_xmlsec::write::{self, EncryptedKeyParts};
+
+use super::{SecureError, Securing};
+use crate::conversation::{DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
+use crate::digest;
+use crate::key_reference::{self, ImpliedDerivation};
+use crate::names::WSU;
+use crate::policy::{KeyBinding, KeyReference};
+
+/// A symmetric key ready for use.
+pub(super) struct Use {
+    pub(super) key: SymmetricKey,
+    /// Content of the `ds:KeyInfo` of whatever uses it.
+    pub(super) key_info: Vec<u8>,
+}
+
+/// The key from which everything else of one purpose comes.
+struct Root {
+    key: SymmetricKey,
+    reference: Reference,
+}
+
+/// How the root is named.
+enum Reference {
+    Shared(KeyReference),
+    /// An `EncryptedKey` of this message, by id.
+    Here(String),
+    EncryptedKeySha1([u8; 20]),
+    /// A `SecurityContextToken` of this message, by id.
+    Token(String),
+    /// A security context whose token is not in this message.
+    Context,
+}
+
+/// What a key is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Signing,
+    Encrypting,
+}
+
+impl<'p> Securing<'p> {
+    /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they are.
+    pub(super) fn prepare_keys(&mut self) -> Result<(), SecureError> {
+        let policy = &self.plan.policy;
+        let signing = policy
+            .signature
+            .as_ref()
+            .map(|one| (one.key, one.reference));
+        let encrypting = policy
+            .encryption
+            .as_ref()
+            .map(|one| (one.key, one.reference));
+        let mut root = None;
+        if let Some((binding, reference)) =
+            signing.filter(|(binding, _)| *binding != KeyBinding::Certificate)
+        {
+            let found = self.root(binding, reference, Purpose::Signing)?;
+            self.signing = Some(self.key_for(&found, Purpose::Signing)?);
+            root = Some((binding, found));
+        }
+        if let Some((binding, reference)) =
+            encrypting.filter(|(binding, _)| *binding != KeyBinding::Certificate)
+        {
+            let known = root
+                .take()
+                .filter(|(known, _)| *known == binding && binding != KeyBinding::Shared);
+            let found = match known {
+                Some((_, root)) => root,
+                None => self.root(binding, reference, Purpose::Encrypting)?,
+            };
+            self.encrypting = Some(self.key_for(&found, Purpose::Encrypting)?);
+        }
+        Ok(())
+    }
+
+    fn root(
+        &mut self,
+        binding: KeyBinding,
+        reference: KeyReference,
+        purpose: Purpose,
+    ) -> Result<Root, SecureError> {
+        match binding {
+            KeyBinding::Shared => {
+                let shared = self
+                    .plan
+                    .keys
+                    .shared
+                    .as_deref()
+                    .ok_or(SecureError::KeyMissing)?;
+                let derived = self.plan.policy.derived_keys.is_some();
+                let key = match purpose {
+                    Purpose::Encrypting if !derived => &shared.encrypting,
+                    _ => &shared.signing,
+                };
+                Ok(Root {
+                    key: key.clone(),
+                    reference: Reference::Shared(reference),
+                })
+            }
+            KeyBinding::RequestKey => {
+                let (sha1, key) = self
+                    .outgoing
+                    .answers
+                    .and_then(|request| request.session_keys.first())
+                    .ok_or(SecureError::RequestKeyMissing)?;
+                Ok(Root {
+                    key: key.clone(),
+                    reference: Reference::EncryptedKeySha1(*sha1),
+                })
+            }
+            KeyBinding::Context => self.context_root(reference),
+            KeyBinding::SessionKey => self.session_root(reference),
+            KeyBinding::Certificate => Err(SecureError::KeyMissing),
+        }
+    }
+
+    /// The context of the conversation, and its token if messages are to carry it.
+    fn context_root(&mut self, reference: KeyReference) -> Result<Root, SecureError> {
+        let context = self.context()?;
+        if context.expires <= self.now {
+            return Err(SecureError::ContextExpired {
+                expired: context.expires,
+            });
+        }
+        let key = context.secret.clone();
+        let reference = if reference == KeyReference::Direct {
+            let id = format!("{}-sct", self.id);
+            let mut token = Vec::new();
+            write_context_token(context, &id, &mut token);
+            self.context_token = token;
+            Reference::Token(id)
+        } else {
+            Reference::Context
+        };
+        self.receipt.context = Some(context.clone());
+        Ok(Root { key, reference })
+    }
+
+    fn context(&self) -> Result<&'p SecurityContext, SecureError> {
+        let answered = self
+            .outgoing
+            .answers
+            .and_then(|request| request.context.as_ref());
+        answered
+            .or(self.outgoing.context)
+            .ok_or(SecureError::ContextMissing)
+    }
+
+    /// A fresh key, wrapped to the peer.
+    fn session_root(&mut self, reference: KeyReference) -> Result<Root, SecureError> {
+        let suite = &self.plan.policy.suite;
+        let length = suite.data.first().map_or(32, |method| method.key_length());
+        let key = SymmetricKey::generate(length)?;
+        let id = format!("{}-key", self.id);
+        let mut written = Vec::new();
+        let recipient = self
+            .plan
+            .keys
+            .peer
+            .as_ref()
+            .ok_or(SecureError::KeyMissing)?;
+        let sha1 = self.wrap(&key, recipient, reference, &[], &mut written)?;
+        self.session_key = written;
+        self.receipt.session_keys.push((sha1, key.clone()));
+        Ok(Root {
+            key,
+            reference: Reference::Here(id),
+        })
+    }
+
+    /// Writes an `EncryptedKey` with `key` for `recipient`; returns the SHA-1 of what it carries.
+    pub(super) fn wrap(
+        &mut self,
+        key: &SymmetricKey,
+        recipient: &soapstone_crypto::Certificate,
+        reference: KeyReference,
+        data_references: &[&str],
+        out: &mut Vec<u8>,
+    ) -> Result<[u8; 20], SecureError> {
+        let transport = self.plan.policy.suite.key_transport[0];
+        let oaep = OaepParameters::new(transport.digest, transport.mask);
+        let cipher_value = recipient
+            .public_key()
+            .wrap(transport.algorithm, &oaep, key.expose())?;
+        let mut key_info = Vec::new();
+        let token = format!("{}-peer", self.id);
+        if reference == KeyReference::Direct {
+            key_reference::write_token(recipient, &token, &mut self.tokens_of_keys);
+        }
+        key_reference::write_certificate(reference, recipient, &token, &mut key_info);
+        write::encrypted_key(
+            &EncryptedKeyParts {
+                id: Some(&format!("{}-key", self.id)),
+                recipient: None,
+                method: &KeyEncryption::Transport {
+                    algorithm: transport.algorithm,
+                    oaep,
+                },
+                raw_key_info: Some(&key_info),
+                cipher_value: &cipher_value,
+                data_references,
+                carried_key_name: None,
+            },
+            out,
+        );
+        Ok(digest::sha1([cipher_value.as_slice()]))
+    }
+
+    /// The root itself, or a key derived from it.
+    fn key_for(&mut self, root: &Root, purpose: Purpose) -> Result<Use, SecureError> {
+        let plan = self.plan;
+        let Some(derived) = &plan.policy.derived_keys else {
+            let mut key_info = Vec::new();
+            self.write_reference(root, None, &mut key_info);
+            return Ok(Use {
+                key: root.key.clone(),
+                key_info,
+            });
+        };
+        let length = match purpose {
+            Purpose::Signing => derived.signature_length,
+            Purpose::Encrypting => plan.policy.suite.data[0].key_length(),
+        };
+        let nonce = random::bytes::<16>();
+        let key = PHash::SHA1.derive(
+            root.key.expose(),
+            &[DEFAULT_LABEL.as_bytes(), &nonce],
+            0,
+            length,
+        )?;
+        let key = SymmetricKey::from_secret(key)?;
+        let mut key_info = Vec::new();
+        match derived.form {
+            DerivedKeyForm::Implied => {
+                let implied = ImpliedDerivation {
+                    version: derived.version,
+                    nonce: &nonce,
+                    length,
+                };
+                self.write_reference(root, Some(&implied), &mut key_info);
+            }
+            DerivedKeyForm::Explicit => {
+                let name = match purpose {
+                    Purpose::Signing => "dk-sig",
+                    Purpose::Encrypting => "dk-enc",
+                };
+                let id = format!("{}-{name}", self.id);
+                self.write_derived_key_token(root, derived, &id, &nonce, length);
+                key_reference::write_derived_key(derived.version, &id, &mut key_info);
+            }
+        }
+        Ok(Use { key, key_info })
+    }
+
+    /// Appends a `wsc:DerivedKeyToken` (WS-SecureConversation 1.4, 7.1).
+    fn write_derived_key_token(
+        &mut self,
+        root: &Root,
+        derived: &DerivedKeyPolicy,
+        id: &str,
+        nonce: &[u8],
+        length: usize,
+    ) {
+        let mut out = std::mem::take(&mut self.derived);
+        let namespace = derived.version.namespace();
+        out.extend_from_slice(b"<wsc:DerivedKeyToken xmlns:wsc=\"");
+        out.extend_from_slice(namespace.as_bytes());
+        out.extend_from_slice(b"\" xmlns:wsu=\"");
+        out.extend_from_slice(WSU.as_bytes());
+        out.extend_from_slice(b"\" wsu:Id=\"");
+        out.extend_from_slice(id.as_bytes());
+        out.extend_from_slice(b"\">");
+        self.write_reference(root, None, &mut out);
+        out.extend_from_slice(b"<wsc:Offset>0</wsc:Offset><wsc:Length>");
+        out.extend_from_slice(length.to_string().as_bytes());
+        out.extend_from_slice(b"</wsc:Length><wsc:Nonce>");
+        base64::encode_into(nonce, &mut out);
+        out.extend_from_slice(b"</wsc:Nonce></wsc:DerivedKeyToken>");
+        self.derived = out;
+    }
+
+    /// Appends what names the root.
+    fn write_reference(
+        &self,
+        root: &Root,
+        implied: Option<&ImpliedDerivation<'_>>,
+        out: &mut Vec<u8>,
+    ) {
+        match &root.reference {
+            Reference::Shared(reference) => {
+                if let Some(shared) = self.plan.keys.shared.as_deref() {
+                    let reference = if implied.is_some() || self.plan.policy.derived_keys.is_some()
+                    {
+                        KeyReference::EncryptedKeySha1
+                    } else {
+                        *reference
+                    };
+                    key_reference::write_shared(reference, shared, implied, out);
+                }
+            }
+            Reference::Here(id) => key_reference::write_encrypted_key(id, implied, out),
+            Reference::EncryptedKeySha1(sha1) => {
+                key_reference::write_encrypted_key_sha1(sha1, implied, out);
+            }
+            Reference::Token(id) => {
+                if let Ok(context) = self.context() {
+                    let uri = format!("#{id}");
+                    key_reference::write_context(context, &uri, implied, out);
+                }
+            }
+            Reference::Context => {
+                if let Ok(context) = self.context() {
+                    key_reference::write_context(context, &context.identifier, implied, out);
+                }
+            }
+        }
+    }
+}
+
+/// Appends a `wsc:SecurityContextToken` (WS-SecureConversation 1.4, 2).
+fn write_context_token(context: &SecurityContext, id: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"<wsc:SecurityContextToken xmlns:wsc=\"");
+    out.extend_from_slice(context.version.namespace().as_bytes());
+    out.extend_from_slice(b"\" xmlns:wsu=\"");
+    out.extend_from_slice(WSU.as_bytes());
+    out.extend_from_slice(b"\" wsu:Id=\"");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b"\"><wsc:Identifier>");
+    soapstone_xml::escape::text(&context.identifier, out);
+    out.extend_from_slice(b"</wsc:Identifier>");
+    if let Some(instance) = &context.instance {
+        out.extend_from_slice(b"<wsc:Instance>");
+        soapstone_xml::escape::text(instance, out);
+        out.extend_from_slice(b"</wsc:Instance>");
+    }
+    out.extend_from_slice(b"</wsc:SecurityContextToken>");
+}
