@@ -1,0 +1,29 @@
+//! WS-Policy and WS-SecurityPolicy: what a WSDL or a policy file demands of messages, compiled into plans.
+//!
+//! ```text
+//! bytes ─ PolicyDocument::parse ─▶ PolicyDocument     policies, references, what is attached where
+//!       ─ normalize ─▶ NormalPolicy                    the alternatives; merge, intersect
+//!       ─ Requirements::read ─▶ Requirements           assertions of WS-SecurityPolicy as types
+//!       ─ compile ─▶ Agreement                         soapstone_wss::Policy of request and response
+//! ```
+//!
+//! WS-Policy 1.2 and 1.5, WS-SecurityPolicy 1.1, 1.2 and 1.3, WSDL 1.1. No file and no socket: documents that others refer to are asked
+//! for by a callback. The one rule: an assertion is obeyed or refused, naming it and its place; none is passed over.
+#![forbid(unsafe_code)]
+
+mod algebra;
+mod document;
+mod error;
+mod limits;
+mod names;
+mod node;
+mod normal;
+mod write;
+
+pub use algebra::IntersectionMode;
+pub use document::{PolicyDocument, Resolver};
+pub use error::PolicyError;
+pub use limits::PolicyLimits;
+pub use names::{Name, PolicyVersion, SecurityPolicyVersion};
+pub use node::{Attribute, Node, Place};
+pub use normal::{Alternative, Assertion, NormalPolicy};

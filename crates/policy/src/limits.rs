@@ -1,0 +1,87 @@
+//! Bounds on policies: who sends a WSDL chooses how much work its policies are.
+//!
+//! The one rule: whatever multiplies (alternatives, references) is bounded where it multiplies.
+
+/// All bounds of reading and comparing policies.
+///
+/// The struct may grow; change single fields of a default value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PolicyLimits {
+    /// Largest document in bytes. Default 16 MiB: WSDLs with all their schemas reach some.
+    pub document: usize,
+    /// Most elements in one document, schemas not counted twice. Default 262,144.
+    pub elements: u32,
+    /// Deepest nesting of elements. Default 100; the deepest policy known to the project has 31.
+    pub depth: u16,
+    /// Most documents read for one: imports of WSDL and external references. Default 32.
+    pub documents: usize,
+    /// References that lead to references: deepest nesting. Default 16.
+    pub references: usize,
+    /// Most alternatives of one policy, of nested policies too. Default 4,096; each optional assertion doubles them.
+    pub alternatives: usize,
+    /// Steps of normalizing, merging or intersecting, such as one assertion that goes into one alternative. Default 1,000,000, some
+    /// 100 ms.
+    pub steps: u64,
+}
+
+impl Default for PolicyLimits {
+    fn default() -> Self {
+        Self {
+            document: 16 << 20,
+            elements: 1 << 18,
+            depth: 100,
+            documents: 32,
+            references: 16,
+            alternatives: 4096,
+            steps: 1_000_000,
+        }
+    }
+}
+
+impl PolicyLimits {
+    pub(crate) fn xml(&self) -> soapstone_xml::Limits {
+        let mut limits = soapstone_xml::Limits::default();
+        limits.message = self.document;
+        limits.elements = self.elements;
+        limits.depth = self.depth;
+        limits
+    }
+}
+
+/// What is left of [`PolicyLimits::steps`] and the other bounds, while something is computed.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    steps: u64,
+    alternatives: usize,
+}
+
+/// The computation asks for more than its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    Alternatives,
+    Steps,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &PolicyLimits) -> Self {
+        Self {
+            steps: limits.steps,
+            alternatives: limits.alternatives,
+        }
+    }
+
+    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
+        let steps = u64::try_from(steps).unwrap_or(u64::MAX);
+        self.steps = self.steps.checked_sub(steps).ok_or(Exhausted::Steps)?;
+        Ok(())
+    }
+
+    /// Checks a number of alternatives before they are made.
+    pub(crate) fn alternatives(&self, count: usize) -> Result<(), Exhausted> {
+        if count > self.alternatives {
+            return Err(Exhausted::Alternatives);
+        }
+        Ok(())
+    }
+}
