@@ -122,10 +122,7 @@ impl fmt::Display for PathError {
                 "expected an expression of at most {LONGEST} octets, found {octets}"
             ),
             Self::TooManySteps => write!(out, "expected at most {MOST_STEPS} steps"),
-            Self::TooDeep => write!(
-                out,
-                "parentheses nest deeper than {DEEPEST} in a predicate"
-            ),
+            Self::TooDeep => write!(out, "parentheses nest deeper than {DEEPEST} in a predicate"),
             Self::NotAbsolute { expression } => write!(
                 out,
                 "expected a path from the root (`/…` or `//…`), found `{expression}`"
