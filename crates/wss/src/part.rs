@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::path::ElementPath;
+
 /// A part of a message that a policy wants signed or encrypted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -30,6 +32,8 @@ pub enum Part {
     Token,
     /// The `wsse11:SignatureConfirmation` elements of an answer.
     SignatureConfirmation,
+    /// Every element that a path selects (`sp:SignedElements` and its kin).
+    Path(ElementPath),
 }
 
 /// A text that names no part.
@@ -95,6 +99,7 @@ impl fmt::Display for Part {
             Self::Token => out.write_str("Token"),
             Self::SignatureConfirmation => out.write_str("SignatureConfirmation"),
             Self::Id(id) => write!(out, "#{id}"),
+            Self::Path(path) => path.fmt(out),
             Self::Header { namespace, local } => write!(out, "{{{namespace}}}{local}"),
         }
     }

@@ -10,6 +10,8 @@ use std::fmt;
 
 use soapstone_xml::{Document, Element, NodeId};
 
+use crate::names::WSSE11;
+
 /// Longest expression, octets. The longest one known has 150.
 const LONGEST: usize = 4096;
 /// Most steps: each is a bit of a word.
@@ -181,6 +183,8 @@ impl ElementPath {
 
     /// The elements that it selects in the document as it now stands, in document order, each once.
     ///
+    /// A `wsse11:EncryptedHeader` is no step of the way: what it held counts as the header block (SOAP Message Security 1.1.1, 9.3).
+    ///
     /// One walk over the document: the work is bounded by its elements times the steps of the path.
     pub fn select(&self, document: &Document) -> Vec<NodeId> {
         let mut selected = Vec::new();
@@ -190,6 +194,10 @@ impl ElementPath {
         while let Some((element, near, far)) = pending.pop() {
             if let Some(next) = element.next_sibling() {
                 pending.push((next, near, far));
+            }
+            if element.is(WSSE11, "EncryptedHeader") {
+                pending.extend(element.first_child().map(|child| (child, near, far)));
+                continue;
             }
             let reached = self.advance(element, near, far);
             if reached & complete != 0 {
@@ -628,6 +636,24 @@ mod tests {
             [4]
         );
         assert_eq!(selected("//*[local-name() != 'To'][not(@k)]"), [0, 1, 4, 5]);
+    }
+
+    #[test]
+    fn what_was_an_encrypted_header_is_a_header_block() {
+        let source = format!(
+            "<s:Envelope xmlns:s='urn:s'><s:Header><w:EncryptedHeader xmlns:w='{WSSE11}'><a:To xmlns:a='urn:a'/>\
+             </w:EncryptedHeader></s:Header></s:Envelope>"
+        );
+        let document = Document::parse(
+            source.into_bytes(),
+            &ParseOptions::default(),
+            &mut Buffers::new(),
+        )
+        .unwrap();
+        let path = ElementPath::parse("/s:Envelope/s:Header/a:To", resolve).unwrap();
+        let selected = path.select(&document);
+        assert_eq!(selected.len(), 1);
+        assert_eq!(document.element(selected[0]).local(), "To");
     }
 
     #[test]

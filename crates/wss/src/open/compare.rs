@@ -161,7 +161,7 @@ impl Opening<'_> {
         is_block(element) || in_encrypted_header || self.is_named(element)
     }
 
-    /// Whether the plan wants this element signed by its id.
+    /// Whether the plan wants this element signed by its id or by a path.
     fn is_named(&self, element: Element<'_>) -> bool {
         let parts = self
             .plan
@@ -170,7 +170,7 @@ impl Opening<'_> {
             .iter()
             .flat_map(|signature| &signature.parts);
         parts
-            .filter(|part| matches!(part, Part::Id(_)))
+            .filter(|part| matches!(part, Part::Id(_) | Part::Path(_)))
             .any(|part| self.nodes_of(part).contains(&element.id()))
     }
 
@@ -221,6 +221,7 @@ impl Opening<'_> {
                 .flatten()
                 .into_iter()
                 .collect(),
+            Part::Path(path) => path.select(&self.envelope.document),
         }
     }
 

@@ -30,6 +30,8 @@ impl Securing<'_> {
         };
         self.begin_session()?;
         let source = envelope.document.bytes();
+        // Several parts may mean one node, or one inside another: what is encrypted already is not touched again.
+        let mut done: Vec<(Range<usize>, String)> = Vec::new();
         for wanted in &policy.parts {
             for (index, node) in self
                 .nodes_of(envelope, &wanted.part)?
@@ -45,16 +47,27 @@ impl Securing<'_> {
                     Extent::Content => (content(element, source), ContentType::Content),
                     Extent::Element => (range(element), ContentType::Element),
                 };
+                let around = done
+                    .iter()
+                    .find(|(other, _)| other.start <= plain.start && plain.end <= other.end);
+                if let Some((other, id)) = around {
+                    if wanted.extent == Extent::Element && *other == plain {
+                        self.hidden.push((wanted.part.clone(), id.clone()));
+                    }
+                    continue;
+                }
                 let inner = self.edits.take_within(&plain);
                 let length = plain.len().saturating_add_signed(inner.growth());
                 let data = self.encrypt(&kind, &name, length, buffers, |out| {
                     inner.apply(source, plain.clone(), out)
                 })?;
+                let id = self.data_ids.last().cloned().unwrap_or_default();
                 if wanted.extent == Extent::Element {
-                    let id = self.data_ids.last().cloned().unwrap_or_default();
-                    self.hidden.push((wanted.part.clone(), id));
+                    self.hidden.push((wanted.part.clone(), id.clone()));
                 }
-                let is_block = matches!(wanted.part, Part::Header { .. });
+                done.push((plain.clone(), id));
+                let is_block = element.parent().map(|parent| parent.id())
+                    == envelope.header().map(|header| header.id());
                 self.put(envelope, node, wanted.extent, is_block, plain, data);
             }
         }

@@ -407,6 +407,7 @@ impl<'p> Securing<'p> {
                 Ok(Some(node)) => Ok(vec![node]),
                 _ => Err(SecureError::PartMissing { part: part.clone() }),
             },
+            Part::Path(path) => Ok(path.select(&envelope.document)),
             Part::Timestamp
             | Part::Signature
             | Part::UsernameToken

@@ -1,6 +1,7 @@
 //! Messages through the whole engine: secured, opened, and attacked on the way.
 
 mod conversations;
+mod paths;
 mod refusals;
 mod round_trips;
 mod support;

@@ -1,0 +1,103 @@
+//! Parts that a policy names by a path.
+
+use crate::support::*;
+use soapstone_wss::{
+    ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, ProtectionOrder, Rejected,
+};
+
+fn path(expression: &str) -> Part {
+    let namespace = |prefix: &str| match prefix {
+        "s" => Some("http://schemas.xmlsoap.org/soap/envelope/".to_owned()),
+        "a" => Some("http://www.w3.org/2005/08/addressing".to_owned()),
+        "e" => Some("urn:echo".to_owned()),
+        _ => None,
+    };
+    Part::Path(ElementPath::parse(expression, namespace).unwrap())
+}
+
+/// Signs and encrypts the text element, and the header block `a:To`, by paths.
+fn by_paths() -> Policy {
+    let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    let parts = [path("//e:echo/e:text"), path("/s:Envelope/s:Header/a:To")];
+    policy.signature.as_mut().unwrap().parts = parts.to_vec();
+    policy.encryption.as_mut().unwrap().parts = parts.map(EncryptedPart::customary).to_vec();
+    policy
+}
+
+#[test]
+fn elements_selected_by_paths_are_signed_and_encrypted_in_either_order() {
+    for order in [
+        ProtectionOrder::SignBeforeEncrypting,
+        ProtectionOrder::EncryptBeforeSigning,
+    ] {
+        let mut policy = by_paths();
+        policy.order = order;
+        let message = secure(&policy, PLAIN);
+        assert!(!message.contains("Grüße") && !message.contains("urn:service"));
+        let plain = forwarded(&open(&policy, &message).unwrap());
+        assert!(
+            plain.contains("Grüße") && plain.contains("urn:service"),
+            "{plain}"
+        );
+    }
+}
+
+#[test]
+fn parts_that_mean_the_same_element_or_one_inside_another_are_encrypted_once() {
+    let mut policy = by_paths();
+    let content = |part| EncryptedPart {
+        part,
+        extent: Extent::Content,
+    };
+    policy.encryption.as_mut().unwrap().parts = vec![
+        EncryptedPart::customary(Part::Body),
+        content(path("/s:Envelope/s:Body")),
+        EncryptedPart::customary(path("//e:text")),
+        EncryptedPart::customary(path("//e:*")),
+    ];
+    let message = secure(&policy, PLAIN);
+    let plain = forwarded(&open(&policy, &message).unwrap());
+    assert!(plain.contains("Grüße"), "{plain}");
+}
+
+#[test]
+fn an_element_that_a_path_selects_and_nobody_signed_or_encrypted_is_refused() {
+    let mut signing = by_paths();
+    signing.encryption = None;
+    let message = secure(&signing, PLAIN);
+    let mut more = signing.clone();
+    more.signature
+        .as_mut()
+        .unwrap()
+        .parts
+        .push(path("//e:empty"));
+    assert_eq!(
+        open(&more, &message).unwrap_err(),
+        Rejected::Unsigned {
+            part: path("//e:empty")
+        }
+    );
+    let message = secure(&by_paths(), PLAIN);
+    let mut more = by_paths();
+    let parts = &mut more.encryption.as_mut().unwrap().parts;
+    parts.push(EncryptedPart::customary(path("//e:empty")));
+    assert_eq!(
+        open(&more, &message).unwrap_err(),
+        Rejected::Unencrypted {
+            part: path("//e:empty")
+        }
+    );
+}
+
+#[test]
+fn a_path_may_say_what_must_be_there() {
+    let mut policy = by_paths();
+    let message = secure(&policy, PLAIN);
+    policy.required = vec![path("//e:echo"), path("//e:missing")];
+    assert_eq!(
+        open(&policy, &message).unwrap_err(),
+        Rejected::PartMissing {
+            part: path("//e:missing")
+        }
+    );
+}
