@@ -2,13 +2,17 @@
 
 import contextlib
 import functools
+import re
 import shutil
+import time
+import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import envelopes, jobs
+from .endpoints import Endpoint
 from .installing import INTEROP
 from .policies import SERVICES, cells, self_contained
 from .processes import Failure, free_port, server
@@ -16,6 +20,9 @@ from .processes import Failure, free_port, server
 JAR = INTEROP / "cxf" / "target" / "cxf-peer.jar"
 JAVA = ["-Xmx512m", "-XX:+UseSerialGC"]
 USER = ("alice", "correct horse battery staple")
+ACTION = re.compile(r"<(?:\w+:)?Action\b[^>]*>([^<]*)<")
+# Seconds that a context lives where it is to be renewed.
+LIFETIME = 6
 REQUESTS = {
     "echo": '<e:Echo xmlns:e="urn:soapstone:services:echo"><e:text>Grüße &amp; more</e:text></e:Echo>',
     "books": '<b:getBooks xmlns:b="urn:soapstone:services:books"><b:n>5</b:n></b:getBooks>',
@@ -24,26 +31,32 @@ REQUESTS = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class Peer:
     """The sample services in plain, and the CXF programs that serve and call them with security."""
 
+    soapstone: Path
     services: str
     address: str
     serving: jobs.Program
     calling: jobs.Program
     keys: object
     folder: Path
-    record: Path | None = None
+
+    def wsdl(self, cell, service):
+        """The file with a sample service's WSDL and the cell's policy."""
+        path = self.folder / f"{cell.path}.{service}.wsdl"
+        if not path.exists():
+            path.write_bytes(cell.wsdl(self.plain(service)))
+        return path
 
     def publish(self, cell, service):
-        """Serves a sample service under a cell's policy."""
-        wsdl = self.folder / f"{cell.path}.{service}.wsdl"
-        wsdl.write_bytes(cell.wsdl(self.plain(service)))
-        words = ["--record", self.record] if self.record else []
+        """Serves a sample service under a cell's policy, with CXF."""
+        lifetime = ["--lifetime", LIFETIME] if "renew" in cell.client else []
         self.serving.must(
-            "serve", "--address", self.at(cell, service), "--wsdl", wsdl, "--backend", f"{self.services}/{service}",
-            *words, *_names(service), *_security(self.keys, "server", "client"),
+            "serve", "--address", self.at(cell, service), "--wsdl", self.wsdl(cell, service), "--backend",
+            f"{self.services}/{service}", "--record", self.folder / "recorded", *lifetime, *_names(service, cell.soap),
+            *_security(self.keys, "server", "client"),
         )  # fmt: skip
 
     def at(self, cell, service):
@@ -51,19 +64,29 @@ class Peer:
         return f"{self.address}/{cell.path}/{service}"
 
     def call(self, cell, service, address):
-        """A CXF client, configured from the WSDL at `address`, gets what the plain service answers."""
-        answer = self.folder / f"{cell.path}.{service}.answer"
+        """A CXF client, configured from the WSDL at `address`, calls it, renews and cancels as the cell says."""
+        words = self.calling_words(cell, service, address, f"{address}?wsdl")
+        result = self.calling.must(*words)
+        same_content(self.plain_answer(service), words[-1].read_bytes())
+        for count, expected in cell.client.values():
+            if result[count] != expected:
+                raise Failure(f"expected {expected} for {count}, found {result}")
+
+    def calling_words(self, cell, service, address, wsdl):
+        """The job that calls `address` as `wsdl` says; its last word is the file for the answer."""
         request = self.folder / f"{service}.request"
         request.write_bytes(enveloped(REQUESTS[service]))
-        options = [word for name in cell.client for word in (f"--{name}", "true")]
-        result = self.calling.must(
-            "call", "--wsdl", f"{address}?wsdl", "--address", address, "--calls", cell.calls, *options, *_names(service),
-            *_security(self.keys, "client", "server"), request, answer,
-        )  # fmt: skip
-        same_content(self.plain_answer(service), answer.read_bytes())
-        for wanted in cell.client:
-            if result[f"{wanted}{'led' if wanted == 'cancel' else 'ed'}"] != 1:
-                raise Failure(f"the context was not {wanted}{'led' if wanted == 'cancel' else 'ed'}: {result}")
+        return [
+            "call", "--wsdl", wsdl, "--address", address, "--calls", cell.calls,
+            *(word for name in cell.client for word in (f"--{name}", "true")), *_names(service, cell.soap),
+            *_security(self.keys, "client", "server"), request, self.folder / f"{cell.path}.{service}.answer",
+        ]  # fmt: skip
+
+    def actions(self, cell, service):
+        """The last step of the `wsa:Action` of each request that the CXF service has got, in order."""
+        requests = (self.folder / "recorded" / cell.path / service).glob("*.request.xml")
+        texts = [path.read_text(encoding="utf-8") for path in sorted(requests, key=lambda path: int(path.name.split(".")[0]))]
+        return [found[1].rpartition("/")[2] if (found := ACTION.search(text)) else None for text in texts]
 
     @functools.cache
     def plain(self, service):
@@ -75,23 +98,22 @@ class Peer:
         """What the plain service answers, without its envelope."""
         return content(post(f"{self.services}/{service}", enveloped(REQUESTS[service])))
 
-    def __hash__(self):
-        return id(self)
 
-
-def enveloped(payload):
-    """A plain SOAP 1.1 envelope."""
-    return f'<soap:Envelope xmlns:soap="{envelopes.SOAP11}"><soap:Body>{payload}</soap:Body></soap:Envelope>'.encode()
+def enveloped(payload, soap=envelopes.SOAP11):
+    """A plain envelope."""
+    return f'<soap:Envelope xmlns:soap="{soap}"><soap:Body>{payload}</soap:Body></soap:Envelope>'.encode()
 
 
 def post(address, envelope):
     """Calls a plain service; the envelope of its answer."""
-    return _read(urllib.request.Request(address, envelope, {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'}))
+    media = "application/soap+xml" if envelopes.SOAP12.encode() in envelope else "text/xml"
+    request = urllib.request.Request(address, envelope, {"Content-Type": f"{media}; charset=utf-8", "SOAPAction": '""'})
+    return _read(request)
 
 
 def content(envelope):
     """The octets of the element inside the Body."""
-    body = ElementTree.fromstring(envelope).find(f"{{{envelopes.SOAP11}}}Body")
+    body = ElementTree.fromstring(envelope).find("{*}Body")
     if body is None or len(body) != 1:
         raise Failure(f"expected a Body with one element, found {envelope[:300]!r}")
     return ElementTree.tostring(body[0])
@@ -104,15 +126,18 @@ def same_content(expected, found):
         raise Failure(f"the answer is another one\nexpected {expected[:300]}\nfound    {found[:300]}")
 
 
-def _read(address):
-    with urllib.request.urlopen(address, timeout=20) as answer:
-        return answer.read()
+def _read(request):
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        raise Failure(f"HTTP {error.code}: {error.read()[:1000].decode(errors='replace')}") from error
 
 
-def _names(service):
+def _names(service, soap):
     name = SERVICES[service]
     namespace = f"{{urn:soapstone:services:{service}}}"
-    return ["--service", f"{namespace}{name}Service", "--port", f"{namespace}{name}Soap11Port"]
+    return ["--service", f"{namespace}{name}Service", "--port", f"{namespace}{name}Soap{soap}Port"]
 
 
 def _security(keys, ours, theirs):
@@ -123,7 +148,7 @@ def _security(keys, ours, theirs):
 
 
 @contextlib.contextmanager
-def running(soapstone, keys, folder, record=None):
+def running(soapstone, keys, folder):
     """Sample services, a CXF program for services and one for clients, for as long as the block runs."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,33 +159,135 @@ def running(soapstone, keys, folder, record=None):
         jobs.running("CXF service", JAR, folder / "serving.log", JAVA) as serving,
         jobs.running("CXF client", JAR, folder / "calling.log", JAVA) as calling,
     ):
-        yield Peer(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}", serving, calling, keys, folder, record)
+        addresses = (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}")
+        yield Peer(soapstone, *addresses, serving, calling, keys, folder)
 
 
-def itself(report, peer):
-    """Every cell between CXF's client and CXF's service: what fails here is not ours to fix."""
-    for cell in cells():
-        for service in cell.services:
-            report.check("cxf", cell.name, f"cxf -> cxf, {service}", lambda: _itself(peer, cell, service))
+def run(report, soapstone, keys, folder):
+    """Every cell in three directions: what fails between CXF's own client and service is not ours to fix."""
+    with running(soapstone, keys, folder) as peer:
+        for cell in cells():
+            for service in cell.services:
+                report.check("cxf", f"{cell.name}, {service}", "cxf -> cxf", lambda: itself(peer, cell, service))
+            _gateway(report, peer, cell)
+        for name, theirs, ours in refusals():
+            report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: _refused(peer, theirs, ours))
 
 
-def _itself(peer, cell, service):
+def itself(peer, cell, service):
+    """CXF's client calls CXF's service."""
     peer.publish(cell, service)
     peer.call(cell, service, peer.at(cell, service))
 
 
-def run(report, soapstone, keys, folder):
-    """Everything."""
-    with running(soapstone, keys, folder) as peer:
-        itself(report, peer)
+def _gateway(report, peer, cell):
+    """A gateway of ours that knows of a cell its WSDL only, before the plain service, and before CXF's for a plain client."""
+    ways = {"cxf -> soapstone": _to_gateway, "soapstone -> cxf": _from_gateway}
+    try:
+        with gateway(peer, cell) as address:
+            for service in cell.services:
+                for way, test in ways.items():
+                    report.check("cxf", f"{cell.name}, {service}", way, lambda: test(peer, cell, service, address))
+    except Failure as failure:
+        for service in cell.services:
+            for way in ways:
+                report.record("cxf", f"{cell.name}, {service}", way, str(failure))
+        return
+    if "cancel" in cell.client:
+        report.check("cxf", f"{cell.name}, when the gateway ends", "soapstone -> cxf", lambda: _cancelled(peer, cell))
+
+
+def _to_gateway(peer, cell, service, address):
+    peer.call(cell, service, f"{address}/in/{service}")
+
+
+def _from_gateway(peer, cell, service, address):
+    """A plain client calls through the gateway; conversations are used again, and renewed before they end."""
+    before = len(peer.actions(cell, service))
+    request = enveloped(REQUESTS[service], envelopes.SOAP12 if cell.soap == "12" else envelopes.SOAP11)
+    ends = time.monotonic() + (LIFETIME + 1 if "renew" in cell.client else 0)
+    calls = 0
+    while calls < cell.calls or time.monotonic() < ends:
+        same_content(peer.plain_answer(service), content(post(f"{address}/out/{service}", request)))
+        calls += 1
+        if "renew" in cell.client:
+            time.sleep(0.5)
+    if cell.name.startswith("secure-conversation"):
+        actions = peer.actions(cell, service)[before:]
+        if actions.count("SCT") != 1:
+            raise Failure(f"expected one context for {calls} calls, found these requests: {actions}")
+        if "renew" in cell.client and "Renew" not in actions:
+            raise Failure(f"expected a renewal within {LIFETIME} s, found these requests: {actions}")
+
+
+def _cancelled(peer, cell):
+    for service in cell.services:
+        actions = peer.actions(cell, service)
+        if actions[-1] != "Cancel":
+            raise Failure(f"expected a Cancel, found that the last requests are {actions[-3:]}")
+
+
+@contextlib.contextmanager
+def gateway(peer, cell):
+    """The gateway, for as long as the block runs: its address, with the paths `/in/SERVICE` and `/out/SERVICE`."""
+    port = free_port()
+    sections = [f'listen = "127.0.0.1:{port}"\n']
+    for service in cell.services:
+        described = peer.folder / f"{cell.path}.{service}.described.wsdl"
+        described.write_bytes(_read(f"{peer.at(cell, service)}?wsdl"))
+        for direction, policy, backend in (
+            ("inbound", peer.wsdl(cell, service), f"{peer.services}/{service}"),
+            ("outbound", described, peer.at(cell, service)),
+        ):
+            ours, theirs = ("server", "client") if direction == "inbound" else ("client", "server")
+            tables = Endpoint(policy=str(policy)).ours(peer.keys, ours).encrypt_to(peer.keys, theirs).trust(peer.keys.ca)
+            tables.pin(peer.keys.certificate(theirs)).user(*USER)
+            path = f"/{direction.removesuffix('bound')}/{service}"
+            sections.append(f'[[routes]]\npath = "{path}"\nbackend = "{backend}"\n[routes.{direction}]\n{tables.inline()}')
+    file = peer.folder / f"{cell.path}.gateway.toml"
+    file.write_text("\n".join(sections), encoding="utf-8")
+    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], file.with_suffix(".log")):
+        yield f"http://127.0.0.1:{port}"
+
+
+def refusals():
+    """What a client obeys, and what our gateway demands."""
+    known = {cell.name: cell for cell in cells()}
+
+    def both(theirs, ours):
+        return f"{theirs} for {ours}", known[theirs], known[ours]
+
+    yield both("plain", "sign-encrypt Basic256")
+    yield both("username", "sign-encrypt Basic256")
+    yield both("sign Basic256", "sign-encrypt Basic256")
+    yield both("encrypt Basic256", "sign-encrypt Basic256")
+    yield both("encrypt-sign Basic256", "sign-encrypt Basic256")
+    yield both("sign-encrypt Basic128", "sign-encrypt Basic256")
+    yield both("sign-encrypt Basic256", "sign-encrypt Basic256Sha256")
+    yield both("sign-encrypt TripleDesRsa15", "sign-encrypt TripleDes")
+    yield both("sign-encrypt Basic256", "symmetric Basic256")
+    yield both("symmetric Basic256", "sign-encrypt Basic256")
+    yield both("symmetric Basic256", "symmetric derived keys Basic256")
+    yield both("symmetric Basic256", "symmetric endorsing")
+    yield both("symmetric Basic256", "symmetric signed username")
+    yield both("symmetric Basic256", "secure-conversation Basic256")
+    yield both("secure-conversation Basic128", "secure-conversation Basic256")
+
+
+def _refused(peer, theirs, ours):
+    """The client gets a fault, and the service is not called."""
+    with gateway(peer, ours) as address:
+        result = peer.calling.job(*peer.calling_words(theirs, "echo", f"{address}/in/echo", peer.wsdl(theirs, "echo")))
+    if result["exit"] != 2:
+        raise Failure(f"expected a SOAP fault, found {result}")
 
 
 def record(soapstone, keys, scratch, folder):
     """Records what CXF's client and service say to each other, with the WSDL, in a folder for each cell."""
-    with running(soapstone, keys, scratch / "cxf", scratch / "recorded") as peer:
+    with running(soapstone, keys, scratch / "cxf") as peer:
         for cell in cells():
-            _itself(peer, cell, "echo")
-            shutil.copytree(scratch / "recorded" / cell.path / "echo", folder / cell.path)
-            shutil.copy(peer.folder / f"{cell.path}.echo.wsdl", folder / cell.path / "service.wsdl")
+            itself(peer, cell, "echo")
+            shutil.copytree(peer.folder / "recorded" / cell.path / "echo", folder / cell.path)
+            shutil.copy(peer.wsdl(cell, "echo"), folder / cell.path / "service.wsdl")
         (folder / "plain.request.xml").write_bytes(enveloped(REQUESTS["echo"]))
         (folder / "plain.response.xml").write_bytes(post(f"{peer.services}/echo", enveloped(REQUESTS["echo"])))

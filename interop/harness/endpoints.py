@@ -7,8 +7,8 @@ from pathlib import Path
 class Endpoint:
     """One endpoint file, built up part by part."""
 
-    def __init__(self, mechanism, **security):
-        self.tables = {"security": {"mechanism": mechanism, **security}}
+    def __init__(self, mechanism=None, **security):
+        self.tables = {"security": {**({"mechanism": mechanism} if mechanism else {}), **security}}
         self.users = []
 
     def ours(self, keys, name):

@@ -42,6 +42,8 @@ class Cell:
     namespaces: dict = field(default_factory=lambda: CURRENT)
     services: tuple = ("echo",)
     calls: int = 1
+    soap: str = "11"
+    # What a client is told to do beside calling, with the count that it then reports.
     client: dict = field(default_factory=dict)
 
     @property
@@ -138,8 +140,8 @@ def cells():
         # CXF answers a Cancel signed only, and its own client then misses what the bootstrap wants encrypted: not the Body,
         # therefore, but the secrets in it.
         secret = symmetric(suite) + wss11() + trust13() + parts("SignedParts") + ENTROPY
-        yield Cell(f"secure-conversation {suite}, cancel", conversation(suite, secret), both(), client={"cancel": True})
-        yield Cell(f"secure-conversation {suite}, renew", conversation(suite, bootstrap), both(), calls=2, client={"renew": True})
+        yield Cell(f"secure-conversation {suite}, cancel", conversation(suite, secret), both(), client={"cancel": ("cancelled", 1)})
+        yield Cell(f"secure-conversation {suite}, renew", conversation(suite, bootstrap), both(), calls=2, client={"renew": ("renewed", 1)})
     by_name = symmetric("Basic256") + supporting("SignedEncryptedSupportingTokens", username()) + wss11() + trust13() + both()
     yield Cell("secure-conversation username bootstrap", conversation("Basic256", by_name), both(), calls=2)
     endorsed = symmetric("Basic256") + supporting("EndorsingSupportingTokens", x509("AlwaysToRecipient")) + wss11() + trust13() + both()

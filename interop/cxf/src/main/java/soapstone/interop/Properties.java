@@ -12,6 +12,8 @@ import org.apache.wss4j.common.ext.WSPasswordCallback;
 
 /** Keys, passwords and trust as the properties that CXF's policy handlers ask for. */
 final class Properties {
+    private static final long MILLISECONDS = 1_000;
+
     private Properties() {
     }
 
@@ -26,6 +28,10 @@ final class Properties {
         properties.put(SecurityConstants.CALLBACK_HANDLER, passwords(options));
         if (options.optional("user") != null) {
             properties.put(SecurityConstants.USERNAME, options.required("user"));
+        }
+        if (options.optional("lifetime") != null) {
+            long seconds = Long.parseLong(options.required("lifetime"));
+            properties.put(org.apache.cxf.ws.security.SecurityConstants.SECURITY_TOKEN_LIFETIME, String.valueOf(seconds * MILLISECONDS));
         }
         Map<String, Object> both = new HashMap<>(properties);
         properties.forEach((name, value) -> both.put(name + ".sct", value));
