@@ -3,8 +3,8 @@
 //! Attributes are not on the tape: few of them are ever looked at. The rule: only start tags that passed the scanner are read here,
 //! so the reading trusts their grammar.
 
-use crate::chars;
-use crate::scan::reference;
+use crate::scan::{find, reference};
+use crate::{chars, escape};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -120,26 +120,17 @@ impl Places {
         if matches!(tag[at], b'>' | b'/') {
             return None;
         }
-        while !matches!(*tag.get(at)?, b'=' | b' ' | b'\t' | b'\n' | b'\r') {
-            at += 1;
-        }
+        at = find::name_end(tag, at);
         let name = start..at;
         while !matches!(*tag.get(at)?, b'"' | b'\'') {
             at += 1;
         }
         let quote = tag[at];
         let start = at + 1;
-        at = start;
-        // Most values are short.
-        while *tag.get(at)? != quote {
-            at += 1;
-            if at == start + 32 {
-                at += memchr::memchr(quote, &tag[at..])?;
-            }
-        }
+        let length = memchr::memchr(quote, tag.get(start..)?)?;
         Some(Places {
             name,
-            value: start..at,
+            value: start..start + length,
         })
     }
 }
@@ -163,8 +154,7 @@ pub(crate) fn start_tag_length(tag: &[u8]) -> usize {
 
 /// The normalized value of what is written between quotes.
 pub(crate) fn normalize(written: &str) -> Cow<'_, str> {
-    let special = |byte: u8| matches!(byte, b'&' | b'\t' | b'\n' | b'\r');
-    if !written.bytes().any(special) {
+    if escape::is_plain_value(written.as_bytes()) {
         return Cow::Borrowed(written);
     }
     let mut value = String::with_capacity(written.len());

@@ -182,10 +182,18 @@ impl<'d> Element<'d> {
     /// The value of an attribute: references resolved, white space normalized (XML 3.3.3).
     pub fn attribute(&self, namespace: &str, local: &str) -> Option<Cow<'d, str>> {
         let written = self.start_tag().find(|written| {
-            let (prefix, name) = attributes::split(written.name);
-            name == local
-                && written.declares().is_none()
-                && self.attribute_namespace(prefix) == namespace
+            // Looked at from its end: few names end as the right one does.
+            let Some(prefix) = written.name.strip_suffix(local) else {
+                return false;
+            };
+            match prefix.strip_suffix(':') {
+                None => {
+                    let is_whole = prefix.is_empty() && !local.contains(':');
+                    is_whole && namespace.is_empty() && written.declares().is_none()
+                }
+                Some("xmlns") => false,
+                Some(prefix) => self.attribute_namespace(prefix) == namespace,
+            }
         });
         written.map(|written| attributes::normalize(written.value))
     }

@@ -2,6 +2,9 @@
 //!
 //! The rule: what is written through these functions is already in canonical form.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x16};
+
 /// Appends character data: `&`, `<`, `>` and CR become references.
 pub fn text(text: &str, output: &mut Vec<u8>) {
     /// Pieces of text in which one character to escape makes the whole piece slow.
@@ -40,30 +43,52 @@ pub fn attribute(value: &str, output: &mut Vec<u8>) {
 
 /// Whether character data holds nothing to escape.
 fn is_plain_text(bytes: &[u8]) -> bool {
-    all(bytes, |byte| !matches!(byte, b'&' | b'<' | b'>' | b'\r'))
+    let is_plain = |byte: &u8| !matches!(byte, b'&' | b'<' | b'>' | b'\r');
+    all(
+        bytes,
+        is_plain,
+        |block| dispatch!(Level::baseline(), simd => escapes_in_text(simd, block)),
+    )
 }
 
 /// Whether an attribute value holds nothing to escape, nor white space that parsing normalizes.
 pub(crate) fn is_plain_value(bytes: &[u8]) -> bool {
-    all(bytes, |byte| {
-        byte >= b' ' && !matches!(byte, b'&' | b'<' | b'"')
-    })
+    let is_plain = |byte: &u8| *byte >= b' ' && !matches!(byte, b'&' | b'<' | b'"');
+    all(
+        bytes,
+        is_plain,
+        |block| dispatch!(Level::baseline(), simd => escapes_in_value(simd, block)),
+    )
 }
 
 /// Whether all bytes are plain: 16 bytes at a time, the last 16 once more instead of a remainder.
-#[inline]
-fn all(bytes: &[u8], is_plain: impl Fn(u8) -> bool) -> bool {
-    // Without an early exit, so that the compiler makes vector instructions of it.
-    let is_plain_block = |block: &[u8; 16]| {
-        block
-            .iter()
-            .fold(true, |plain, byte| plain & is_plain(*byte))
-    };
-    let (blocks, rest) = bytes.as_chunks::<16>();
+#[inline(always)]
+fn all(bytes: &[u8], is_plain: impl Fn(&u8) -> bool, escapes: impl Fn(&[u8; 16]) -> bool) -> bool {
+    let (blocks, _) = bytes.as_chunks::<16>();
     match bytes.last_chunk::<16>() {
-        Some(last) => blocks.iter().all(is_plain_block) && is_plain_block(last),
-        None => rest.iter().all(|byte| is_plain(*byte)),
+        Some(last) => !blocks.iter().any(&escapes) && !escapes(last),
+        None => bytes.iter().all(is_plain),
     }
+}
+
+#[inline(always)]
+fn escapes_in_text<S: Simd>(simd: S, block: &[u8; 16]) -> bool {
+    let bytes = u8x16::simd_from(simd, *block);
+    let ampersand = bytes.simd_eq(u8x16::splat(simd, b'&'));
+    let less = bytes.simd_eq(u8x16::splat(simd, b'<'));
+    let greater = bytes.simd_eq(u8x16::splat(simd, b'>'));
+    let carriage_return = bytes.simd_eq(u8x16::splat(simd, b'\r'));
+    (ampersand | less | greater | carriage_return).to_bitmask() != 0
+}
+
+#[inline(always)]
+fn escapes_in_value<S: Simd>(simd: S, block: &[u8; 16]) -> bool {
+    let bytes = u8x16::simd_from(simd, *block);
+    let control = bytes.min(u8x16::splat(simd, 0x1F)).simd_eq(bytes);
+    let ampersand = bytes.simd_eq(u8x16::splat(simd, b'&'));
+    let less = bytes.simd_eq(u8x16::splat(simd, b'<'));
+    let quote = bytes.simd_eq(u8x16::splat(simd, b'"'));
+    (control | ampersand | less | quote).to_bitmask() != 0
 }
 
 #[inline]

@@ -7,48 +7,51 @@ use crate::error::DuplicateId;
 use crate::tape::NodeId;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 const WSU: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
 const XML: &str = crate::names::XML_NAMESPACE;
 
-/// Namespaces whose elements carry an id attribute without prefix, and its name.
-const STANDARD: [(&str, &str); 18] = [
+/// `wsu:Id` and `xml:id` on every element; the others on the elements of these namespaces, without prefix.
+static STANDARD: [Rule; 20] = [
+    on_any_element(WSU, "Id"),
+    on_any_element(XML, "id"),
     // XML-Signature 1.0 and 1.1, XML-Encryption 1.0 and 1.1.
-    ("http://www.w3.org/2000/09/xmldsig#", "Id"),
-    ("http://www.w3.org/2009/xmldsig11#", "Id"),
-    ("http://www.w3.org/2001/04/xmlenc#", "Id"),
-    ("http://www.w3.org/2009/xmlenc11#", "Id"),
+    on_elements_of("http://www.w3.org/2000/09/xmldsig#", "Id"),
+    on_elements_of("http://www.w3.org/2009/xmldsig11#", "Id"),
+    on_elements_of("http://www.w3.org/2001/04/xmlenc#", "Id"),
+    on_elements_of("http://www.w3.org/2009/xmlenc11#", "Id"),
     // WS-Security declares no `Id` without prefix, but BSP 1.1 receivers meet it on tokens of old senders.
-    (
+    on_elements_of(
         "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd",
         "Id",
     ),
     // SAML 1.0 and 1.1, assertions and protocol.
-    ("urn:oasis:names:tc:SAML:1.0:assertion", "AssertionID"),
-    ("urn:oasis:names:tc:SAML:1.0:protocol", "RequestID"),
-    ("urn:oasis:names:tc:SAML:1.0:protocol", "ResponseID"),
+    on_elements_of("urn:oasis:names:tc:SAML:1.0:assertion", "AssertionID"),
+    on_elements_of("urn:oasis:names:tc:SAML:1.0:protocol", "RequestID"),
+    on_elements_of("urn:oasis:names:tc:SAML:1.0:protocol", "ResponseID"),
     // SAML 2.0: assertions, protocol, metadata.
-    ("urn:oasis:names:tc:SAML:2.0:assertion", "ID"),
-    ("urn:oasis:names:tc:SAML:2.0:protocol", "ID"),
-    ("urn:oasis:names:tc:SAML:2.0:metadata", "ID"),
+    on_elements_of("urn:oasis:names:tc:SAML:2.0:assertion", "ID"),
+    on_elements_of("urn:oasis:names:tc:SAML:2.0:protocol", "ID"),
+    on_elements_of("urn:oasis:names:tc:SAML:2.0:metadata", "ID"),
     // XAdES 1.1.1 to 1.4.1.
-    ("http://uri.etsi.org/01903/v1.1.1#", "Id"),
-    ("http://uri.etsi.org/01903/v1.2.2#", "Id"),
-    ("http://uri.etsi.org/01903/v1.3.2#", "Id"),
-    ("http://uri.etsi.org/01903/v1.4.1#", "Id"),
+    on_elements_of("http://uri.etsi.org/01903/v1.1.1#", "Id"),
+    on_elements_of("http://uri.etsi.org/01903/v1.2.2#", "Id"),
+    on_elements_of("http://uri.etsi.org/01903/v1.3.2#", "Id"),
+    on_elements_of("http://uri.etsi.org/01903/v1.4.1#", "Id"),
     // XKMS 2.0.
-    ("http://www.w3.org/2002/03/xkms#", "Id"),
+    on_elements_of("http://www.w3.org/2002/03/xkms#", "Id"),
     // XML-Signature properties and the later namespaces of the same working group.
-    ("http://www.w3.org/2009/xmldsig-properties", "Id"),
-    ("http://www.w3.org/2010/xmldsig2#", "Id"),
+    on_elements_of("http://www.w3.org/2009/xmldsig-properties", "Id"),
+    on_elements_of("http://www.w3.org/2010/xmldsig2#", "Id"),
 ];
 
-/// Tells which attributes are ids.
+/// Tells which attributes are ids. Made for each message: the standard rules cost nothing to make or to clone.
 #[derive(Clone, Debug)]
 pub struct IdAttributes {
-    rules: Vec<Rule>,
+    rules: Cow<'static, [Rule]>,
     /// Bit n: a rule's attribute has a local name of n bytes (63: of 63 or more).
     lengths: u64,
 }
@@ -56,10 +59,26 @@ pub struct IdAttributes {
 #[derive(Clone, Debug)]
 struct Rule {
     /// Namespace and local name of the attribute; no namespace: any, for rules given by local name alone.
-    namespace: Option<String>,
-    local: String,
+    namespace: Option<Cow<'static, str>>,
+    local: Cow<'static, str>,
     /// Namespace of the elements whose attribute it is; `None`: any element.
-    element: Option<String>,
+    element: Option<&'static str>,
+}
+
+const fn on_any_element(namespace: &'static str, local: &'static str) -> Rule {
+    Rule {
+        namespace: Some(Cow::Borrowed(namespace)),
+        local: Cow::Borrowed(local),
+        element: None,
+    }
+}
+
+const fn on_elements_of(element: &'static str, local: &'static str) -> Rule {
+    Rule {
+        namespace: Some(Cow::Borrowed("")),
+        local: Cow::Borrowed(local),
+        element: Some(element),
+    }
 }
 
 impl Default for IdAttributes {
@@ -70,9 +89,9 @@ impl Default for IdAttributes {
 
 impl IdAttributes {
     /// No attribute at all is an id.
-    pub fn none() -> IdAttributes {
+    pub const fn none() -> IdAttributes {
         IdAttributes {
-            rules: Vec::new(),
+            rules: Cow::Borrowed(&[]),
             lengths: 0,
         }
     }
@@ -80,37 +99,32 @@ impl IdAttributes {
     /// What the specifications say: `wsu:Id` and `xml:id` on every element; `Id`, `ID`, `AssertionID`, `RequestID` and
     /// `ResponseID` on the elements of XML-Signature, XML-Encryption, SAML and XAdES.
     pub fn standard() -> IdAttributes {
-        let mut ids = IdAttributes::none();
-        for namespace in [WSU, XML] {
-            let local = if namespace == WSU { "Id" } else { "id" };
-            ids.add(Some(namespace), local, None);
+        IdAttributes {
+            rules: Cow::Borrowed(&STANDARD),
+            lengths: STANDARD
+                .iter()
+                .fold(0, |lengths, rule| lengths | rule.length()),
         }
-        for (element, local) in STANDARD {
-            ids.add(Some(""), local, Some(element));
-        }
-        ids
     }
 
     /// Adds one: `{namespace}local`, or `local` for an attribute of this name in any or no namespace, on any element.
     #[must_use]
     pub fn with(mut self, attribute: &str) -> IdAttributes {
-        match attribute
+        let (namespace, local) = match attribute
             .strip_prefix('{')
             .and_then(|rest| rest.rsplit_once('}'))
         {
-            Some((namespace, local)) => self.add(Some(namespace), local, None),
-            None => self.add(None, attribute, None),
-        }
+            Some((namespace, local)) => (Some(Cow::Owned(namespace.to_owned())), local),
+            None => (None, attribute),
+        };
+        let rule = Rule {
+            namespace,
+            local: Cow::Owned(local.to_owned()),
+            element: None,
+        };
+        self.lengths |= rule.length();
+        self.rules.to_mut().push(rule);
         self
-    }
-
-    fn add(&mut self, namespace: Option<&str>, local: &str, element: Option<&str>) {
-        self.lengths |= 1 << local.len().min(63);
-        self.rules.push(Rule {
-            namespace: namespace.map(str::to_owned),
-            local: local.to_owned(),
-            element: element.map(str::to_owned),
-        });
     }
 
     /// Whether an attribute with a local name of this length can be an id at all.
@@ -126,11 +140,15 @@ impl IdAttributes {
                     .namespace
                     .as_deref()
                     .is_none_or(|wanted| wanted == namespace)
-                && rule
-                    .element
-                    .as_deref()
-                    .is_none_or(|wanted| wanted == element)
+                && rule.element.is_none_or(|wanted| wanted == element)
         })
+    }
+}
+
+impl Rule {
+    /// The bit of its local name's length.
+    fn length(&self) -> u64 {
+        1 << self.local.len().min(63)
     }
 }
 

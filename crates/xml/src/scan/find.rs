@@ -10,7 +10,7 @@ use fearless_simd::{Level, dispatch, u8x16};
 /// The first byte from `from` on that ends a name, well-formed or not: white space or a control character, `=`, `/`, `>`. The
 /// length of the source if there is none.
 #[inline]
-pub(super) fn name_end(source: &[u8], from: usize) -> usize {
+pub(crate) fn name_end(source: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(window) = source.get(at..at + 16).and_then(<[u8]>::first_chunk) {
         let ends = dispatch!(Level::baseline(), simd => name_ends(simd, window));
@@ -36,7 +36,7 @@ fn name_ends<S: Simd>(simd: S, window: &[u8; 16]) -> u64 {
 
 /// The first byte from `from` on that is `quote`, `<`, `&` or a control character. The length of the source if there is none.
 #[inline]
-pub(super) fn value_stop(source: &[u8], from: usize, quote: u8) -> usize {
+pub(crate) fn value_stop(source: &[u8], from: usize, quote: u8) -> usize {
     let mut at = from;
     while let Some(window) = source.get(at..at + 16).and_then(<[u8]>::first_chunk) {
         let stops = dispatch!(Level::baseline(), simd => value_stops(simd, window, quote));

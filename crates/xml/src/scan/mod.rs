@@ -4,7 +4,7 @@
 //! written as C14N would write them. A tag that was seen before, without attributes and with its prefix bound as before, costs one
 //! look into a cache. The rule: whatever passes the scanner is well-formed, so that nobody behind it has to ask again.
 
-mod find;
+pub(crate) mod find;
 mod misc;
 pub(crate) mod reference;
 mod start_tag;

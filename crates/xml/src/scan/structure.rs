@@ -120,12 +120,11 @@ impl Structure {
         for block in blocks {
             let bytes = u8x64::simd_from(simd, *block);
             seen |= bytes;
-            count = list_bits(
-                &mut self.offsets,
-                count,
-                base,
-                mask(simd, bytes, &mut inside),
-            );
+            let found = mask(simd, bytes, &mut inside);
+            // Long text, base64 above all, has nothing for many blocks.
+            if found != 0 {
+                count = list_bits(&mut self.offsets, count, base, found);
+            }
             base += 64;
         }
         if !rest.is_empty() {
