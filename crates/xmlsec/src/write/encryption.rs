@@ -43,8 +43,14 @@ pub struct EncryptedKeyParts<'a> {
     pub carried_key_name: Option<&'a str>,
 }
 
+/// What an `xenc:EncryptedData` or an `xenc:EncryptedKey` takes beside its parts, and an `xenc:DataReference` or the list of them:
+/// reserved, so that writing piece by piece does not grow the buffer piece by piece.
+const ENCRYPTED_DATA_BYTES: usize = 700;
+const REFERENCE_LIST_BYTES: usize = 120;
+
 /// Writes everything of an `xenc:EncryptedData` that stands before the base64 of its ciphertext.
 pub fn begin_encrypted_data(parts: &EncryptedDataStart<'_>, out: &mut Vec<u8>) {
+    out.reserve(ENCRYPTED_DATA_BYTES + parts.raw_key_info.map_or(0, <[u8]>::len));
     open("xenc:EncryptedData", out);
     optional_attribute("Id", parts.id, out);
     optional_attribute("MimeType", parts.mime_type, out);
@@ -68,6 +74,12 @@ pub fn end_encrypted_data(out: &mut Vec<u8>) {
 
 /// Writes an `xenc:EncryptedKey`.
 pub fn encrypted_key(parts: &EncryptedKeyParts<'_>, out: &mut Vec<u8>) {
+    out.reserve(
+        ENCRYPTED_DATA_BYTES
+            + parts.raw_key_info.map_or(0, <[u8]>::len)
+            + 2 * parts.cipher_value.len()
+            + REFERENCE_LIST_BYTES * (1 + parts.data_references.len()),
+    );
     open("xenc:EncryptedKey", out);
     optional_attribute("Id", parts.id, out);
     optional_attribute("Recipient", parts.recipient, out);
@@ -92,6 +104,7 @@ pub fn encrypted_key(parts: &EncryptedKeyParts<'_>, out: &mut Vec<u8>) {
 
 /// Writes a stand-alone `xenc:ReferenceList` (WS-Security headers that encrypt with a key named elsewhere).
 pub fn reference_list(data: &[&str], out: &mut Vec<u8>) {
+    out.reserve(REFERENCE_LIST_BYTES * (1 + data.len()));
     open("xenc:ReferenceList", out);
     out.push(b'>');
     data_references(data, out);

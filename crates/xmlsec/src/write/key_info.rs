@@ -78,6 +78,8 @@ pub fn x509_issuer_serial(certificate: &Certificate, out: &mut Vec<u8>) {
 }
 
 fn element(name: &str, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
+    // Tags and a short content.
+    out.reserve(4 * name.len());
     out.push(b'<');
     out.extend_from_slice(name.as_bytes());
     out.push(b'>');

@@ -27,6 +27,7 @@ use soapstone_xml::escape;
 
 /// ` name="value"`, escaped.
 pub(crate) fn attribute(name: &str, value: &str, out: &mut Vec<u8>) {
+    out.reserve(name.len() + value.len() + 4);
     out.push(b' ');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"=\"");
