@@ -108,8 +108,8 @@ const LOOKAHEAD: usize = 1024;
 
 fn decode_trimmed(mut text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
     output.reserve(text.len() / 4 * 3 + 3);
-    // Most text has no white space inside; the decoder itself finds out soon enough when there is some after all.
-    if line_length(text).is_none() && decode(text, output).is_ok() {
+    // Most text has no white space inside; the decoder itself finds out soon enough when there is some.
+    if decode(text, output).is_ok() {
         return Ok(());
     }
     let mut blocks = Blocks::new(output);

@@ -4,6 +4,7 @@
 //! work inside the caller's buffer, so a message is copied by nobody. Whatever goes wrong while opening is [`DecryptFailed`].
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::cipher::{
@@ -67,12 +68,14 @@ pub fn seal_in_place(
     random::fill(&mut buffer[start..plain]);
     if algorithm.is_authenticated() {
         let nonce = nonce(&buffer[start..plain]).ok_or(FAILED)?;
-        let tag = gcm(algorithm, key)
-            .and_then(|key| {
+        let tag = key.schedules().gcm.with(
+            algorithm,
+            || gcm(algorithm, key),
+            |key| {
                 key.seal_in_place_separate_tag(nonce, Aad::empty(), &mut buffer[plain..])
-                    .ok()
-            })
-            .ok_or(FAILED)?;
+                    .or_library("encrypting data")
+            },
+        )?;
         buffer.extend_from_slice(tag.as_ref());
         return Ok(());
     }
@@ -141,10 +144,19 @@ pub fn open_with_vector(
     }
     if algorithm.is_authenticated() {
         let nonce = nonce(vector).ok_or(DecryptFailed)?;
-        return gcm(algorithm, key)
-            .and_then(|key| key.open_in_place(nonce, Aad::empty(), body).ok())
-            .map(|plain| plain.len())
-            .ok_or(DecryptFailed);
+        return key
+            .schedules()
+            .gcm
+            .with(
+                algorithm,
+                || gcm(algorithm, key),
+                |key| {
+                    key.open_in_place(nonce, Aad::empty(), body)
+                        .map(|plain| plain.len())
+                        .or_library("decrypting data")
+                },
+            )
+            .map_err(|_| DecryptFailed);
     }
     let block = algorithm.block_length();
     if body.is_empty() || !body.len().is_multiple_of(block) {
@@ -180,30 +192,62 @@ fn nonce(vector: &[u8]) -> Option<Nonce> {
     Nonce::try_assume_unique_for_key(vector).ok()
 }
 
-fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Option<LessSafeKey> {
+/// What ciphers make of a key before its first use, kept with it: for a short message that is as much work as the message. Keys are
+/// mostly used with one algorithm; what another one needs is made each time.
+#[derive(Default)]
+pub(crate) struct Schedules {
+    gcm: Schedule<LessSafeKey>,
+    encrypting: Schedule<EncryptingKey>,
+    decrypting: Schedule<DecryptingKey>,
+}
+
+struct Schedule<T>(OnceLock<Box<(DataEncryption, T)>>);
+
+impl<T> Default for Schedule<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> Schedule<T> {
+    /// Runs `operation` with what is kept for `algorithm`, or with what `make` makes of the key.
+    fn with<R>(
+        &self,
+        algorithm: DataEncryption,
+        make: impl FnOnce() -> Result<T, CryptoError>,
+        operation: impl FnOnce(&T) -> Result<R, CryptoError>,
+    ) -> Result<R, CryptoError> {
+        match self.0.get() {
+            Some(kept) if kept.0 == algorithm => return operation(&kept.1),
+            Some(_) => return operation(&make()?),
+            None => {}
+        }
+        // Another thread may be faster, with another algorithm.
+        match self.0.set(Box::new((algorithm, make()?))) {
+            Err(mine) => operation(&mine.1),
+            Ok(()) => operation(&self.0.get().ok_or(FAILED)?.1),
+        }
+    }
+}
+
+fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Result<LessSafeKey, CryptoError> {
     let known = match algorithm {
         DataEncryption::Aes128Gcm => &aead::AES_128_GCM,
         DataEncryption::Aes192Gcm => &aead::AES_192_GCM,
         _ => &aead::AES_256_GCM,
     };
     UnboundKey::new(known, key.expose())
-        .ok()
         .map(LessSafeKey::new)
+        .or_library("scheduling an AES key")
 }
 
-fn aes(
-    algorithm: DataEncryption,
-    key: &SymmetricKey,
-) -> Result<Option<UnboundCipherKey>, CryptoError> {
-    let known = match algorithm {
-        DataEncryption::TripleDesCbc => return Ok(None),
-        DataEncryption::Aes128Cbc | DataEncryption::Aes128Gcm => &aws::AES_128,
-        DataEncryption::Aes192Cbc | DataEncryption::Aes192Gcm => &aws::AES_192,
-        DataEncryption::Aes256Cbc | DataEncryption::Aes256Gcm => &aws::AES_256,
+fn aes(algorithm: DataEncryption, key: &SymmetricKey) -> Result<UnboundCipherKey, CryptoError> {
+    let known = match algorithm.key_length() {
+        16 => &aws::AES_128,
+        24 => &aws::AES_192,
+        _ => &aws::AES_256,
     };
-    UnboundCipherKey::new(known, key.expose())
-        .map(Some)
-        .or_library("scheduling an AES key")
+    UnboundCipherKey::new(known, key.expose()).or_library("scheduling an AES key")
 }
 
 /// CBC over whole blocks, without padding.
@@ -213,15 +257,17 @@ fn encrypt_blocks(
     vector: &[u8],
     body: &mut [u8],
 ) -> Result<(), CryptoError> {
-    let Some(aes_key) = aes(algorithm, key)? else {
+    if algorithm == DataEncryption::TripleDesCbc {
         return triple_des(Direction::Encrypt, key.expose(), vector, body);
-    };
+    }
     let failed = "encrypting data";
     let vector = FixedLength::try_from(vector).or_library(failed)?;
-    EncryptingKey::cbc(aes_key)
-        .and_then(|key| key.less_safe_encrypt(body, EncryptionContext::Iv128(vector)))
-        .map(drop)
-        .or_library(failed)
+    let make = || EncryptingKey::cbc(aes(algorithm, key)?).or_library(failed);
+    key.schedules().encrypting.with(algorithm, make, |key| {
+        key.less_safe_encrypt(body, EncryptionContext::Iv128(vector))
+            .map(drop)
+            .or_library(failed)
+    })
 }
 
 fn decrypt_blocks(
@@ -230,17 +276,17 @@ fn decrypt_blocks(
     vector: &[u8],
     body: &mut [u8],
 ) -> Result<(), CryptoError> {
-    let Some(aes_key) = aes(algorithm, key)? else {
+    if algorithm == DataEncryption::TripleDesCbc {
         return triple_des(Direction::Decrypt, key.expose(), vector, body);
-    };
+    }
     let failed = "decrypting data";
     let vector = FixedLength::try_from(vector).or_library(failed)?;
-    DecryptingKey::cbc(aes_key)
-        .and_then(|key| {
-            key.decrypt(body, DecryptionContext::Iv128(vector))
-                .map(drop)
-        })
-        .or_library(failed)
+    let make = || DecryptingKey::cbc(aes(algorithm, key)?).or_library(failed);
+    key.schedules().decrypting.with(algorithm, make, |key| {
+        key.decrypt(body, DecryptionContext::Iv128(vector))
+            .map(drop)
+            .or_library(failed)
+    })
 }
 
 /// Which way a block cipher runs.

@@ -44,6 +44,25 @@ fn sealing_leaves_what_stands_before_alone() {
 }
 
 #[test]
+fn one_key_serves_several_algorithms_in_turn() {
+    let algorithms = [
+        DataEncryption::Aes128Cbc,
+        DataEncryption::Aes128Gcm,
+        DataEncryption::Aes128Cbc,
+    ];
+    for rotation in 0..algorithms.len() {
+        let key = SymmetricKey::generate(16).unwrap();
+        for &algorithm in algorithms[rotation..].iter().chain(&algorithms) {
+            let fresh = SymmetricKey::new(key.expose().to_vec()).unwrap();
+            let sealed = seal(algorithm, &key, b"plaintext").unwrap();
+            assert_eq!(open(algorithm, &fresh, &sealed).unwrap(), b"plaintext");
+            let sealed = seal(algorithm, &fresh, b"plaintext").unwrap();
+            assert_eq!(open(algorithm, &key, &sealed).unwrap(), b"plaintext");
+        }
+    }
+}
+
+#[test]
 fn every_way_to_fail_is_the_same_failure() {
     for &algorithm in ALL {
         let key = key_for(algorithm);

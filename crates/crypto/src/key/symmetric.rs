@@ -3,12 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::cipher::Schedules;
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
 
-/// A key that sender and receiver share. Never empty; wiped with its last clone.
+/// A key that sender and receiver share. Never empty; wiped with its last clone, and with it what ciphers have made of it.
 #[derive(Clone)]
-pub struct SymmetricKey(Arc<SecretBytes>);
+pub struct SymmetricKey(Arc<Inner>);
+
+struct Inner {
+    octets: SecretBytes,
+    schedules: Schedules,
+}
 
 impl SymmetricKey {
     /// A key of these octets.
@@ -29,7 +35,10 @@ impl SymmetricKey {
         if octets.is_empty() {
             return Err(CryptoError::EmptyKey);
         }
-        Ok(Self(Arc::new(octets)))
+        Ok(Self(Arc::new(Inner {
+            octets,
+            schedules: Schedules::default(),
+        })))
     }
 
     /// A fresh random key of that many octets.
@@ -44,13 +53,17 @@ impl SymmetricKey {
     /// The octets. The name is there to be searched for.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
-        self.0.expose()
+        self.0.octets.expose()
+    }
+
+    pub(crate) fn schedules(&self) -> &Schedules {
+        &self.0.schedules
     }
 
     /// Number of octets.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.octets.len()
     }
 
     /// Never: an empty key cannot be made.
