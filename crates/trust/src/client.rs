@@ -1,0 +1,687 @@
+//! The client's side: a request goes out, what it takes to judge the answer stays behind.
+//!
+//! The one rule: an answer is believed about what was asked for only. It names no other context, gives no shorter key, and leaves our entropy
+//! out of no key, whoever sent it.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone_crypto::{CryptoError, PrivateKey, SecretBytes, SymmetricKey};
+use soapstone_wss::names::{SOAP11, SOAP12};
+use soapstone_wss::{ContextName, ContextOwner, SecurityContext};
+use soapstone_xml::Element;
+
+use crate::fault::TrustFaultCode;
+use crate::message::{
+    AppliesTo, ContextReference, Entropy, Lifetime, MessageError, ProofToken, RequestSecurityToken,
+    RequestSecurityTokenResponse, Responses, SecurityToken, TokenStatus, later, only_child,
+};
+use crate::service::{is_same, shortest_entropy};
+use crate::version::{
+    Action, ComputedKey, KeyType, Operation, RequestType, SecretType, TrustVersion,
+};
+
+/// What a client asks for and takes.
+///
+/// The struct may grow; change single fields of a default value.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientRules {
+    /// The version that is spoken. Default 1.3.
+    pub version: TrustVersion,
+    /// Bits of the key, 128 to 512 in whole octets. Default 256. Other numbers are taken for the nearest of these.
+    pub key_size: u32,
+    /// How the key is computed. Default P_SHA1.
+    pub computed_key: ComputedKey,
+    /// Life that is asked for. Default what the service likes.
+    pub lifetime: Option<Duration>,
+    /// Longest life that is believed. Default 24 hours.
+    pub longest_lifetime: Duration,
+    /// Life of a token whose answer does not say. Default 5 minutes.
+    pub assumed_lifetime: Duration,
+    /// We contribute to the key (`sp:RequireClientEntropy`). Default yes.
+    pub entropy: bool,
+    /// A key that is the service's alone is taken although we sent entropy. Default no.
+    pub issuer_key_alone: bool,
+    /// Difference between the clocks of both sides that is forgiven. Default 5 minutes.
+    pub skew: Duration,
+    /// The key that opens an `xenc:EncryptedKey` in an answer. Default none: such answers are refused.
+    pub decryption_key: Option<PrivateKey>,
+}
+
+impl Default for ClientRules {
+    fn default() -> Self {
+        Self {
+            version: TrustVersion::V13,
+            key_size: 256,
+            computed_key: ComputedKey::PSha1,
+            lifetime: None,
+            longest_lifetime: Duration::from_secs(24 * 3600),
+            assumed_lifetime: Duration::from_secs(300),
+            entropy: true,
+            issuer_key_alone: false,
+            skew: Duration::from_secs(300),
+            decryption_key: None,
+        }
+    }
+}
+
+/// Most bits of a key: what a security context holds.
+const LONGEST_KEY: u32 = 512;
+
+impl ClientRules {
+    fn key_size(&self) -> u32 {
+        self.key_size.clamp(128, LONGEST_KEY).next_multiple_of(8)
+    }
+}
+
+/// A request to be secured and sent.
+#[non_exhaustive]
+pub struct TrustRequest {
+    /// Value of `wsa:Action` (and of `SOAPAction`).
+    pub action: String,
+    /// What goes into the `soap:Body`, in canonical form.
+    pub body: Vec<u8>,
+    /// The body holds key material in the clear: it must be encrypted, or travel over TLS.
+    pub confidential: bool,
+}
+
+impl TrustRequest {
+    fn new(operation: Operation, request: &RequestSecurityToken) -> Self {
+        let mut body = Vec::with_capacity(1024);
+        request.write(&mut body);
+        let action = Action {
+            version: request.version,
+            operation,
+            context: operation != Operation::Validate,
+            batch: false,
+        };
+        Self {
+            action: action.request_uri(),
+            body,
+            confidential: request.entropy.is_some(),
+        }
+    }
+}
+
+impl fmt::Debug for TrustRequest {
+    /// Without the body, which may hold entropy.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("TrustRequest")
+            .field("action", &self.action)
+            .field("body", &format_args!("{} octets", self.body.len()))
+            .field("confidential", &self.confidential)
+            .finish()
+    }
+}
+
+/// Why the answer to a request is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrustError {
+    /// The Body holds no answer of WS-Trust.
+    Malformed(MessageError),
+    /// The Body holds a fault.
+    Fault {
+        /// Its code, if it is one of WS-Trust or WS-SecureConversation.
+        code: Option<TrustFaultCode>,
+    },
+    /// The answer is of another version than the request.
+    Version {
+        /// Of the answer.
+        found: TrustVersion,
+    },
+    /// One token was asked for.
+    AnswerCount {
+        /// How many answers there are.
+        found: usize,
+    },
+    /// An element of WS-Trust that is not understood.
+    NotUnderstood {
+        /// Expanded name.
+        element: String,
+    },
+    /// There is no security context token of the right version in the answer.
+    TokenMissing {
+        /// What there is instead.
+        found: Option<String>,
+    },
+    /// The answer is about another context than the one that was to be renewed, or makes two things of one.
+    ContextMismatch {
+        /// The context that was asked for, or that the token names.
+        expected: ContextName,
+        /// What was found.
+        found: String,
+    },
+    /// A renewed context has the instance of the old one, or none.
+    InstanceUnchanged {
+        /// The context.
+        name: ContextName,
+    },
+    /// The answer does not say what the key is, or says it twice.
+    ProofMissing,
+    /// The answer brings a key where none was to change.
+    ProofUnexpected,
+    /// The answer brings a key in which our entropy has no part.
+    EntropyIgnored,
+    /// The key is to be computed in a way that was not asked for.
+    ComputedKeyRefused {
+        /// Its URI, in the version of the answer.
+        found: String,
+    },
+    /// The key is to be computed from a part of the service's that is missing, or that nobody asked for.
+    EntropyMissing,
+    /// The service's entropy is our own, sent back.
+    EntropyReflected,
+    /// The service's entropy is too short.
+    EntropyLength {
+        /// Octets found.
+        found: usize,
+        /// Fewest octets.
+        minimum: usize,
+    },
+    /// Key or entropy cannot be decrypted: one failure, whatever its cause.
+    SecretUnreadable,
+    /// The key is shorter than asked for, absurdly long, or not as long as said.
+    KeySize {
+        /// Bits found.
+        found: u32,
+        /// Fewest bits.
+        minimum: u32,
+    },
+    /// The token has ended already, begins later, or ends before it begins.
+    LifetimeRefused {
+        /// As the answer says.
+        lifetime: Lifetime,
+        /// The present.
+        now: Timestamp,
+    },
+    /// Somebody else answers than the one with whom the context was established.
+    PeerChanged,
+    /// The service does not say that the context is cancelled.
+    NotCancelled,
+    /// The service does not say whether the token is good.
+    StatusMissing,
+    /// The cryptographic library refused.
+    Crypto(CryptoError),
+}
+
+impl fmt::Display for TrustError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => error.fmt(out),
+            Self::Fault { code: Some(code) } => {
+                write!(out, "the service refused: {code} ({})", code.reason())
+            }
+            Self::Fault { code: None } => out.write_str("the service answered with a fault"),
+            Self::Version { found } => write!(
+                out,
+                "expected an answer in the version of the request, found {found}"
+            ),
+            Self::AnswerCount { found } => write!(out, "expected one answer, found {found}"),
+            Self::NotUnderstood { element } => {
+                write!(out, "`{element}` in the answer is not understood")
+            }
+            Self::TokenMissing { found: Some(found) } => write!(
+                out,
+                "expected a security context token of the version asked for, found `{found}`"
+            ),
+            Self::TokenMissing { found: None } => {
+                out.write_str("expected a security context token, found none")
+            }
+            Self::ContextMismatch { expected, found } => {
+                write!(out, "expected {expected}, found {found}")
+            }
+            Self::InstanceUnchanged { name } => {
+                write!(out, "expected a new instance of {name}, found the old one or none")
+            }
+            Self::ProofMissing => {
+                out.write_str("expected one `wst:RequestedProofToken`, found none")
+            }
+            Self::ProofUnexpected => {
+                out.write_str("expected the key to stay, found a new one in the answer")
+            }
+            Self::EntropyIgnored => out.write_str(
+                "expected a key computed from both sides' entropy, found one that is the service's alone",
+            ),
+            Self::ComputedKeyRefused { found } => {
+                write!(out, "the key is to be computed by `{found}`, which was not asked for")
+            }
+            Self::EntropyMissing => {
+                out.write_str("expected entropy of the service for a computed key, found none")
+            }
+            Self::EntropyReflected => {
+                out.write_str("expected entropy of the service, found our own sent back")
+            }
+            Self::EntropyLength { found, minimum } => write!(
+                out,
+                "expected at least {minimum} octets of entropy of the service, found {found}"
+            ),
+            Self::SecretUnreadable => {
+                out.write_str("the key or entropy of the service cannot be decrypted")
+            }
+            Self::KeySize { found, minimum } => write!(
+                out,
+                "expected a key of {minimum} to {LONGEST_KEY} bits in whole octets, found {found}"
+            ),
+            Self::LifetimeRefused { lifetime, now } => write!(
+                out,
+                "expected a token that is good now ({now}), found one for {lifetime}"
+            ),
+            Self::PeerChanged => out.write_str(
+                "the answer is from somebody else than the one with whom the context was established",
+            ),
+            Self::NotCancelled => {
+                out.write_str("expected `wst:RequestedTokenCancelled`, found none")
+            }
+            Self::StatusMissing => out.write_str("expected `wst:Status`, found none"),
+            Self::Crypto(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for TrustError {}
+
+impl From<MessageError> for TrustError {
+    fn from(error: MessageError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl From<CryptoError> for TrustError {
+    fn from(error: CryptoError) -> Self {
+        Self::Crypto(error)
+    }
+}
+
+/// What an answer is to be about.
+#[derive(Debug)]
+enum Asked {
+    New,
+    Renewal(SecurityContext),
+    Amendment(SecurityContext),
+}
+
+/// A request for a security context that is under way, with our part of its key.
+#[derive(Debug)]
+pub struct PendingIssue {
+    rules: ClientRules,
+    asked: Asked,
+    entropy: Option<SecretBytes>,
+    key_size: u32,
+}
+
+impl PendingIssue {
+    /// Asks for a new context (WS-SecureConversation 1.4, 3), to be secured by the bootstrap policy.
+    #[must_use]
+    pub fn issue(
+        rules: &ClientRules,
+        applies_to: Option<AppliesTo>,
+        now: Timestamp,
+    ) -> (Self, TrustRequest) {
+        let mut request =
+            RequestSecurityToken::new(rules.version, RequestType::single(Operation::Issue));
+        request.applies_to = applies_to;
+        request.key_type = Some(KeyType::SymmetricKey);
+        let key_size = rules.key_size();
+        Self::with_key(rules, Asked::New, request, key_size, now)
+    }
+
+    /// Asks for a renewal of `context` (WS-SecureConversation 1.4, 5), to be secured by the bootstrap policy and signed with the key of the
+    /// context too.
+    #[must_use]
+    pub fn renew(
+        rules: &ClientRules,
+        context: &SecurityContext,
+        now: Timestamp,
+    ) -> (Self, TrustRequest) {
+        let version = TrustVersion::from(context.version);
+        let mut request = RequestSecurityToken::new(version, RequestType::single(Operation::Renew));
+        request.target = Some(ContextReference::Context(context.name()));
+        let key_size = context.secret.len() as u32 * 8;
+        let asked = Asked::Renewal(context.clone());
+        let (pending, request) = Self::with_key(rules, asked, request, key_size, now);
+        (pending, request)
+    }
+
+    /// Asks for our identity to be added to `context` (WS-SecureConversation 1.4, 4), to be secured by a policy that shows it and signed with
+    /// the key of the context too.
+    #[must_use]
+    pub fn amend(rules: &ClientRules, context: &SecurityContext) -> (Self, TrustRequest) {
+        let version = TrustVersion::from(context.version);
+        let mut request = RequestSecurityToken::new(version, RequestType::single(Operation::Amend));
+        request.token_type = Some(context.version.token_type().to_owned());
+        let pending = Self {
+            rules: ClientRules {
+                version,
+                ..rules.clone()
+            },
+            asked: Asked::Amendment(context.clone()),
+            entropy: None,
+            key_size: context.secret.len() as u32 * 8,
+        };
+        (pending, TrustRequest::new(Operation::Amend, &request))
+    }
+
+    fn with_key(
+        rules: &ClientRules,
+        asked: Asked,
+        mut request: RequestSecurityToken,
+        key_size: u32,
+        now: Timestamp,
+    ) -> (Self, TrustRequest) {
+        let version = request.version;
+        request.token_type = Some(version.conversation().token_type().to_owned());
+        request.key_size = Some(key_size);
+        request.lifetime = rules
+            .lifetime
+            .map(|lifetime| Lifetime::new(now, later(now, lifetime)));
+        let entropy = rules
+            .entropy
+            .then(|| SecretBytes::random(key_size as usize / 8));
+        if let Some(entropy) = &entropy {
+            request.entropy = Some(Entropy::Secret {
+                kind: Some(SecretType::Nonce),
+                octets: entropy.duplicate(),
+            });
+            request.computed_key = Some(Ok(rules.computed_key));
+        }
+        let operation = request.request_type.operation;
+        let pending = Self {
+            rules: ClientRules {
+                version,
+                ..rules.clone()
+            },
+            asked,
+            entropy,
+            key_size,
+        };
+        (pending, TrustRequest::new(operation, &request))
+    }
+
+    /// Takes the context out of the answer in `body`, the `soap:Body` of a verified message that `peer` sent.
+    ///
+    /// # Errors
+    /// [`TrustError`]. The context that was to be renewed is what it was.
+    pub fn accept(
+        self,
+        body: Element<'_>,
+        peer: ContextOwner,
+        now: Timestamp,
+    ) -> Result<SecurityContext, TrustError> {
+        let answer = one_answer(body, self.rules.version)?;
+        let name = self.name(&answer)?;
+        check_references(&answer, &name)?;
+        let secret = match &self.asked {
+            Asked::Amendment(old) => match (&answer.proof, &answer.entropy) {
+                (None, None) => old.secret.clone(),
+                _ => return Err(TrustError::ProofUnexpected),
+            },
+            _ => self.key(&answer)?,
+        };
+        let assumed = match &self.asked {
+            Asked::Amendment(old) => old.expires,
+            _ => later(now, self.rules.assumed_lifetime),
+        };
+        let expires = self.end(answer.lifetime, assumed, now)?;
+        let created = match &self.asked {
+            Asked::New => now,
+            Asked::Renewal(old) | Asked::Amendment(old) => {
+                let changed = !matches!(old.owner, ContextOwner::Anonymous)
+                    && !matches!(peer, ContextOwner::Anonymous)
+                    && !is_same(&old.owner, &peer);
+                if changed {
+                    return Err(TrustError::PeerChanged);
+                }
+                old.created
+            }
+        };
+        let owner = match self.asked {
+            Asked::Renewal(old) | Asked::Amendment(old)
+                if matches!(peer, ContextOwner::Anonymous) =>
+            {
+                old.owner
+            }
+            _ => peer,
+        };
+        Ok(SecurityContext {
+            version: name.version,
+            identifier: name.identifier,
+            instance: name.instance,
+            secret,
+            created,
+            expires,
+            owner,
+        })
+    }
+
+    /// The name in the token, which is the one that was asked for.
+    fn name(&self, answer: &RequestSecurityTokenResponse) -> Result<ContextName, TrustError> {
+        let version = self.rules.version.conversation();
+        let missing = |found: Option<&str>| {
+            Err(TrustError::TokenMissing {
+                found: found.map(str::to_owned),
+            })
+        };
+        if let Some(other) = answer.token_type.as_deref()
+            && other != version.token_type()
+        {
+            return missing(Some(other));
+        }
+        let name = match &answer.token {
+            Some(SecurityToken::Context { name, .. }) if name.version == version => name.clone(),
+            Some(SecurityToken::Context { name, .. }) => {
+                return missing(Some(name.version.token_type()));
+            }
+            Some(SecurityToken::Other { element }) => return missing(Some(element)),
+            None => return missing(None),
+        };
+        match &self.asked {
+            Asked::New => Ok(name),
+            Asked::Renewal(old) if old.identifier == name.identifier => {
+                if name.instance.is_none() || name.instance == old.instance {
+                    return Err(TrustError::InstanceUnchanged { name });
+                }
+                Ok(name)
+            }
+            Asked::Amendment(old) if old.name() == name => Ok(name),
+            Asked::Renewal(old) | Asked::Amendment(old) => Err(TrustError::ContextMismatch {
+                expected: old.name(),
+                found: name.to_string(),
+            }),
+        }
+    }
+
+    /// The key (WS-Trust 1.4, 4.4.3 to 4.4.10).
+    fn key(&self, answer: &RequestSecurityTokenResponse) -> Result<SymmetricKey, TrustError> {
+        let minimum = self.key_size;
+        let bits = answer.key_size.unwrap_or(minimum);
+        let checked = |found: u32| match found.is_multiple_of(8)
+            && (minimum..=LONGEST_KEY).contains(&found)
+        {
+            true => Ok(found as usize / 8),
+            false => Err(TrustError::KeySize { found, minimum }),
+        };
+        let octets = checked(bits)?;
+        let opening = self.rules.decryption_key.as_ref();
+        let open = |secret: &Entropy| secret.open(opening).ok_or(TrustError::SecretUnreadable);
+        match (&answer.proof, &self.entropy) {
+            (None, _) => Err(TrustError::ProofMissing),
+            (Some(ProofToken::Key(_)), Some(_)) if !self.rules.issuer_key_alone => {
+                Err(TrustError::EntropyIgnored)
+            }
+            (Some(ProofToken::Key(key)), _) => {
+                let key = open(key)?;
+                let found = key.len() as u32 * 8;
+                checked(found)?;
+                if answer.key_size.is_some_and(|bits| bits != found) {
+                    return Err(TrustError::KeySize { found, minimum });
+                }
+                Ok(SymmetricKey::from_secret(key)?)
+            }
+            (Some(ProofToken::Computed(_)), None) => Err(TrustError::EntropyMissing),
+            (Some(ProofToken::Computed(algorithm)), Some(ours)) => {
+                let algorithm = match algorithm {
+                    Ok(algorithm) if *algorithm == self.rules.computed_key => *algorithm,
+                    Ok(algorithm) => {
+                        let found = algorithm.uri(answer.version);
+                        return Err(TrustError::ComputedKeyRefused { found });
+                    }
+                    Err(uri) => {
+                        return Err(TrustError::ComputedKeyRefused { found: uri.clone() });
+                    }
+                };
+                let theirs = open(answer.entropy.as_ref().ok_or(TrustError::EntropyMissing)?)?;
+                let minimum = shortest_entropy(octets);
+                if theirs.len() < minimum {
+                    return Err(TrustError::EntropyLength {
+                        found: theirs.len(),
+                        minimum,
+                    });
+                }
+                if theirs.expose() == ours.expose() {
+                    return Err(TrustError::EntropyReflected);
+                }
+                Ok(algorithm.compute(ours.expose(), theirs.expose(), octets)?)
+            }
+        }
+    }
+
+    /// When the token ends, as far as that is believed.
+    fn end(
+        &self,
+        lifetime: Option<Lifetime>,
+        assumed: Timestamp,
+        now: Timestamp,
+    ) -> Result<Timestamp, TrustError> {
+        let lifetime = lifetime.unwrap_or_default();
+        let created = lifetime.created.unwrap_or(now);
+        let expires = lifetime.expires.unwrap_or(assumed);
+        let good = created <= later(now, self.rules.skew) && created < expires && expires > now;
+        match good {
+            true => Ok(expires.min(later(now, self.rules.longest_lifetime))),
+            false => Err(TrustError::LifetimeRefused { lifetime, now }),
+        }
+    }
+}
+
+/// A request to cancel a context that is under way.
+#[derive(Debug)]
+pub struct PendingCancel {
+    version: TrustVersion,
+}
+
+impl PendingCancel {
+    /// Asks for the end of `context` (WS-SecureConversation 1.4, 6), to be signed with its key.
+    #[must_use]
+    pub fn new(context: &SecurityContext) -> (Self, TrustRequest) {
+        let version = TrustVersion::from(context.version);
+        let request_type = RequestType::single(Operation::Cancel);
+        let mut request = RequestSecurityToken::new(version, request_type);
+        request.target = Some(ContextReference::Context(context.name()));
+        let request = TrustRequest::new(Operation::Cancel, &request);
+        (Self { version }, request)
+    }
+
+    /// Makes sure that the answer in `body`, the `soap:Body` of a verified message, says so.
+    ///
+    /// # Errors
+    /// [`TrustError`]. The context is not to be used again, whatever the service says.
+    pub fn accept(self, body: Element<'_>) -> Result<(), TrustError> {
+        match one_answer(body, self.version)?.cancelled {
+            true => Ok(()),
+            false => Err(TrustError::NotCancelled),
+        }
+    }
+}
+
+/// A question whether a context is good that is under way.
+#[derive(Debug)]
+pub struct PendingValidate {
+    version: TrustVersion,
+}
+
+impl PendingValidate {
+    /// Asks about the context of this name (WS-Trust 1.4, 7), to be signed with its key or by its owner.
+    #[must_use]
+    pub fn new(name: ContextName) -> (Self, TrustRequest) {
+        let version = TrustVersion::from(name.version);
+        let request_type = RequestType::single(Operation::Validate);
+        let mut request = RequestSecurityToken::new(version, request_type);
+        request.token_type = Some(version.status_token_type());
+        request.target = Some(ContextReference::Context(name));
+        let request = TrustRequest::new(Operation::Validate, &request);
+        (Self { version }, request)
+    }
+
+    /// What the answer in `body`, the `soap:Body` of a verified message, says.
+    ///
+    /// # Errors
+    /// [`TrustError`] if it does not.
+    pub fn accept(self, body: Element<'_>) -> Result<TokenStatus, TrustError> {
+        let answer = one_answer(body, self.version)?;
+        answer.status.ok_or(TrustError::StatusMissing)
+    }
+}
+
+/// The one answer in a Body.
+fn one_answer(
+    body: Element<'_>,
+    version: TrustVersion,
+) -> Result<RequestSecurityTokenResponse, TrustError> {
+    let element = only_child(body, "one answer in the `soap:Body`")?;
+    if element.local() == "Fault" && [SOAP11, SOAP12].contains(&element.namespace()) {
+        let code = TrustFaultCode::read(element).map(|(code, _)| code);
+        return Err(TrustError::Fault { code });
+    }
+    let mut answers = Responses::read(element)?.into_vec();
+    let found = answers.len();
+    let answer = match (answers.pop(), found) {
+        (Some(answer), 1) => answer,
+        _ => return Err(TrustError::AnswerCount { found }),
+    };
+    if answer.version != version {
+        return Err(TrustError::Version {
+            found: answer.version,
+        });
+    }
+    match answer.not_understood.first() {
+        Some(element) => Err(TrustError::NotUnderstood {
+            element: element.clone(),
+        }),
+        None => Ok(answer),
+    }
+}
+
+/// The references in an answer lead to the token in it, and to nothing else (WS-Trust 1.4, 4.4.2).
+fn check_references(
+    answer: &RequestSecurityTokenResponse,
+    name: &ContextName,
+) -> Result<(), TrustError> {
+    let id = match &answer.token {
+        Some(SecurityToken::Context { id, .. }) => id.as_ref(),
+        _ => None,
+    };
+    for reference in [&answer.attached, &answer.unattached].into_iter().flatten() {
+        let fits = match reference {
+            // Services leave the instance out, whose token says it.
+            ContextReference::Context(other) => {
+                other.version == name.version
+                    && other.identifier == name.identifier
+                    && (other.instance.is_none() || other.instance == name.instance)
+            }
+            ContextReference::Token { version, id: other } => {
+                *version == name.version && Some(other) == id
+            }
+            ContextReference::Other { .. } => false,
+        };
+        if !fits {
+            return Err(TrustError::ContextMismatch {
+                expected: name.clone(),
+                found: reference.to_string(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! What is done about security contexts: issue, renew, amend, cancel, validate (WS-SecureConversation 1.4, 3 to 6; WS-Trust 1.4, 7).
+//!
+//! The one rule: the context that a request names must be the one whose key signed the request; only to be told whether a context is good,
+//! its owner's name is enough.
+
+use jiff::Timestamp;
+use soapstone_wss::{ContextName, ContextOwner, SecurityContext};
+
+use super::keys::NewKey;
+use super::{Effect, FindContext, Outcome, Requester, SecurityTokenService};
+use crate::fault::Refusal;
+use crate::identifier;
+use crate::message::{
+    ContextReference, Lifetime, RequestSecurityToken, RequestSecurityTokenResponse, SecurityToken,
+    TokenStatus, between, later,
+};
+use crate::version::{Operation, TrustVersion};
+
+impl SecurityTokenService {
+    /// A new context for whoever is shown to have sent the request.
+    pub(super) fn issue(
+        &self,
+        request: &RequestSecurityToken,
+        requester: &Requester,
+        now: Timestamp,
+    ) -> Result<Outcome, Refusal> {
+        if matches!(requester.owner, ContextOwner::Anonymous) && !self.rules.anonymous {
+            return Err(Refusal::NotAuthenticated);
+        }
+        let expires = self.end(request.lifetime, now)?;
+        let key = self.new_key(request, requester, self.rules.key_size)?;
+        let context = SecurityContext {
+            version: request.version.conversation(),
+            identifier: identifier::uuid_urn(),
+            instance: None,
+            secret: key.key.clone(),
+            created: now,
+            expires,
+            owner: requester.owner.clone(),
+        };
+        let outcome = described(request, &context, now, Some(key));
+        Ok(Outcome {
+            effect: Some(Effect::Store(context)),
+            ..outcome
+        })
+    }
+
+    /// A new instance of a context, with a new key and a later end (WS-SecureConversation 1.4, 5).
+    pub(super) fn renew(
+        &self,
+        request: &RequestSecurityToken,
+        requester: &Requester,
+        now: Timestamp,
+    ) -> Result<Outcome, Refusal> {
+        let old = proven(request, requester, Operation::Renew)?;
+        if old.expires <= now {
+            return Err(Refusal::ContextExpired {
+                name: old.name(),
+                expired: old.expires,
+            });
+        }
+        let mut expires = self.end(request.lifetime, now)?;
+        let shown =
+            matches!(old.owner, ContextOwner::Anonymous) || is_same(&requester.owner, &old.owner);
+        let created = match (shown, self.rules.renewal_by_key_alone) {
+            (true, _) => now,
+            (false, None) => return Err(Refusal::NotAuthenticated),
+            (false, Some(limit)) => {
+                let until = later(old.created, limit);
+                if until <= now {
+                    let name = old.name();
+                    return Err(Refusal::RenewalsExhausted { name, limit });
+                }
+                expires = expires.min(until);
+                old.created
+            }
+        };
+        let key = self.new_key(request, requester, old.secret.len() as u32 * 8)?;
+        let context = SecurityContext {
+            instance: Some(identifier::uuid_urn()),
+            secret: key.key.clone(),
+            created,
+            expires,
+            ..old.clone()
+        };
+        let grace = self.rules.grace.min(between(now, old.expires));
+        let outcome = described(request, &context, now, Some(key));
+        Ok(Outcome {
+            effect: Some(Effect::Replace { context, grace }),
+            ..outcome
+        })
+    }
+
+    /// More claims for a context: here, an owner for one that has none (WS-SecureConversation 1.4, 4).
+    pub(super) fn amend(
+        &self,
+        request: &RequestSecurityToken,
+        requester: &Requester,
+        now: Timestamp,
+    ) -> Result<Outcome, Refusal> {
+        if request.entropy.is_some() {
+            // The key stays as it is.
+            return Err(Refusal::NotUnderstood {
+                element: format!("{{{}}}Entropy", request.version.namespace()),
+            });
+        }
+        let old = requester
+            .context
+            .as_ref()
+            .filter(|context| context.version == request.version.conversation())
+            .ok_or(Refusal::ContextNotProven { name: None })?;
+        if old.expires <= now {
+            return Err(Refusal::ContextExpired {
+                name: old.name(),
+                expired: old.expires,
+            });
+        }
+        let owner = match (&old.owner, &requester.owner) {
+            (_, ContextOwner::Anonymous) => return Err(Refusal::NotAuthenticated),
+            (ContextOwner::Anonymous, owner) => owner.clone(),
+            (owner, other) if is_same(owner, other) => owner.clone(),
+            _ => return Err(Refusal::ContextNotYours { name: old.name() }),
+        };
+        let context = SecurityContext {
+            owner,
+            ..old.clone()
+        };
+        let outcome = described(request, &context, now, None);
+        Ok(Outcome {
+            effect: Some(Effect::Amend(context)),
+            ..outcome
+        })
+    }
+
+    /// The end of a context (WS-SecureConversation 1.4, 6).
+    pub(super) fn cancel(
+        &self,
+        request: &RequestSecurityToken,
+        requester: &Requester,
+    ) -> Result<Outcome, Refusal> {
+        let context = proven(request, requester, Operation::Cancel)?;
+        let mut answer = RequestSecurityTokenResponse::new(request.version);
+        answer.context.clone_from(&request.context);
+        answer.cancelled = true;
+        Ok(Outcome {
+            answer,
+            effect: Some(Effect::Cancel {
+                identifier: context.identifier.clone(),
+            }),
+            confidential: false,
+        })
+    }
+
+    /// Whether a context is good (WS-Trust 1.4, 7). Who neither holds its key nor owns it is told the same as of one that does not exist.
+    pub(super) fn validate(
+        &self,
+        request: &RequestSecurityToken,
+        requester: &Requester,
+        contexts: &FindContext<'_>,
+        now: Timestamp,
+    ) -> Result<Outcome, Refusal> {
+        let version = request.version;
+        let status_type = version.status_token_type();
+        if let Some(other) = request.token_type.as_ref().filter(|it| **it != status_type) {
+            return Err(Refusal::TokenTypeNotOffered {
+                found: other.clone(),
+            });
+        }
+        let name = named(request, Operation::Validate)?;
+        let nobody = matches!(requester.owner, ContextOwner::Anonymous);
+        if nobody && requester.context.is_none() {
+            return Err(Refusal::NotAuthenticated);
+        }
+        let is_named = |context: &SecurityContext| is_named(context, name, version);
+        let held = requester
+            .context
+            .as_ref()
+            .filter(|context| is_named(context));
+        let end = match held {
+            Some(context) => Some(context.expires),
+            None => contexts(name)
+                .map_err(|error| Refusal::ContextsUnavailable {
+                    problem: error.problem,
+                })?
+                .filter(|context| is_named(context) && is_same(&context.owner, &requester.owner))
+                .map(|context| context.expires),
+        };
+        let mut answer = RequestSecurityTokenResponse::new(version);
+        answer.context.clone_from(&request.context);
+        answer.token_type = Some(status_type);
+        answer.status = Some(match end {
+            Some(end) if end > now => TokenStatus::Valid,
+            _ => TokenStatus::Invalid,
+        });
+        Ok(Outcome {
+            answer,
+            effect: None,
+            confidential: false,
+        })
+    }
+
+    /// When a token ends that is wanted for `lifetime` (WS-Trust 1.4, 4.1).
+    fn end(&self, lifetime: Option<Lifetime>, now: Timestamp) -> Result<Timestamp, Refusal> {
+        let rules = &self.rules;
+        let longest = later(now, rules.longest_lifetime);
+        let usual = later(now, rules.lifetime).min(longest);
+        let Some(lifetime) = lifetime else {
+            return Ok(usual);
+        };
+        let refused = Err(Refusal::TimeRange { lifetime, now });
+        let created = lifetime.created.unwrap_or(now);
+        // Tokens are not made for later.
+        if created > later(now, rules.skew) {
+            return refused;
+        }
+        let Some(expires) = lifetime.expires else {
+            return Ok(usual);
+        };
+        if expires <= created {
+            return refused;
+        }
+        // Where the clock of the requestor is off by no more than is forgiven, its times are taken for a duration.
+        let end = match between(created, now) <= rules.skew {
+            true => later(now, between(created, expires)),
+            false => expires,
+        };
+        match end > now {
+            true => Ok(end.min(longest)),
+            false => refused,
+        }
+    }
+}
+
+/// The answer that describes a context, and its key if that is new.
+fn described(
+    request: &RequestSecurityToken,
+    context: &SecurityContext,
+    now: Timestamp,
+    key: Option<NewKey>,
+) -> Outcome {
+    let version = request.version;
+    let conversation = version.conversation();
+    let id = format!("sct-{}", identifier::uuid());
+    let mut answer = RequestSecurityTokenResponse::new(version);
+    answer.context.clone_from(&request.context);
+    answer.token_type = Some(conversation.token_type().to_owned());
+    answer.applies_to.clone_from(&request.applies_to);
+    answer.attached = Some(ContextReference::Token {
+        version: conversation,
+        id: id.clone(),
+    });
+    answer.unattached = Some(ContextReference::Context(context.name()));
+    answer.token = Some(SecurityToken::Context {
+        name: context.name(),
+        id: Some(id),
+    });
+    answer.lifetime = Some(Lifetime::new(now, context.expires));
+    let mut confidential = false;
+    if let Some(key) = key {
+        answer.proof = Some(key.proof);
+        answer.entropy = key.entropy;
+        answer.key_size = Some(key.bits);
+        confidential = key.confidential;
+    }
+    Outcome {
+        answer,
+        effect: None,
+        confidential,
+    }
+}
+
+/// The context that a request names.
+fn named(request: &RequestSecurityToken, operation: Operation) -> Result<&ContextName, Refusal> {
+    match &request.target {
+        Some(ContextReference::Context(name)) => Ok(name),
+        _ => Err(Refusal::TargetMissing { operation }),
+    }
+}
+
+/// The context that a request names, if its key signed the request and nobody else than its owner was shown to have sent it.
+fn proven<'r>(
+    request: &RequestSecurityToken,
+    requester: &'r Requester,
+    operation: Operation,
+) -> Result<&'r SecurityContext, Refusal> {
+    let name = named(request, operation)?;
+    let context = requester
+        .context
+        .as_ref()
+        .filter(|context| is_named(context, name, request.version))
+        .ok_or_else(|| Refusal::ContextNotProven {
+            name: Some(name.clone()),
+        })?;
+    let nobody = |owner: &ContextOwner| matches!(owner, ContextOwner::Anonymous);
+    if nobody(&context.owner)
+        || nobody(&requester.owner)
+        || is_same(&context.owner, &requester.owner)
+    {
+        return Ok(context);
+    }
+    Err(Refusal::ContextNotYours {
+        name: context.name(),
+    })
+}
+
+/// Whether `name`, in a request of `version`, is the name of `context`. Without an instance, any instance is meant.
+fn is_named(context: &SecurityContext, name: &ContextName, version: TrustVersion) -> bool {
+    context.version == version.conversation()
+        && context.version == name.version
+        && context.identifier == name.identifier
+        && (name.instance.is_none() || name.instance == context.instance)
+}
+
+/// Whether both are the same somebody. Nobody is not.
+pub(crate) fn is_same(one: &ContextOwner, other: &ContextOwner) -> bool {
+    match (one, other) {
+        (ContextOwner::Certificate(one), ContextOwner::Certificate(other)) => {
+            one.der() == other.der()
+        }
+        (ContextOwner::User(one), ContextOwner::User(other)) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,399 @@
+//! The security token service: one verified request in, one answer out.
+//!
+//! It issues, renews, amends, cancels and validates security contexts. Which kinds of tokens there are is decided in one place
+//! ([`TokenKind`]), so that another kind is another arm there and not another service.
+//!
+//! The one rule: what is done about a context, its key must have signed for, and whoever established it must not be somebody else
+//! (WS-SecureConversation 1.4, 4 to 6). A name alone moves nothing.
+
+mod contexts;
+mod keys;
+mod rules;
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone_wss::{ContextName, ContextOwner, Envelope, Extent, SecurityContext, Verified};
+use soapstone_xml::Element;
+
+use crate::fault::{BatchProblem, Refusal, TrustFault};
+use crate::message::{
+    RequestSecurityToken, RequestSecurityTokenResponse, Requests, Responses, only_child,
+};
+use crate::version::{Action, Operation, RequestType, TrustVersion};
+
+pub(crate) use contexts::is_same;
+pub(crate) use keys::shortest_entropy;
+pub use rules::ServiceRules;
+
+/// Who sent a request, as far as its security showed.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    /// Whom the message itself showed: by a certificate's signature, by a password, by a client certificate of TLS.
+    pub owner: ContextOwner,
+    /// The context whose key signed the message.
+    pub context: Option<SecurityContext>,
+    /// Nobody on the way could read the request, nor will be able to read the answer. A context that is being renewed does not count:
+    /// its new key must not be protected by the old one (WS-SecureConversation 1.4, 5).
+    pub confidential: bool,
+}
+
+impl Requester {
+    /// The sender of a bootstrap message. `private_transport`: it came over TLS, and the answer goes back the same way.
+    #[must_use]
+    pub fn of(verified: &Verified<Envelope>, private_transport: bool) -> Self {
+        let evidence = verified.evidence();
+        let owner = match (evidence.signer(), &evidence.user) {
+            (Some(certificate), _) => ContextOwner::Certificate(certificate.clone()),
+            (None, Some(user)) => ContextOwner::User(user.clone()),
+            (None, None) => ContextOwner::Anonymous,
+        };
+        let body = verified.envelope().body();
+        let inside = body.first_child().map(|request| request.id());
+        let encrypted = evidence
+            .encrypted
+            .iter()
+            .any(|encrypted| match encrypted.extent {
+                Extent::Content => encrypted.node == body.id(),
+                Extent::Element => Some(encrypted.node) == inside,
+            });
+        Self {
+            owner,
+            context: None,
+            confidential: private_transport || encrypted,
+        }
+    }
+
+    /// The same sender, whose message was signed with the key of `context`, too.
+    #[must_use]
+    pub fn with_context(self, context: SecurityContext) -> Self {
+        Self {
+            context: Some(context),
+            ..self
+        }
+    }
+}
+
+/// The contexts of the host cannot be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextsUnavailable {
+    /// Why.
+    pub problem: String,
+}
+
+impl fmt::Display for ContextsUnavailable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for ContextsUnavailable {}
+
+/// How the service looks up a context of this endpoint. Only validating needs it.
+pub type FindContext<'f> =
+    dyn Fn(&ContextName) -> Result<Option<SecurityContext>, ContextsUnavailable> + 'f;
+
+/// What the host has to remember, before it sends the answer. If it cannot, the answer must not be sent.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Effect {
+    /// A new context.
+    Store(SecurityContext),
+    /// A new instance of a context with a new key. Messages under way may still use the old one for `grace`.
+    Replace {
+        /// The new instance.
+        context: SecurityContext,
+        /// How long the old one is still accepted; no longer than it would have lived.
+        grace: Duration,
+    },
+    /// The same instance with the same key has an owner now.
+    Amend(SecurityContext),
+    /// The context is over, with all its instances. The answer is still secured with it.
+    Cancel {
+        /// Its identifier.
+        identifier: String,
+    },
+}
+
+/// The answer to a request.
+#[non_exhaustive]
+pub struct Answer {
+    /// Version of the answer.
+    pub version: TrustVersion,
+    /// Value of `wsa:Action`.
+    pub action: String,
+    /// What goes into the `soap:Body`, in canonical form.
+    pub body: Vec<u8>,
+    /// What the host has to remember. Nothing for a validation.
+    pub effects: Vec<Effect>,
+    /// The body holds key material in the clear: it must be encrypted, or travel over TLS.
+    pub confidential: bool,
+}
+
+impl fmt::Debug for Answer {
+    /// Without the body, which may hold a key.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Answer")
+            .field("version", &self.version)
+            .field("action", &self.action)
+            .field("body", &format_args!("{} octets", self.body.len()))
+            .field("effects", &self.effects)
+            .field("confidential", &self.confidential)
+            .finish()
+    }
+}
+
+/// One answer before it is written, with what it changes.
+struct Outcome {
+    answer: RequestSecurityTokenResponse,
+    effect: Option<Effect>,
+    confidential: bool,
+}
+
+/// The kinds of tokens that are issued.
+enum TokenKind {
+    /// `wsc:SecurityContextToken`.
+    SecurityContext,
+}
+
+impl TokenKind {
+    /// The kind that a request is about. One that names none gets what this service has.
+    fn of(request: &RequestSecurityToken) -> Result<Self, Refusal> {
+        let version = request.version.conversation();
+        match request.token_type.as_deref() {
+            None => Ok(Self::SecurityContext),
+            Some(token_type) if token_type == version.token_type() => Ok(Self::SecurityContext),
+            Some(other) => Err(Refusal::TokenTypeNotOffered {
+                found: other.to_owned(),
+            }),
+        }
+    }
+}
+
+/// A security token service for one endpoint.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use soapstone_trust::{ClientRules, Effect, PendingIssue, Requester, SecurityTokenService, ServiceRules};
+/// use soapstone_wss::ContextOwner;
+/// use soapstone_xml::{Buffers, Document, ParseOptions};
+///
+/// let now = Timestamp::now();
+/// let (pending, request) = PendingIssue::issue(&ClientRules::default(), None, now);
+///
+/// // Secured, sent, opened, verified: the service has the Body of the request and knows who sent it.
+/// let body = [b"<Body>".as_slice(), &request.body, b"</Body>"].concat();
+/// let body = Document::parse(body, &ParseOptions::default(), &mut Buffers::new())?;
+/// let service = SecurityTokenService::new(ServiceRules::default());
+/// let requester = Requester { owner: ContextOwner::User("alice".to_owned()), context: None, confidential: true };
+/// let answer = service.answer(body.root(), Some(&request.action), &requester, &|_| Ok(None), now)?;
+/// let [Effect::Store(theirs)] = &answer.effects[..] else { panic!("a context") };
+///
+/// // And back.
+/// let body = [b"<Body>".as_slice(), &answer.body, b"</Body>"].concat();
+/// let body = Document::parse(body, &ParseOptions::default(), &mut Buffers::new())?;
+/// let ours = pending.accept(body.root(), ContextOwner::Anonymous, now)?;
+/// assert_eq!(ours.identifier, theirs.identifier);
+/// assert_eq!(ours.secret.expose(), theirs.secret.expose());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SecurityTokenService {
+    rules: ServiceRules,
+}
+
+impl SecurityTokenService {
+    /// A service with these rules.
+    #[must_use]
+    pub fn new(rules: ServiceRules) -> Self {
+        Self { rules }
+    }
+
+    /// Its rules.
+    #[must_use]
+    pub fn rules(&self) -> &ServiceRules {
+        &self.rules
+    }
+
+    /// Answers the request in `body`, the `soap:Body` of a verified message.
+    ///
+    /// `action` is the verified `wsa:Action` (or the `SOAPAction` of a message without addressing headers), by which the host chose the
+    /// policy that the message was verified with; it must ask for the same thing as the request.
+    ///
+    /// # Errors
+    /// [`TrustFault`]: nothing has changed then.
+    pub fn answer(
+        &self,
+        body: Element<'_>,
+        action: Option<&str>,
+        requester: &Requester,
+        contexts: &FindContext<'_>,
+        now: Timestamp,
+    ) -> Result<Answer, TrustFault> {
+        // Until the version is known, the current one has to do.
+        let mut version = TrustVersion::V13;
+        let mut respond = || {
+            let element = only_child(body, "one request in the `soap:Body`")?;
+            version = TrustVersion::from_namespace(element.namespace()).unwrap_or(version);
+            if !self.rules.versions.contains(&version) {
+                return Err(Refusal::VersionNotOffered { version });
+            }
+            let requests = Requests::read(element)?;
+            let (batch, requests) = match requests {
+                Requests::One(request) => (false, vec![*request]),
+                Requests::Collection(requests) => (true, requests),
+            };
+            let request_type = self.one_type(&requests, batch)?;
+            let action = self.matching(action, request_type, version)?;
+            self.respond(&requests, action, requester, contexts, now)
+        };
+        respond().map_err(|refusal| TrustFault { version, refusal })
+    }
+
+    /// The type that all requests have (WS-Trust 1.4, 4.2.1).
+    fn one_type(
+        &self,
+        requests: &[RequestSecurityToken],
+        batch: bool,
+    ) -> Result<RequestType, Refusal> {
+        let problem = |problem| Err(Refusal::Batch { problem });
+        let limit = self.rules.batch;
+        let (Some(first), found) = (requests.first(), requests.len()) else {
+            return problem(BatchProblem::Size { found: 0, limit });
+        };
+        if batch && !(2..=limit).contains(&found) {
+            return problem(BatchProblem::Size { found, limit });
+        }
+        for request in requests {
+            let request_type = request.request_type;
+            if request_type.batch != batch || request_type != first.request_type {
+                return problem(BatchProblem::RequestType {
+                    found: request_type.uri(request.version),
+                });
+            }
+        }
+        Ok(first.request_type)
+    }
+
+    /// The action that goes with a request: the one of the message if it asks for the same, or the usual one.
+    fn matching(
+        &self,
+        action: Option<&str>,
+        request_type: RequestType,
+        version: TrustVersion,
+    ) -> Result<Action, Refusal> {
+        let RequestType { operation, batch } = request_type;
+        let Some(uri) = action else {
+            return Ok(Action {
+                version,
+                operation,
+                context: !batch && operation != Operation::Validate,
+                batch,
+            });
+        };
+        let asked = Action::from_uri(uri).filter(|asked| {
+            // Amending is asked for by the action alone.
+            let same = asked.operation == operation
+                || (asked.operation, operation) == (Operation::Amend, Operation::Issue);
+            same && asked.version == version && asked.batch == batch
+        });
+        asked.ok_or_else(|| Refusal::ActionMismatch {
+            action: uri.chars().take(200).collect(),
+            request_type: request_type.uri(version),
+        })
+    }
+
+    fn respond(
+        &self,
+        requests: &[RequestSecurityToken],
+        action: Action,
+        requester: &Requester,
+        contexts: &FindContext<'_>,
+        now: Timestamp,
+    ) -> Result<Answer, Refusal> {
+        let mut answers = Vec::with_capacity(requests.len());
+        let mut effects = Vec::with_capacity(requests.len());
+        let mut confidential = false;
+        for request in requests {
+            let outcome = self.one(request, action, requester, contexts, now)?;
+            answers.push(outcome.answer);
+            effects.extend(outcome.effect);
+            confidential |= outcome.confidential;
+        }
+        let version = action.version;
+        let collection = action.context || action.batch || action.operation == Operation::Issue;
+        let responses = match answers.pop() {
+            Some(answer) if answers.is_empty() && (version != TrustVersion::V13 || !collection) => {
+                Responses::One(Box::new(answer))
+            }
+            last => {
+                answers.extend(last);
+                Responses::Collection(answers)
+            }
+        };
+        let mut body = Vec::with_capacity(2048);
+        responses.write(&mut body);
+        Ok(Answer {
+            version,
+            action: action.answer_uri(),
+            body,
+            effects,
+            confidential,
+        })
+    }
+
+    fn one(
+        &self,
+        request: &RequestSecurityToken,
+        action: Action,
+        requester: &Requester,
+        contexts: &FindContext<'_>,
+        now: Timestamp,
+    ) -> Result<Outcome, Refusal> {
+        self.check_understood(request)?;
+        if action.operation == Operation::Validate {
+            return self.validate(request, requester, contexts, now);
+        }
+        if action.batch && action.operation != Operation::Issue {
+            // Each would have to be signed with the key of its context, and a message is signed with one.
+            return Err(Refusal::RequestTypeNotOffered {
+                found: request.request_type.uri(request.version),
+            });
+        }
+        match TokenKind::of(request)? {
+            TokenKind::SecurityContext => match action.operation {
+                Operation::Renew => self.renew(request, requester, now),
+                Operation::Amend => self.amend(request, requester, now),
+                Operation::Cancel => self.cancel(request, requester),
+                _ => self.issue(request, requester, now),
+            },
+        }
+    }
+
+    /// Nothing may be asked for that is silently not done (WS-Trust 1.4, 3.1).
+    fn check_understood(&self, request: &RequestSecurityToken) -> Result<(), Refusal> {
+        if let Some(element) = request.not_understood.first() {
+            return Err(Refusal::NotUnderstood {
+                element: element.clone(),
+            });
+        }
+        if request.participants.is_some() {
+            // Nobody but the two parties can use a security context.
+            return Err(Refusal::NotUnderstood {
+                element: format!("{{{}}}Participants", request.version.namespace()),
+            });
+        }
+        match &request.applies_to {
+            Some(applies_to)
+                if !self.rules.scopes.is_empty()
+                    && !self.rules.scopes.contains(&applies_to.address) =>
+            {
+                Err(Refusal::ScopeNotOffered {
+                    address: applies_to.address.clone(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
