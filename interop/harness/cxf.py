@@ -4,6 +4,7 @@ import contextlib
 import functools
 import re
 import shutil
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -21,6 +22,16 @@ JAR = INTEROP / "cxf" / "target" / "cxf-peer.jar"
 JAVA = ["-Xmx512m", "-XX:+UseSerialGC"]
 USER = ("alice", "correct horse battery staple")
 ACTION = re.compile(r"<(?:\w+:)?Action\b[^>]*>([^<]*)<")
+# The reading of Basic256Sha256 in which signatures use SHA-256, too.
+ALGORITHMS = {
+    "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256": {
+        "signature": ["rsa-sha256"],
+        "digest": ["sha256"],
+        "canonicalization": ["http://www.w3.org/2001/10/xml-exc-c14n#"],
+        "key_transport": ["rsa-oaep-mgf1p"],
+        "data": ["aes256-cbc"],
+    }
+}
 # Seconds that a context lives where it is to be renewed.
 LIFETIME = 6
 REQUESTS = {
@@ -38,6 +49,7 @@ class Peer:
     soapstone: Path
     services: str
     address: str
+    secure_address: str
     serving: jobs.Program
     calling: jobs.Program
     keys: object
@@ -56,12 +68,18 @@ class Peer:
         self.serving.must(
             "serve", "--address", self.at(cell, service), "--wsdl", self.wsdl(cell, service), "--backend",
             f"{self.services}/{service}", "--record", self.folder / "recorded", *lifetime, *_names(service, cell.soap),
-            *_security(self.keys, "server", "client"),
+            *_security(self.keys, "server", "client"), *_signature(cell),
         )  # fmt: skip
 
     def at(self, cell, service):
         """Where that is."""
-        return f"{self.address}/{cell.path}/{service}"
+        return f"{self.secure_address if cell.tls else self.address}/{cell.path}/{service}"
+
+    def described(self, cell, service):
+        """The file with the WSDL that CXF serves for it."""
+        path = self.folder / f"{cell.path}.{service}.described.wsdl"
+        path.write_bytes(_read(f"{self.at(cell, service)}?wsdl", ssl.create_default_context(cafile=self.keys.ca)))
+        return path
 
     def call(self, cell, service, address):
         """A CXF client, configured from the WSDL at `address`, calls it, renews and cancels as the cell says."""
@@ -79,7 +97,7 @@ class Peer:
         return [
             "call", "--wsdl", wsdl, "--address", address, "--calls", cell.calls,
             *(word for name in cell.client for word in (f"--{name}", "true")), *_names(service, cell.soap),
-            *_security(self.keys, "client", "server"), request, self.folder / f"{cell.path}.{service}.answer",
+            *_security(self.keys, "client", "server"), *_signature(cell), request, self.folder / f"{cell.path}.{service}.answer",
         ]  # fmt: skip
 
     def actions(self, cell, service):
@@ -126,9 +144,9 @@ def same_content(expected, found):
         raise Failure(f"the answer is another one\nexpected {expected[:300]}\nfound    {found[:300]}")
 
 
-def _read(request):
+def _read(request, tls=None):
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=20, context=tls) as answer:
             return answer.read()
     except urllib.error.HTTPError as error:
         raise Failure(f"HTTP {error.code}: {error.read()[:1000].decode(errors='replace')}") from error
@@ -147,6 +165,10 @@ def _security(keys, ours, theirs):
     ]  # fmt: skip
 
 
+def _signature(cell):
+    return ["--signature", cell.signature] if cell.signature else []
+
+
 @contextlib.contextmanager
 def running(soapstone, keys, folder):
     """Sample services, a CXF program for services and one for clients, for as long as the block runs."""
@@ -159,7 +181,7 @@ def running(soapstone, keys, folder):
         jobs.running("CXF service", JAR, folder / "serving.log", JAVA) as serving,
         jobs.running("CXF client", JAR, folder / "calling.log", JAVA) as calling,
     ):
-        addresses = (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}")
+        addresses = (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}", f"https://127.0.0.1:{free_port()}")
         yield Peer(soapstone, *addresses, serving, calling, keys, folder)
 
 
@@ -181,24 +203,25 @@ def itself(peer, cell, service):
 
 
 def _gateway(report, peer, cell):
-    """A gateway of ours that knows of a cell its WSDL only, before the plain service, and before CXF's for a plain client."""
-    ways = {"cxf -> soapstone": _to_gateway, "soapstone -> cxf": _from_gateway}
-    try:
-        with gateway(peer, cell) as address:
-            for service in cell.services:
-                for way, test in ways.items():
+    """A gateway of ours that knows of a cell its WSDL only: before the plain service, and before CXF's for a plain client."""
+    for way, direction, test in (
+        ("cxf -> soapstone", "inbound", _to_gateway),
+        ("soapstone -> cxf", "outbound", _from_gateway),
+    ):
+        try:
+            with gateway(peer, cell, direction) as address:
+                for service in cell.services:
                     report.check("cxf", f"{cell.name}, {service}", way, lambda: test(peer, cell, service, address))
-    except Failure as failure:
-        for service in cell.services:
-            for way in ways:
+        except Failure as failure:
+            for service in cell.services:
                 report.record("cxf", f"{cell.name}, {service}", way, str(failure))
-        return
-    if "cancel" in cell.client:
-        report.check("cxf", f"{cell.name}, when the gateway ends", "soapstone -> cxf", lambda: _cancelled(peer, cell))
+        else:
+            if direction == "outbound" and "cancel" in cell.client:
+                report.check("cxf", f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell))
 
 
 def _to_gateway(peer, cell, service, address):
-    peer.call(cell, service, f"{address}/in/{service}")
+    peer.call(cell, service, f"{address}/{service}")
 
 
 def _from_gateway(peer, cell, service, address):
@@ -208,7 +231,7 @@ def _from_gateway(peer, cell, service, address):
     ends = time.monotonic() + (LIFETIME + 1 if "renew" in cell.client else 0)
     calls = 0
     while calls < cell.calls or time.monotonic() < ends:
-        same_content(peer.plain_answer(service), content(post(f"{address}/out/{service}", request)))
+        same_content(peer.plain_answer(service), content(post(f"{address}/{service}", request)))
         calls += 1
         if "renew" in cell.client:
             time.sleep(0.5)
@@ -228,26 +251,26 @@ def _cancelled(peer, cell):
 
 
 @contextlib.contextmanager
-def gateway(peer, cell):
-    """The gateway, for as long as the block runs: its address, with the paths `/in/SERVICE` and `/out/SERVICE`."""
+def gateway(peer, cell, direction):
+    """Our gateway with a route `/SERVICE` for each service of a cell, for as long as the block runs; its address."""
     port = free_port()
+    inbound = direction == "inbound"
+    ours, theirs = ("server", "client") if inbound else ("client", "server")
     sections = [f'listen = "127.0.0.1:{port}"\n']
+    if inbound and cell.tls:
+        sections.append(f'[tls]\ncertificate = "{peer.keys.certificate(ours)}"\nkey = "{peer.keys.key(ours)}"\n')
     for service in cell.services:
-        described = peer.folder / f"{cell.path}.{service}.described.wsdl"
-        described.write_bytes(_read(f"{peer.at(cell, service)}?wsdl"))
-        for direction, policy, backend in (
-            ("inbound", peer.wsdl(cell, service), f"{peer.services}/{service}"),
-            ("outbound", described, peer.at(cell, service)),
-        ):
-            ours, theirs = ("server", "client") if direction == "inbound" else ("client", "server")
-            tables = Endpoint(policy=str(policy)).ours(peer.keys, ours).encrypt_to(peer.keys, theirs).trust(peer.keys.ca)
-            tables.pin(peer.keys.certificate(theirs)).user(*USER)
-            path = f"/{direction.removesuffix('bound')}/{service}"
-            sections.append(f'[[routes]]\npath = "{path}"\nbackend = "{backend}"\n[routes.{direction}]\n{tables.inline()}')
-    file = peer.folder / f"{cell.path}.gateway.toml"
+        policy = peer.wsdl(cell, service) if inbound else peer.described(cell, service)
+        backend = f"{peer.services}/{service}" if inbound else peer.at(cell, service)
+        algorithms = {"algorithms": ALGORITHMS[cell.signature]} if cell.signature else {}
+        endpoint = Endpoint(policy=str(policy), **algorithms).ours(peer.keys, ours).encrypt_to(peer.keys, theirs)
+        tables = endpoint.trust(peer.keys.ca).pin(peer.keys.certificate(theirs)).user(*USER).inline()
+        tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
+        sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
+    file = peer.folder / f"{cell.path}.{direction}.toml"
     file.write_text("\n".join(sections), encoding="utf-8")
     with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], file.with_suffix(".log")):
-        yield f"http://127.0.0.1:{port}"
+        yield f"{'https' if inbound and cell.tls else 'http'}://127.0.0.1:{port}"
 
 
 def refusals():
@@ -276,8 +299,8 @@ def refusals():
 
 def _refused(peer, theirs, ours):
     """The client gets a fault, and the service is not called."""
-    with gateway(peer, ours) as address:
-        result = peer.calling.job(*peer.calling_words(theirs, "echo", f"{address}/in/echo", peer.wsdl(theirs, "echo")))
+    with gateway(peer, ours, "inbound") as address:
+        result = peer.calling.job(*peer.calling_words(theirs, "echo", f"{address}/echo", peer.wsdl(theirs, "echo")))
     if result["exit"] != 2:
         raise Failure(f"expected a SOAP fault, found {result}")
 

@@ -64,7 +64,7 @@ class Keys:
         extensions = self.folder / "extensions"
         extensions.write_text(
             "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment,keyAgreement\n"
-            "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n",
+            "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n",
             encoding="ascii",
         )
         must(

@@ -22,6 +22,7 @@ DRAFT = {
 GCM = "http://cxf.apache.org/custom/security-policy"
 ADDRESSING = "http://www.w3.org/2005/08/addressing"
 
+WITH_ADDRESSING = '<wsam:Addressing xmlns:wsam="http://www.w3.org/2007/05/addressing/metadata"><wsp:Policy/></wsam:Addressing>'
 ENTROPY = (
     '<sp:EncryptedElements><sp:XPath xmlns:wst="http://docs.oasis-open.org/ws-sx/ws-trust/200512">//wst:Entropy</sp:XPath>'
     "</sp:EncryptedElements>"
@@ -43,6 +44,9 @@ class Cell:
     services: tuple = ("echo",)
     calls: int = 1
     soap: str = "11"
+    tls: bool = False
+    # URI of the method of signatures, where it is not the suite's by the letter.
+    signature: str | None = None
     # What a client is told to do beside calling, with the count that it then reports.
     client: dict = field(default_factory=dict)
 
@@ -142,12 +146,21 @@ def cells():
         secret = symmetric(suite) + wss11() + trust13() + parts("SignedParts") + ENTROPY
         yield Cell(f"secure-conversation {suite}, cancel", conversation(suite, secret), both(), client={"cancel": ("cancelled", 1)})
         yield Cell(f"secure-conversation {suite}, renew", conversation(suite, bootstrap), both(), calls=2, client={"renew": ("renewed", 1)})
+    bootstrap = symmetric("Basic256") + wss11() + trust13() + both()
     by_name = symmetric("Basic256") + supporting("SignedEncryptedSupportingTokens", username()) + wss11() + trust13() + both()
     yield Cell("secure-conversation username bootstrap", conversation("Basic256", by_name), both(), calls=2)
     endorsed = symmetric("Basic256") + supporting("EndorsingSupportingTokens", x509("AlwaysToRecipient")) + wss11() + trust13() + both()
     yield Cell("secure-conversation endorsed bootstrap", conversation("Basic256", endorsed), both(), calls=2)
+    for suite in ("Basic256", "Basic256Sha256"):
+        yield Cell(f"transport username {suite}", transport(suite) + supporting("SignedSupportingTokens", username()), tls=True)
+    endorsing = supporting("EndorsingSupportingTokens", x509("AlwaysToRecipient"))
+    yield Cell("transport endorsing Basic256", transport("Basic256") + wss11() + endorsing, tls=True)
+    sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
+    yield Cell("sign-encrypt Basic256Sha256, rsa-sha256", *_mechanism("sign-encrypt", "Basic256Sha256"), signature=sha256)
+    yield Cell("secure-conversation Basic256, no addressing", conversation("Basic256", bootstrap, addressing=""), both(), calls=2)
     for mechanism in ("sign-encrypt", "secure-conversation"):
         endpoint, message = _mechanism(mechanism, "Basic256")
+        yield Cell(f"{mechanism} Basic256, SOAP 1.2", endpoint, message, soap="12")
         endpoint = endpoint.replace(CURRENT["sp"], DRAFT["sp"]).replace("Trust13", "Trust10")
         yield Cell(f"{mechanism} of 2005", endpoint, message, namespaces=DRAFT)
 
@@ -183,7 +196,13 @@ def symmetric(suite, derived=False, options=""):
     )
 
 
-def conversation(suite, bootstrap, derived=False):
+def transport(suite):
+    """The connection protects."""
+    token = _token("TransportToken", "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>")
+    return f"<sp:TransportBinding><wsp:Policy>{token}{_common(suite, True, '', '')}</wsp:Policy></sp:TransportBinding>"
+
+
+def conversation(suite, bootstrap, derived=False, addressing=WITH_ADDRESSING):
     """The key of a security context, which `bootstrap` protects on its way."""
     derivation = "<sp:RequireDerivedKeys/>" if derived else ""
     token = (
@@ -191,18 +210,17 @@ def conversation(suite, bootstrap, derived=False):
         f"<sp:BootstrapPolicy><wsp:Policy>{bootstrap}</wsp:Policy></sp:BootstrapPolicy></wsp:Policy></sp:SecureConversationToken>"
     )
     return (
-        '<wsam:Addressing xmlns:wsam="http://www.w3.org/2007/05/addressing/metadata"><wsp:Policy/></wsam:Addressing>'
-        f"<sp:SymmetricBinding><wsp:Policy>{_token('ProtectionToken', token)}{_common(suite, True, '')}</wsp:Policy>"
+        f"{addressing}<sp:SymmetricBinding><wsp:Policy>{_token('ProtectionToken', token)}{_common(suite, True, '')}</wsp:Policy>"
         f"</sp:SymmetricBinding>{wss11()}{trust13()}"
     )
 
 
-def _common(suite, timestamp, options):
+def _common(suite, timestamp, options, entire="<sp:OnlySignEntireHeadersAndBody/>"):
     prefix = f'cxf:{suite} xmlns:cxf="{GCM}"' if suite.endswith("GCM") else f"sp:{suite}"
     return (
         f"<sp:AlgorithmSuite><wsp:Policy><{prefix}/></wsp:Policy></sp:AlgorithmSuite>"
         f"<sp:Layout><wsp:Policy><sp:Lax/></wsp:Policy></sp:Layout>{'<sp:IncludeTimestamp/>' if timestamp else ''}"
-        f"{options}<sp:OnlySignEntireHeadersAndBody/>"
+        f"{options}{entire}"
     )
 
 

@@ -39,9 +39,15 @@ final class Keys {
 
     /** A WSS4J crypto with our key, the peer's certificate (if given) and the trust anchors (if given). */
     static Crypto crypto(Options options) {
-        try {
-            KeyStore store = KeyStore.getInstance("PKCS12");
-            store.load(null, null);
+        Merlin merlin = new Merlin();
+        merlin.setKeyStore(identity(options));
+        merlin.setTrustStore(anchors(options));
+        return merlin;
+    }
+
+    /** Our key and the peer's certificate, as far as they are given. */
+    static KeyStore identity(Options options) {
+        return store(store -> {
             if (options.optional("key") != null) {
                 store.setKeyEntry(OURS, privateKey(options.required("key")), STORE_PASSWORD.toCharArray(),
                     certificates(options.required("cert")).toArray(new Certificate[0]));
@@ -49,18 +55,31 @@ final class Keys {
             if (options.optional("peer") != null) {
                 store.setCertificateEntry(PEER, certificates(options.required("peer")).get(0));
             }
-            KeyStore trust = KeyStore.getInstance("PKCS12");
-            trust.load(null, null);
+        });
+    }
+
+    /** The trust anchors, if there are any. */
+    static KeyStore anchors(Options options) {
+        return store(store -> {
             if (options.optional("ca") != null) {
                 int number = 0;
                 for (Certificate anchor : certificates(options.required("ca"))) {
-                    trust.setCertificateEntry("anchor-" + number++, anchor);
+                    store.setCertificateEntry("anchor-" + number++, anchor);
                 }
             }
-            Merlin merlin = new Merlin();
-            merlin.setKeyStore(store);
-            merlin.setTrustStore(trust);
-            return merlin;
+        });
+    }
+
+    private interface Filling {
+        void fill(KeyStore store) throws IOException, GeneralSecurityException;
+    }
+
+    private static KeyStore store(Filling filling) {
+        try {
+            KeyStore store = KeyStore.getInstance("PKCS12");
+            store.load(null, null);
+            filling.fill(store);
+            return store;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (GeneralSecurityException e) {

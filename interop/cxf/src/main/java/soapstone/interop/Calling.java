@@ -5,6 +5,7 @@ import java.net.URI;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.time.Instant;
 import java.util.Map;
 
@@ -33,13 +34,14 @@ final class Calling {
 
     /** Sends the content of the plain envelope {@code request}; writes the content of the last answer. What is given back counts tokens. */
     static String call(Options options, Path request, Path answer) throws Exception {
+        Tls.trust(options);
         URL wsdl = location(options.required("wsdl"));
         Service service = Service.create(wsdl, QName.valueOf(options.required("service")));
         QName port = QName.valueOf(options.required("port"));
         Dispatch<Source> dispatch = service.createDispatch(port, Source.class, Service.Mode.PAYLOAD);
         Client client = ((DispatchImpl<?>) dispatch).getClient();
         try {
-            settle(client);
+            settle((HTTPConduit) client.getConduit(), options);
             Map<String, Object> context = dispatch.getRequestContext();
             context.putAll(Properties.of(options));
             context.put("find.dispatch.operation", Boolean.TRUE);
@@ -79,9 +81,9 @@ final class Calling {
         return text.contains("://") ? URI.create(text).toURL() : Path.of(text).toUri().toURL();
     }
 
-    private static void settle(Client client) {
-        HTTPConduit conduit = (HTTPConduit) client.getConduit();
+    private static void settle(HTTPConduit conduit, Options options) throws GeneralSecurityException {
         conduit.getClient().setConnectionTimeout(TIMEOUT_MILLIS);
         conduit.getClient().setReceiveTimeout(TIMEOUT_MILLIS);
+        Tls.trust(conduit, options);
     }
 }

@@ -29,6 +29,9 @@ final class Properties {
         if (options.optional("user") != null) {
             properties.put(SecurityConstants.USERNAME, options.required("user"));
         }
+        if (options.optional("signature") != null) {
+            properties.put(org.apache.cxf.ws.security.SecurityConstants.ASYMMETRIC_SIGNATURE_ALGORITHM, options.required("signature"));
+        }
         if (options.optional("lifetime") != null) {
             long seconds = Long.parseLong(options.required("lifetime"));
             properties.put(org.apache.cxf.ws.security.SecurityConstants.SECURITY_TOKEN_LIFETIME, String.valueOf(seconds * MILLISECONDS));

@@ -2,9 +2,10 @@ package soapstone.interop;
 
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.Map;
 
 import javax.xml.namespace.QName;
+
+import jakarta.xml.ws.soap.SOAPBinding;
 
 import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
@@ -20,12 +21,15 @@ final class Serving {
     static void publish(Options options) throws Exception {
         Bus bus = BusFactory.getDefaultBus();
         record(bus, options.optional("record"));
+        Tls.serve(bus, options);
         EndpointImpl endpoint = new EndpointImpl(bus, new Forwarding(options.required("backend")));
         endpoint.setWsdlLocation(options.required("wsdl"));
         endpoint.setServiceName(QName.valueOf(options.required("service")));
         endpoint.setEndpointName(QName.valueOf(options.required("port")));
-        Map<String, Object> properties = new HashMap<>(Properties.of(options));
-        endpoint.setProperties(properties);
+        if (options.required("port").contains("Soap12")) {
+            endpoint.setBindingUri(SOAPBinding.SOAP12HTTP_BINDING);
+        }
+        endpoint.setProperties(new HashMap<>(Properties.of(options)));
         endpoint.publish(options.required("address"));
     }
 

@@ -1,0 +1,59 @@
+package soapstone.interop;
+
+import java.net.URI;
+import java.security.GeneralSecurityException;
+
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+
+import org.apache.cxf.Bus;
+import org.apache.cxf.configuration.jsse.TLSClientParameters;
+import org.apache.cxf.configuration.jsse.TLSServerParameters;
+import org.apache.cxf.transport.http.HTTPConduit;
+import org.apache.cxf.transport.http_jetty.JettyHTTPServerEngineFactory;
+
+/** The same keys and anchors for connections as for messages. */
+final class Tls {
+    private Tls() {
+    }
+
+    /** Lets a service at an {@code https} address be published. */
+    static void serve(Bus bus, Options options) throws Exception {
+        URI address = URI.create(options.required("address"));
+        JettyHTTPServerEngineFactory engines = bus.getExtension(JettyHTTPServerEngineFactory.class);
+        if (address.getScheme().equals("https") && engines.retrieveJettyHTTPServerEngine(address.getPort()) == null) {
+            TLSServerParameters parameters = new TLSServerParameters();
+            parameters.setKeyManagers(keys(options));
+            engines.setTLSServerParametersForPort(address.getPort(), parameters);
+        }
+    }
+
+    /** Makes a client trust the anchors. */
+    static void trust(HTTPConduit conduit, Options options) throws GeneralSecurityException {
+        TLSClientParameters parameters = new TLSClientParameters();
+        parameters.setTrustManagers(anchors(options));
+        conduit.setTlsClientParameters(parameters);
+    }
+
+    /** Makes whatever reads a WSDL trust the anchors. */
+    static void trust(Options options) throws GeneralSecurityException {
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, anchors(options), null);
+        SSLContext.setDefault(context);
+    }
+
+    private static KeyManager[] keys(Options options) throws GeneralSecurityException {
+        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        factory.init(Keys.identity(options), Keys.STORE_PASSWORD.toCharArray());
+        return factory.getKeyManagers();
+    }
+
+    private static TrustManager[] anchors(Options options) throws GeneralSecurityException {
+        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init(Keys.anchors(options));
+        return factory.getTrustManagers();
+    }
+}
