@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod conversation;
 pub mod endpoint;
 pub mod replay;
 

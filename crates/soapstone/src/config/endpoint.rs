@@ -9,7 +9,9 @@ use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::problem::{Located, Place, Problem, Problems};
 use super::security::SecurityConfig;
+use super::store::StoreConfig;
 use super::table::Table;
+use super::values::decode_hexadecimal;
 
 /// Where our own key comes from.
 #[derive(Clone, Debug)]
@@ -129,6 +131,8 @@ pub struct EndpointConfig {
     pub trust: Option<TrustConfig>,
     /// Who we are (outbound), or whom we know (inbound).
     pub users: Vec<UserConfig>,
+    /// The Redis or Valkey that nodes share.
+    pub store: Option<StoreConfig>,
     /// What is done to messages.
     pub security: SecurityConfig,
     /// Bounds.
@@ -170,7 +174,12 @@ impl EndpointConfig {
     /// Reads an endpoint's tables from the table that holds them, to its end.
     ///
     /// `None` when something that must be there is not; it is reported to the table's document.
-    pub fn read(mut table: Table<'_>) -> Option<Self> {
+    pub fn read(table: Table<'_>) -> Option<Self> {
+        Self::read_sharing(table, None)
+    }
+
+    /// The same, with a store that holds where the endpoint names none of its own.
+    pub fn read_sharing(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
         let file = table.document().file().to_path_buf();
         let place = table.place();
         let identity = table.table("identity").and_then(read_identity);
@@ -188,7 +197,11 @@ impl EndpointConfig {
                 "say what is done to messages: security = { mechanism = \"sign-encrypt\", … }",
             );
         }
-        let security = table.table("security").and_then(SecurityConfig::read);
+        let store = table.table("store").and_then(StoreConfig::read);
+        let shared = store.as_ref().or(shared);
+        let security = table
+            .table("security")
+            .and_then(|table| SecurityConfig::read(table, shared));
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         table.finish();
         Some(Self {
@@ -199,6 +212,7 @@ impl EndpointConfig {
             shared_key,
             trust,
             users,
+            store,
             security: security?,
             limits,
         })
@@ -310,18 +324,6 @@ fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
         name,
         key: file.map(|file| file.bytes).or(from_hexadecimal)?,
     })
-}
-
-fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    let value = |digit: u8| char::from(digit).to_digit(16);
-    digits
-        .chunks_exact(2)
-        .map(|pair| u8::try_from(value(pair[0])? << 4 | value(pair[1])?).ok())
-        .collect()
 }
 
 fn read_trust(mut table: Table<'_>) -> TrustConfig {

@@ -12,6 +12,7 @@ mod document;
 mod endpoint;
 mod problem;
 mod security;
+mod store;
 mod table;
 mod tree;
 mod values;
@@ -24,8 +25,11 @@ pub use endpoint::{
 };
 pub use problem::{Located, Place, Problem, Problems};
 pub use security::{
-    AlgorithmsConfig, ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource,
-    TimestampConfig, WeakUse,
+    AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, ReplayConfig,
+    ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
+};
+pub use store::{
+    ServerAddress, StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable,
 };
 pub use table::Table;
 pub use values::{parse_duration, parse_size};

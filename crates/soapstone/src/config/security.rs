@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
 
 use super::problem::{Located, Place};
+use super::store::{StoreConfig, WhenUnavailable, read_when_unavailable};
 use super::table::Table;
 
 /// Every key reference under the name it has in configuration files.
@@ -28,8 +29,6 @@ const KEY_REFERENCES: [(&str, KeyReference); 7] = [
 pub enum SecuritySource {
     /// `mechanism = "…"`: a preset.
     Mechanism(Mechanism),
-    /// `mechanism = "secure-conversation"`: a preset that needs more than one message.
-    SecureConversation,
     /// `policy = "service.wsdl"`: a file with a WSDL or a WS-Policy document.
     Policy(PathBuf),
     /// `profile = "…"`: a named profile.
@@ -80,8 +79,10 @@ pub enum ReplayStoreConfig {
     },
     /// In Redis or Valkey.
     Redis {
-        /// `redis://…`.
-        url: String,
+        /// The servers.
+        store: Box<StoreConfig>,
+        /// What is done while they do not answer.
+        when_unavailable: WhenUnavailable,
     },
 }
 
@@ -93,6 +94,29 @@ pub struct ReplayConfig {
     /// The store.
     pub store: ReplayStoreConfig,
     /// How many marks are kept at most.
+    pub capacity: Option<u64>,
+}
+
+/// Where security contexts are kept.
+#[derive(Clone, Debug)]
+pub enum ConversationStoreConfig {
+    /// In this process.
+    Memory,
+    /// In Redis or Valkey.
+    Redis {
+        /// The servers, and the key that seals: it is always there.
+        store: Box<StoreConfig>,
+    },
+}
+
+/// `conversations = { … }`.
+#[derive(Clone, Debug)]
+pub struct ConversationsConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// The store.
+    pub store: ConversationStoreConfig,
+    /// How many contexts are kept in memory at most.
     pub capacity: Option<u64>,
 }
 
@@ -128,6 +152,8 @@ pub struct SecurityConfig {
     pub timestamp: Option<Located<TimestampConfig>>,
     /// Replay store.
     pub replay: Option<ReplayConfig>,
+    /// Store of security contexts.
+    pub conversations: Option<ConversationsConfig>,
     /// Weak algorithms with an expiry date.
     pub allow_weak_until: Vec<WeakUse>,
     /// The role that the Security header is addressed to (`actor` in SOAP 1.1, `role` in SOAP 1.2).
@@ -148,7 +174,7 @@ impl SecurityConfig {
     }
 
     /// Reads the table to its end. `None` when there is no usable source; whatever is wrong is reported.
-    pub(super) fn read(mut table: Table<'_>) -> Option<Self> {
+    pub(super) fn read(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
         let place = table.place();
         let source = read_source(&mut table);
         let suite = table.string("suite");
@@ -181,7 +207,12 @@ impl SecurityConfig {
             ],
         );
         let timestamp = read_timestamp(&mut table);
-        let replay = table.table("replay").and_then(read_replay);
+        let replay = table
+            .table("replay")
+            .and_then(|table| read_replay(table, shared));
+        let conversations = table
+            .table("conversations")
+            .and_then(|table| read_conversations(table, shared));
         let allow_weak_until = table
             .moments("allow_weak_until")
             .into_iter()
@@ -202,6 +233,7 @@ impl SecurityConfig {
             password,
             timestamp,
             replay,
+            conversations,
             allow_weak_until,
             actor,
             must_understand,
@@ -230,19 +262,10 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
             );
         }
     }
-    let presets = Mechanism::ALL.map(|mechanism| (mechanism.name(), Some(mechanism)));
-    let choices: Vec<_> = presets
-        .into_iter()
-        .chain([("secure-conversation", None)])
-        .collect();
-    let mechanism = table.choice("mechanism", &choices).map(|preset| {
-        preset.map(|preset| {
-            preset.map_or(
-                SecuritySource::SecureConversation,
-                SecuritySource::Mechanism,
-            )
-        })
-    });
+    let choices = Mechanism::ALL.map(|mechanism| (mechanism.name(), mechanism));
+    let mechanism = table
+        .choice("mechanism", &choices)
+        .map(|preset| preset.map(SecuritySource::Mechanism));
     let policy = table
         .path("policy")
         .map(|path| path.map(SecuritySource::Policy));
@@ -299,7 +322,7 @@ fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     })
 }
 
-fn read_replay(mut table: Table<'_>) -> Option<ReplayConfig> {
+fn read_replay(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<ReplayConfig> {
     #[derive(Clone, Copy)]
     enum Kind {
         Memory,
@@ -316,10 +339,7 @@ fn read_replay(mut table: Table<'_>) -> Option<ReplayConfig> {
         ],
     );
     let path = table.path("path");
-    let url = table.string("url");
-    let capacity = table
-        .integer("capacity", 1, u64::from(u32::MAX))
-        .map(|capacity| capacity.value);
+    let capacity = table.integer("capacity", 1, u64::from(u32::MAX));
     let store = match kind.map(|kind| kind.value) {
         Some(Kind::File) => {
             if !table.has("path") {
@@ -331,10 +351,20 @@ fn read_replay(mut table: Table<'_>) -> Option<ReplayConfig> {
             path.map(|path| ReplayStoreConfig::File { path: path.value })
         }
         Some(Kind::Redis) => {
-            if !table.has("url") {
-                table.missing("url", "for example url = \"redis://127.0.0.1:6379\"");
+            let when_unavailable = read_when_unavailable(&mut table);
+            if let (Some(capacity), WhenUnavailable::Refuse) = (&capacity, when_unavailable) {
+                table.report_with_hint(
+                    capacity.place,
+                    "`capacity` bounds memory and files",
+                    "what Redis holds is bounded by its own `maxmemory`",
+                );
             }
-            url.map(|url| ReplayStoreConfig::Redis { url: url.value })
+            StoreConfig::read_among(&mut table, shared, false).map(|store| {
+                ReplayStoreConfig::Redis {
+                    store: Box::new(store),
+                    when_unavailable,
+                }
+            })
         }
         Some(Kind::Memory) => Some(ReplayStoreConfig::Memory),
         None if table.has("store") => None,
@@ -342,6 +372,42 @@ fn read_replay(mut table: Table<'_>) -> Option<ReplayConfig> {
     };
     table.finish();
     Some(ReplayConfig {
+        place,
+        store: store?,
+        capacity: capacity.map(|capacity| capacity.value),
+    })
+}
+
+fn read_conversations(
+    mut table: Table<'_>,
+    shared: Option<&StoreConfig>,
+) -> Option<ConversationsConfig> {
+    let place = table.place();
+    let in_redis = table.choice("store", &[("memory", false), ("redis", true)]);
+    let capacity = table
+        .integer("capacity", 1, u64::from(u32::MAX))
+        .map(|capacity| capacity.value);
+    let store = match in_redis.map(|choice| choice.value) {
+        Some(true) => {
+            let when_unavailable = read_when_unavailable(&mut table);
+            if when_unavailable == WhenUnavailable::Accept {
+                table.report(
+                    table.place_of("when_unavailable").unwrap_or(place),
+                    "`when_unavailable` must be \"refuse\" for conversations: their keys are in the store, found \"accept\"",
+                );
+            }
+            StoreConfig::read_among(&mut table, shared, true).map(|store| {
+                ConversationStoreConfig::Redis {
+                    store: Box::new(store),
+                }
+            })
+        }
+        Some(false) => Some(ConversationStoreConfig::Memory),
+        None if table.has("store") => None,
+        None => Some(ConversationStoreConfig::Memory),
+    };
+    table.finish();
+    Some(ConversationsConfig {
         place,
         store: store?,
         capacity,

@@ -1,4 +1,4 @@
-//! Durations and sizes as people write them.
+//! Durations, sizes and octets as people write them.
 //!
 //! The rule kept here: a number without a unit is only accepted where no unit could be meant otherwise (bytes).
 
@@ -54,6 +54,19 @@ pub fn parse_size(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(factor)
+}
+
+/// Reads pairs of hexadecimal digits. `None` when there are none, or something else.
+pub(super) fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    digits
+        .chunks_exact(2)
+        .map(|pair| u8::try_from(value(pair[0])? << 4 | value(pair[1])?).ok())
+        .collect()
 }
 
 fn leading_number(text: &str) -> Option<(u64, &str)> {
