@@ -1,29 +1,49 @@
-//! What a deployment remembers between messages: replay marks.
+//! What a deployment remembers between messages: replay marks and security contexts.
 //!
-//! [`MemoryReplay`] is for a process that serves many messages, [`FileReplay`] for calls of the command line that share what they
-//! have seen, and [`Replay`] is whichever of them an endpoint's configuration asks for.
+//! [`MemoryReplay`] and [`MemoryContexts`] are for a process that serves many messages, [`FileReplay`] for calls of the command line
+//! that share what they have seen, [`RedisReplay`] and [`RedisContexts`] for nodes that serve the same clients. [`Stores`] opens
+//! whichever an endpoint's configuration asks for, and lets endpoints share connections.
 //!
-//! The rule kept here: when in doubt, refuse. A cache that is full, damaged or out of reach admits nothing.
+//! The rule kept here: when in doubt, refuse. A store that is full, damaged or out of reach admits nothing, unless the configuration
+//! says for replay marks that a node may decide alone.
 #![forbid(unsafe_code)]
 
+mod contexts;
 mod file;
+mod marks;
 mod memory;
+mod memory_contexts;
+mod remote;
+mod sealing;
+mod stores;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone::config::{ReplayConfig, ReplayStoreConfig};
+use soapstone::config::ReplayConfig;
+use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{ContextName, SecurityContext};
 use soapstone::wss::{FirstSeen, Mark};
 
+pub use contexts::RedisContexts;
 pub use file::FileReplay;
+pub use marks::RedisReplay;
 pub use memory::MemoryReplay;
+pub use memory_contexts::MemoryContexts;
+pub use stores::Stores;
 
 /// Most unexpired marks held when the configuration does not say: 1,048,576.
 ///
 /// At five minutes of life that is 3,500 messages a second; in memory they take some 80 MB.
 pub const DEFAULT_CAPACITY: usize = 1 << 20;
+
+/// Most conversations held in memory when the configuration does not say: 65,536.
+///
+/// At no more than 2 kB each they take 130 MB.
+pub const DEFAULT_CONVERSATIONS: usize = 1 << 16;
 
 /// The replay cache that a configuration asks for.
 #[derive(Debug)]
@@ -33,36 +53,26 @@ pub enum Replay {
     Memory(MemoryReplay),
     /// In a file.
     File(FileReplay),
+    /// In Redis or Valkey.
+    Redis(RedisReplay),
 }
 
 impl Replay {
-    /// Opens the cache of a configuration; in memory when there is none.
+    /// Opens the cache of a configuration; in memory when there is none. Caches in Redis that are opened through one [`Stores`]
+    /// share connections; this one has its own.
     ///
     /// # Errors
     ///
-    /// When the file cannot be used, or the store is one that this version does not have.
+    /// When the file, or the keys and certificates for TLS, cannot be used. Whether Redis answers is not asked here.
     pub fn open(config: Option<&ReplayConfig>) -> Result<Self, StoreError> {
-        let capacity = config
-            .and_then(|config| config.capacity)
-            .map_or(DEFAULT_CAPACITY, |capacity| {
-                usize::try_from(capacity).unwrap_or(usize::MAX)
-            });
-        match config.map(|config| &config.store) {
-            None | Some(ReplayStoreConfig::Memory) => Ok(Self::Memory(MemoryReplay::new(capacity))),
-            Some(ReplayStoreConfig::File { path }) => {
-                Ok(Self::File(FileReplay::open(path, capacity)?))
-            }
-            Some(ReplayStoreConfig::Redis { .. }) => {
-                Err(StoreError::Unsupported { store: "redis" })
-            }
-        }
+        Stores::default().replay(config)
     }
 
     /// How many marks are held, expired ones that were not yet dropped included; `None` where that is not known without looking.
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Memory(memory) => Some(memory.len()),
-            Self::File(_) => None,
+            Self::File(_) | Self::Redis(_) => None,
         }
     }
 
@@ -77,19 +87,81 @@ impl ReplayCache for Replay {
         match self {
             Self::Memory(memory) => memory.first_seen(marks, now),
             Self::File(file) => file.first_seen(marks, now),
+            Self::Redis(redis) => redis.first_seen(marks, now),
         }
     }
+}
+
+/// The store of security contexts that a configuration asks for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Contexts {
+    /// In this process.
+    Memory(MemoryContexts),
+    /// In Redis or Valkey, sealed.
+    Redis(RedisContexts),
+}
+
+impl Contexts {
+    /// How many conversations are held, expired ones that were not yet dropped included; `None` where that is not known without
+    /// looking.
+    pub fn len(&self) -> Option<usize> {
+        match self {
+            Self::Memory(memory) => Some(memory.len()),
+            Self::Redis(_) => None,
+        }
+    }
+
+    /// Whether no conversations are held; `None` where that is not known without looking.
+    pub fn is_empty(&self) -> Option<bool> {
+        self.len().map(|conversations| conversations == 0)
+    }
+
+    fn store(&self) -> &dyn ContextStore {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::Redis(redis) => redis,
+        }
+    }
+}
+
+impl ContextStore for Contexts {
+    fn find(
+        &self,
+        scope: &str,
+        name: &ContextName,
+        now: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        self.store().find(scope, name, now)
+    }
+
+    fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        self.store().insert(scope, context)
+    }
+
+    fn renew(
+        &self,
+        scope: &str,
+        context: &SecurityContext,
+        grace: Duration,
+    ) -> Result<bool, StoreUnavailable> {
+        self.store().renew(scope, context, grace)
+    }
+
+    fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
+        self.store().cancel(scope, identifier)
+    }
+}
+
+/// A moment so much later, or the last that there is.
+fn later(moment: Timestamp, by: Duration) -> Timestamp {
+    moment.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// Why a store cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// This version has no such store.
-    Unsupported {
-        /// Its name in configuration files.
-        store: &'static str,
-    },
     /// The file cannot be opened or created.
     File {
         /// Its path.
@@ -97,17 +169,18 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// What the configuration names for TLS to Redis cannot be used.
+    Tls {
+        /// Why.
+        problem: String,
+    },
+    /// Security contexts cannot rest in Redis without a key that seals them.
+    NoSealKey,
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported { store } => {
-                write!(
-                    out,
-                    "this version keeps replay marks in \"memory\" or in a \"file\", found \"{store}\""
-                )
-            }
             Self::File { path, source } => {
                 write!(
                     out,
@@ -115,6 +188,12 @@ impl fmt::Display for StoreError {
                     path.display()
                 )
             }
+            Self::Tls { problem } => {
+                write!(out, "TLS to the store is not possible: {problem}")
+            }
+            Self::NoSealKey => out.write_str(
+                "security contexts rest sealed, and there is no usable key: it must have 32 octets",
+            ),
         }
     }
 }
@@ -122,8 +201,8 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unsupported { .. } => None,
             Self::File { source, .. } => Some(source),
+            Self::Tls { .. } | Self::NoSealKey => None,
         }
     }
 }

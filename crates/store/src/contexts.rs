@@ -1,0 +1,238 @@
+//! Security contexts in Redis or Valkey, sealed, so that any node can go on with any conversation.
+//!
+//! A conversation is one hash, whose name is derived from scope and identifier and which has a field per instance: the one that was
+//! made last, and while a renewal is young the one before. Before each sealed value stands, as a decimal number, the millisecond from
+//! which the field is no longer used; a renewal brings that of the instance before nearer without opening it.
+//!
+//! The rule kept here: what is found was sealed under exactly the name that was asked for, and is neither expired nor cancelled.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use redis::Value;
+use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone::wss::{ContextName, SecurityContext};
+
+use crate::remote::{Effect, Remote, Unanswered};
+use crate::sealing::SealKeys;
+
+/// Added to the life of a conversation's hash, so that it outlives its contexts though the clocks of servers and nodes differ by that much.
+const MARGIN_MILLISECONDS: i64 = 60_000;
+
+/// Digits of a moment before a sealed value: milliseconds since 1970, up to the year 5138.
+const MOMENT_DIGITS: usize = 14;
+
+// In both scripts the first change is the one that takes memory: where there is none, the script ends before it has changed anything.
+
+/// Begins a conversation. ARGV: field, value, milliseconds to keep it.
+const INSERT: &str = "\
+local fields = redis.call('HKEYS', KEYS[1])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+for i = 1, #fields do
+  if fields[i] ~= ARGV[1] then redis.call('HDEL', KEYS[1], fields[i]) end
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1";
+
+/// Adds an instance, keeps the latest of the others for a while, and forgets the rest.
+/// ARGV: field, value, milliseconds to keep it, digits of a moment, end of the instance before, now.
+const RENEW: &str = "\
+local fields = redis.call('HGETALL', KEYS[1])
+local digits = tonumber(ARGV[4])
+local latest, latest_end, living
+for i = 1, #fields, 2 do
+  local ends = tonumber(string.sub(fields[i + 1], 1, digits))
+  if ends > tonumber(ARGV[6]) then
+    living = true
+    if fields[i] ~= ARGV[1] and (not latest or ends > latest_end) then
+      latest, latest_end = i, ends
+    end
+  end
+end
+if not living then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+for i = 1, #fields, 2 do
+  if i ~= latest and fields[i] ~= ARGV[1] then redis.call('HDEL', KEYS[1], fields[i]) end
+end
+if latest and latest_end > tonumber(ARGV[5]) then
+  redis.call('HSET', KEYS[1], fields[latest], ARGV[5] .. string.sub(fields[latest + 1], digits + 1))
+end
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return 1";
+
+/// Remembers security contexts in Redis or Valkey until they expire or are cancelled.
+#[derive(Debug)]
+pub struct RedisContexts {
+    remote: Arc<Remote>,
+    prefix: String,
+    keys: SealKeys,
+}
+
+impl RedisContexts {
+    pub(crate) fn new(remote: Arc<Remote>, prefix: &str, keys: SealKeys) -> Self {
+        Self {
+            remote,
+            prefix: prefix.to_owned(),
+            keys,
+        }
+    }
+
+    /// 128 bits of a hash: names come from messages, and may be as long as messages.
+    fn key(&self, scope: &str, identifier: &str) -> Result<String, StoreUnavailable> {
+        let mut hashed = Vec::with_capacity(8 + scope.len() + identifier.len());
+        hashed.extend_from_slice(&(scope.len() as u64).to_be_bytes());
+        hashed.extend_from_slice(scope.as_bytes());
+        hashed.extend_from_slice(identifier.as_bytes());
+        let digest = digest::digest(DigestAlgorithm::Sha256, &hashed).map_err(refused)?;
+        let mut key = format!("{}:context:", self.prefix);
+        for octet in &digest.as_ref()[..16] {
+            // Writing to a string does not fail.
+            let _ = write!(key, "{octet:02x}");
+        }
+        Ok(key)
+    }
+
+    fn ask(
+        &self,
+        key: &str,
+        command: &redis::Cmd,
+        effect: Effect,
+    ) -> Result<Value, StoreUnavailable> {
+        let slot = self.remote.slot(key);
+        self.remote
+            .ask(slot, command, effect, self.remote.deadline())
+            .map_err(|problem| match problem {
+                Unanswered::Unreachable(problem) => StoreUnavailable::Unreachable { problem },
+                Unanswered::Refused(problem) => StoreUnavailable::Refused { problem },
+                Unanswered::Full => StoreUnavailable::Full { capacity: None },
+            })
+    }
+
+    /// A script on one conversation that says whether there was one.
+    fn change(&self, key: &str, command: &redis::Cmd) -> Result<bool, StoreUnavailable> {
+        match self.ask(key, command, Effect::Writes)? {
+            Value::Int(found) => Ok(found != 0),
+            _ => Err(refused(
+                "a change was answered by something other than a number",
+            )),
+        }
+    }
+
+    fn value(&self, scope: &str, context: &SecurityContext) -> Result<Vec<u8>, StoreUnavailable> {
+        let sealed = self.keys.seal(scope, context).map_err(refused)?;
+        let mut value = Vec::with_capacity(MOMENT_DIGITS + sealed.len());
+        value.extend_from_slice(moment(context.expires).as_bytes());
+        value.extend_from_slice(&sealed);
+        Ok(value)
+    }
+}
+
+impl ContextStore for RedisContexts {
+    fn find(
+        &self,
+        scope: &str,
+        name: &ContextName,
+        now: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        let key = self.key(scope, &name.identifier)?;
+        let mut command = redis::cmd("HGET");
+        command.arg(&key).arg(field(name.instance.as_deref()));
+        let value = match self.ask(&key, &command, Effect::Reads)? {
+            Value::Nil => return Ok(None),
+            Value::BulkString(value) => value,
+            _ => {
+                return Err(refused(
+                    "HGET was answered by something other than a string",
+                ));
+            }
+        };
+        let unreadable = || StoreUnavailable::Unreadable {
+            identifier: name.identifier.clone(),
+        };
+        let (digits, sealed) = value
+            .split_at_checked(MOMENT_DIGITS)
+            .ok_or_else(unreadable)?;
+        let ends: i64 = std::str::from_utf8(digits)
+            .ok()
+            .and_then(|digits| digits.parse().ok())
+            .ok_or_else(unreadable)?;
+        if ends <= now.as_millisecond() {
+            return Ok(None);
+        }
+        let context = self
+            .keys
+            .open(scope, name, sealed)
+            .map_err(|_| unreadable())?;
+        Ok(context.filter(|context| now < context.expires))
+    }
+
+    fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        let key = self.key(scope, &context.identifier)?;
+        let mut command = redis::cmd("EVAL");
+        command
+            .arg(INSERT)
+            .arg(1)
+            .arg(&key)
+            .arg(field(context.instance.as_deref()))
+            .arg(self.value(scope, context)?)
+            .arg(life(context));
+        self.change(&key, &command).map(drop)
+    }
+
+    fn renew(
+        &self,
+        scope: &str,
+        context: &SecurityContext,
+        grace: Duration,
+    ) -> Result<bool, StoreUnavailable> {
+        let key = self.key(scope, &context.identifier)?;
+        let mut command = redis::cmd("EVAL");
+        command
+            .arg(RENEW)
+            .arg(1)
+            .arg(&key)
+            .arg(field(context.instance.as_deref()))
+            .arg(self.value(scope, context)?)
+            .arg(life(context))
+            .arg(MOMENT_DIGITS)
+            .arg(moment(crate::later(context.created, grace)))
+            .arg(moment(context.created));
+        self.change(&key, &command)
+    }
+
+    fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
+        let key = self.key(scope, identifier)?;
+        let mut command = redis::cmd("DEL");
+        command.arg(&key);
+        self.change(&key, &command)
+    }
+}
+
+/// The field of an instance; none and the empty one differ.
+fn field(instance: Option<&str>) -> String {
+    instance.map_or_else(|| "-".to_owned(), |instance| format!("={instance}"))
+}
+
+/// As many digits as every moment has.
+fn moment(moment: Timestamp) -> String {
+    let most = 10_i64.pow(MOMENT_DIGITS as u32) - 1;
+    format!("{:014}", moment.as_millisecond().clamp(0, most))
+}
+
+/// How long the conversation is to be kept, from when the store is told of it.
+fn life(context: &SecurityContext) -> i64 {
+    let life: SignedDuration = context.expires.duration_since(context.created);
+    i64::try_from(life.as_millis())
+        .unwrap_or(i64::MAX)
+        .clamp(0, i64::from(u32::MAX))
+        + MARGIN_MILLISECONDS
+}
+
+fn refused(problem: impl ToString) -> StoreUnavailable {
+    StoreUnavailable::Refused {
+        problem: problem.to_string(),
+    }
+}

@@ -1,0 +1,173 @@
+//! Replay marks in Redis or Valkey, so that no node accepts what another one has accepted.
+//!
+//! A message's marks are checked and remembered by one script, which nothing comes between. Each call has a name of its own that it
+//! leaves with the marks, so that a call that is repeated, because its answer was lost, knows its own marks again. In a cluster a mark
+//! lives in the slot of its own key (two messages that share one mark must meet there), so a message whose marks live in several
+//! slots takes a script for each; when a later one finds a mark, those of the earlier ones are taken back.
+//!
+//! The rule kept here: a message is admitted when all its marks were set by this call, and as many replicas have them as was asked for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use jiff::Timestamp;
+use redis::Value;
+use soapstone::config::WhenUnavailable;
+use soapstone::crypto::random;
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{FirstSeen, Mark};
+
+use crate::memory::MemoryReplay;
+use crate::remote::{Effect, Remote, Unanswered};
+
+/// Added to the life of marks, so that they outlive their messages though the clocks of primaries and replicas differ by that much.
+const MARGIN_MILLISECONDS: i64 = 5_000;
+
+/// Sets all marks for the caller, unless one is set by another.
+const REMEMBER: &str = "\
+for i = 1, #KEYS do
+  local caller = redis.call('GET', KEYS[i])
+  if caller and caller ~= ARGV[1] then return 0 end
+end
+for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[i + 1]) end
+return 1";
+
+/// Takes the caller's marks back.
+const TAKE_BACK: &str = "\
+for i = 1, #KEYS do
+  if redis.call('GET', KEYS[i]) == ARGV[1] then redis.call('DEL', KEYS[i]) end
+end
+return 1";
+
+/// Remembers marks in Redis or Valkey until they expire.
+#[derive(Debug)]
+pub struct RedisReplay {
+    remote: Arc<Remote>,
+    prefix: String,
+    /// What this node has seen, where it may decide alone.
+    alone: Option<MemoryReplay>,
+    decided_alone: AtomicU64,
+    unanswered: AtomicU64,
+}
+
+/// The key of a mark, and for how many milliseconds it is kept.
+type Entry = (String, i64);
+
+impl RedisReplay {
+    pub(crate) fn new(
+        remote: Arc<Remote>,
+        prefix: &str,
+        when_unavailable: WhenUnavailable,
+        capacity: usize,
+    ) -> Self {
+        Self {
+            remote,
+            prefix: prefix.to_owned(),
+            alone: (when_unavailable == WhenUnavailable::Accept)
+                .then(|| MemoryReplay::new(capacity)),
+            decided_alone: AtomicU64::new(0),
+            unanswered: AtomicU64::new(0),
+        }
+    }
+
+    /// How many messages were accepted on the word of this node alone, because the store did not answer.
+    pub fn decided_alone(&self) -> u64 {
+        self.decided_alone.load(Ordering::Relaxed)
+    }
+
+    /// How many messages the store did not answer for, those refused included.
+    pub fn unanswered(&self) -> u64 {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
+    fn remember(&self, marks: &[Mark], now: Timestamp) -> Result<bool, Unanswered> {
+        let deadline = self.remote.deadline();
+        let mut slots: BTreeMap<u16, Vec<Entry>> = BTreeMap::new();
+        for mark in marks {
+            let (key, life) = self.entry(mark, now);
+            let entries = slots.entry(self.remote.slot(&key)).or_default();
+            entries.push((key, life));
+        }
+        let caller: [u8; 8] = random::bytes();
+        let mut set: Vec<(u16, &[Entry])> = Vec::with_capacity(slots.len());
+        for (slot, entries) in &slots {
+            let mut command = script(REMEMBER, entries, &caller);
+            for (_, life) in entries {
+                command.arg(*life);
+            }
+            let outcome = match self.remote.ask(*slot, &command, Effect::Writes, deadline) {
+                Ok(Value::Int(1)) => {
+                    set.push((*slot, entries));
+                    continue;
+                }
+                Ok(Value::Int(0)) => Ok(false),
+                Ok(_) => Err(Unanswered::Refused(
+                    "a script was answered by something else".to_owned(),
+                )),
+                Err(problem) => Err(problem),
+            };
+            self.take_back(&set, &caller, deadline);
+            return outcome;
+        }
+        Ok(true)
+    }
+
+    /// As far as the time reaches: a mark that stays behind refuses a message that is refused anyway.
+    fn take_back(&self, set: &[(u16, &[Entry])], caller: &[u8], deadline: Instant) {
+        for (slot, entries) in set {
+            let command = script(TAKE_BACK, entries, caller);
+            self.remote
+                .ask(*slot, &command, Effect::Writes, deadline)
+                .ok();
+        }
+    }
+
+    /// 128 bits of the mark's hash name it, as in memory.
+    fn entry(&self, mark: &Mark, now: Timestamp) -> Entry {
+        let mut key = format!("{}:seen:", self.prefix);
+        for octet in &mark.key[..16] {
+            // Writing to a string does not fail.
+            let _ = write!(key, "{octet:02x}");
+        }
+        let life = mark.until.as_millisecond() - now.as_millisecond();
+        (key, life.max(0) + MARGIN_MILLISECONDS)
+    }
+}
+
+fn script(script: &str, entries: &[Entry], caller: &[u8]) -> redis::Cmd {
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(entries.len());
+    for (key, _) in entries {
+        command.arg(key);
+    }
+    command.arg(caller);
+    command
+}
+
+impl ReplayCache for RedisReplay {
+    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+        if marks.is_empty() {
+            return Ok(FirstSeen::assertion(marks));
+        }
+        if let Some(alone) = &self.alone {
+            alone.first_seen(marks, now)?;
+        }
+        match self.remember(marks, now) {
+            Ok(true) => Ok(FirstSeen::assertion(marks)),
+            Ok(false) => Err(ReplayError::Seen),
+            Err(problem) => {
+                self.unanswered.fetch_add(1, Ordering::Relaxed);
+                if matches!(problem, Unanswered::Unreachable(_)) && self.alone.is_some() {
+                    self.decided_alone.fetch_add(1, Ordering::Relaxed);
+                    return Ok(FirstSeen::assertion(marks));
+                }
+                Err(ReplayError::Unavailable {
+                    problem: format!("the store of replay marks: {problem}"),
+                })
+            }
+        }
+    }
+}

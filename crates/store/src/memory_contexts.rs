@@ -1,0 +1,316 @@
+//! Security contexts in this process, bounded.
+//!
+//! Conversations are spread over shards by a hash of scope and identifier, each with a lock of its own. Conversations of one owner share
+//! the owner's certificate, which is what would otherwise take most of the memory.
+//!
+//! The rule kept here: a context that is neither expired nor cancelled is never dropped. When no more fit, new ones are refused.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::crypto::{Certificate, SymmetricKey};
+use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
+
+const SHARDS: usize = 16;
+
+/// Remembers security contexts in memory until they expire or are cancelled.
+#[derive(Debug)]
+pub struct MemoryContexts {
+    shards: Box<[Mutex<Shard>; SHARDS]>,
+    hasher: RandomState,
+    certificates: Mutex<Certificates>,
+    held: AtomicUsize,
+    capacity: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    conversations: HashMap<Arc<str>, Conversation>,
+    /// The same by their end.
+    ends: BTreeSet<(Timestamp, Arc<str>)>,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    latest: Instance,
+    /// The one before, while a renewal is young.
+    before: Option<Box<Instance>>,
+}
+
+#[derive(Debug)]
+struct Instance {
+    name: Option<Box<str>>,
+    version: ConversationVersion,
+    secret: SymmetricKey,
+    created: Timestamp,
+    expires: Timestamp,
+    owner: Owner,
+}
+
+#[derive(Clone, Debug)]
+enum Owner {
+    Certificate(Arc<Certificate>),
+    User(Box<str>),
+    Anonymous,
+}
+
+impl MemoryContexts {
+    /// A store for at most so many conversations.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            shards: Default::default(),
+            hasher: RandomState::new(),
+            certificates: Mutex::default(),
+            held: AtomicUsize::new(0),
+            capacity,
+        }
+    }
+
+    /// How many conversations are held, expired ones that were not yet dropped included.
+    pub fn len(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Whether no conversations are held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn shard(&self, key: &str) -> MutexGuard<'_, Shard> {
+        let number = (self.hasher.hash_one(key) % SHARDS as u64) as usize;
+        self.lock(number)
+    }
+
+    fn lock(&self, number: usize) -> MutexGuard<'_, Shard> {
+        // A panic could leave an end without its conversation or the reverse, which costs memory and proves nothing.
+        self.shards[number]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for one more, or says that there is none.
+    fn reserve(&self, now: Timestamp) -> Result<(), StoreUnavailable> {
+        let fits = |held: usize| (held < self.capacity).then_some(held + 1);
+        let reserve = || {
+            self.held
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+        };
+        if reserve().is_ok() {
+            return Ok(());
+        }
+        for number in 0..SHARDS {
+            let dropped = self.lock(number).drop_expired(now);
+            self.held.fetch_sub(dropped, Ordering::Relaxed);
+        }
+        reserve().map(drop).map_err(|_| StoreUnavailable::Full {
+            capacity: Some(self.capacity),
+        })
+    }
+
+    fn instance(&self, context: &SecurityContext) -> Instance {
+        let owner = match &context.owner {
+            ContextOwner::Certificate(certificate) => {
+                let mut certificates = self
+                    .certificates
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                Owner::Certificate(certificates.shared(certificate))
+            }
+            ContextOwner::User(name) => Owner::User(name.as_str().into()),
+            ContextOwner::Anonymous => Owner::Anonymous,
+        };
+        Instance {
+            name: context.instance.as_deref().map(Into::into),
+            version: context.version,
+            secret: context.secret.clone(),
+            created: context.created,
+            expires: context.expires,
+            owner,
+        }
+    }
+}
+
+impl ContextStore for MemoryContexts {
+    fn find(
+        &self,
+        scope: &str,
+        name: &ContextName,
+        now: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        let key = key(scope, &name.identifier);
+        let shard = self.shard(&key);
+        Ok(shard
+            .conversations
+            .get(key.as_str())
+            .and_then(|conversation| {
+                let instance = conversation
+                    .instances()
+                    .find(|instance| instance.name.as_deref() == name.instance.as_deref())?;
+                (instance.version == name.version && now < instance.expires)
+                    .then(|| instance.context(name))
+            }))
+    }
+
+    fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        self.reserve(context.created)?;
+        let latest = self.instance(context);
+        let key: Arc<str> = key(scope, &context.identifier).into();
+        let mut shard = self.shard(&key);
+        // Expired ones of the shard at hand go now, so that steady traffic never needs a sweep.
+        let dropped = shard.drop_expired(context.created);
+        let replaced = usize::from(shard.remove(&key));
+        shard.ends.insert((latest.expires, Arc::clone(&key)));
+        shard.conversations.insert(
+            key,
+            Conversation {
+                latest,
+                before: None,
+            },
+        );
+        drop(shard);
+        self.held.fetch_sub(dropped + replaced, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn renew(
+        &self,
+        scope: &str,
+        context: &SecurityContext,
+        grace: Duration,
+    ) -> Result<bool, StoreUnavailable> {
+        let latest = self.instance(context);
+        let key = key(scope, &context.identifier);
+        let now = context.created;
+        let mut shard = self.shard(&key);
+        let Some((key, conversation)) = shard
+            .conversations
+            .get_key_value(key.as_str())
+            .filter(|(_, conversation)| now < conversation.end())
+        else {
+            return Ok(false);
+        };
+        let (key, former_end) = (Arc::clone(key), conversation.end());
+        shard.ends.remove(&(former_end, Arc::clone(&key)));
+        let mut end = latest.expires;
+        if let Some(conversation) = shard.conversations.get_mut(&key) {
+            conversation.renew(latest, now, crate::later(now, grace));
+            end = conversation.end();
+        }
+        shard.ends.insert((end, key));
+        Ok(true)
+    }
+
+    fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
+        let key = key(scope, identifier);
+        let removed = self.shard(&key).remove(&key);
+        self.held.fetch_sub(usize::from(removed), Ordering::Relaxed);
+        Ok(removed)
+    }
+}
+
+impl Shard {
+    fn remove(&mut self, key: &str) -> bool {
+        let Some((key, conversation)) = self.conversations.remove_entry(key) else {
+            return false;
+        };
+        self.ends.remove(&(conversation.end(), key));
+        true
+    }
+
+    /// Drops what is expired, and says how many conversations that were.
+    fn drop_expired(&mut self, now: Timestamp) -> usize {
+        let mut dropped = 0;
+        while let Some((end, _)) = self.ends.first()
+            && *end <= now
+        {
+            if let Some((_, key)) = self.ends.pop_first() {
+                dropped += usize::from(self.conversations.remove(&key).is_some());
+            }
+        }
+        dropped
+    }
+}
+
+impl Conversation {
+    fn instances(&self) -> impl Iterator<Item = &Instance> {
+        std::iter::once(&self.latest).chain(self.before.as_deref())
+    }
+
+    fn end(&self) -> Timestamp {
+        self.before.as_ref().map_or(self.latest.expires, |before| {
+            before.expires.max(self.latest.expires)
+        })
+    }
+
+    /// The instance that lives longest stays for a while; one of the same name is replaced.
+    fn renew(&mut self, latest: Instance, now: Timestamp, until: Timestamp) {
+        let former = std::mem::replace(&mut self.latest, latest);
+        self.before = [Some(former), self.before.take().map(|before| *before)]
+            .into_iter()
+            .flatten()
+            .filter(|instance| instance.name != self.latest.name && now < instance.expires)
+            .max_by_key(|instance| instance.expires)
+            .map(|instance| {
+                Box::new(Instance {
+                    expires: instance.expires.min(until),
+                    ..instance
+                })
+            });
+    }
+}
+
+impl Instance {
+    fn context(&self, name: &ContextName) -> SecurityContext {
+        SecurityContext {
+            version: self.version,
+            identifier: name.identifier.clone(),
+            instance: name.instance.clone(),
+            secret: self.secret.clone(),
+            created: self.created,
+            expires: self.expires,
+            owner: match &self.owner {
+                Owner::Certificate(certificate) => {
+                    ContextOwner::Certificate(Certificate::clone(certificate))
+                }
+                Owner::User(name) => ContextOwner::User(name.to_string()),
+                Owner::Anonymous => ContextOwner::Anonymous,
+            },
+        }
+    }
+}
+
+/// The certificates of owners, one for all conversations of each.
+#[derive(Debug, Default)]
+struct Certificates {
+    by_thumbprint: HashMap<[u8; 32], Weak<Certificate>>,
+    /// How many there may be before those that nobody uses are dropped.
+    bound: usize,
+}
+
+impl Certificates {
+    fn shared(&mut self, certificate: &Certificate) -> Arc<Certificate> {
+        let thumbprint = certificate.thumbprint_sha256();
+        if let Some(known) = self.by_thumbprint.get(&thumbprint).and_then(Weak::upgrade) {
+            return known;
+        }
+        if self.by_thumbprint.len() >= self.bound {
+            self.by_thumbprint
+                .retain(|_, certificate| certificate.strong_count() > 0);
+            self.bound = 64.max(2 * self.by_thumbprint.len());
+        }
+        let shared = Arc::new(certificate.clone());
+        self.by_thumbprint
+            .insert(thumbprint, Arc::downgrade(&shared));
+        shared
+    }
+}
+
+/// Scope and identifier, so that no two pairs are written alike.
+fn key(scope: &str, identifier: &str) -> String {
+    format!("{}:{scope}{identifier}", scope.len())
+}

@@ -1,0 +1,476 @@
+//! A store that other nodes share: one server, a primary that Sentinels watch, or a cluster.
+//!
+//! Each operation is one script or one command on the keys of one slot, safe to repeat. It goes to the slot's primary; when that is
+//! gone or is none any more, the primary is looked for anew and asked again, until the deadline. The client library's own Sentinel
+//! and Cluster connections are not used, because the time that they take to look for servers and to repeat is not bounded by one deadline.
+//!
+//! The rule kept here: an operation has an end, whatever the servers do, and a write counts only when as many replicas have it as
+//! was asked for.
+
+mod breaker;
+mod failure;
+mod node;
+mod slots;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use redis::{Cmd, Value};
+use soapstone::config::{ServerAddress, StoreConfig, StoreServers};
+
+use breaker::Breaker;
+use failure::Failure;
+use node::{Access, Duty, Node};
+use slots::Slots;
+
+/// Between two looks at who the primary is.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+
+/// Between two attempts at a server that says that it will be ready soon.
+const REPEAT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Whether a command changes what is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Reads,
+    Writes,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// The store is away, or its answer does not count because too few replicas have it.
+    Unreachable(String),
+    /// The store refuses.
+    Refused(String),
+    /// The store has no memory left.
+    Full,
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(problem) | Self::Refused(problem) => out.write_str(problem),
+            Self::Full => out.write_str("the store has no memory left"),
+        }
+    }
+}
+
+/// The servers of a store, and the connections to them.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    access: Access,
+    replicas: u32,
+    layout: Layout,
+    /// The servers that hold data, by address.
+    nodes: Mutex<HashMap<ServerAddress, Arc<Node>>>,
+    map: Mutex<Map>,
+    /// Held by the one who looks for primaries.
+    looking: Mutex<()>,
+    /// In the way to those who know the primaries.
+    look: Breaker,
+}
+
+#[derive(Debug)]
+enum Layout {
+    Single(ServerAddress),
+    Sentinel {
+        sentinels: Vec<Node>,
+        master: String,
+    },
+    Cluster {
+        seeds: Vec<ServerAddress>,
+    },
+}
+
+#[derive(Debug, Default)]
+struct Map {
+    slots: Slots,
+    /// When it was last asked for.
+    looked: Option<Instant>,
+    /// Whether something in it was found to be wrong.
+    doubtful: bool,
+}
+
+impl Remote {
+    /// A store that is not connected to yet.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the certificates or keys for TLS.
+    pub(crate) fn new(config: &StoreConfig) -> Result<Self, String> {
+        let access = Access {
+            tls: config.tls.clone(),
+            login: config.login.clone(),
+            database: config.database,
+            timeout: config.timeout,
+        };
+        let wrong = |error: redis::RedisError| error.to_string();
+        let layout = match &config.servers {
+            StoreServers::Single(address) => Layout::Single(address.clone()),
+            StoreServers::Sentinel { sentinels, master } => {
+                let access = Access {
+                    login: config.sentinel_login.clone(),
+                    ..access.clone()
+                };
+                let sentinels = sentinels
+                    .iter()
+                    .map(|address| Node::new(address.clone(), Duty::Knows, &access))
+                    .collect::<Result<_, _>>()
+                    .map_err(wrong)?;
+                Layout::Sentinel {
+                    sentinels,
+                    master: master.clone(),
+                }
+            }
+            StoreServers::Cluster { nodes } => Layout::Cluster {
+                seeds: nodes.clone(),
+            },
+        };
+        let mut map = Map::default();
+        if let Layout::Single(address) = &layout {
+            // What is wrong with the certificates is known at once.
+            Node::new(address.clone(), Duty::Holds, &access).map_err(wrong)?;
+            map.slots = Slots::all_at(address.clone());
+        }
+        Ok(Self {
+            look: Breaker::new(access.timeout),
+            access,
+            replicas: config.replicas,
+            layout,
+            nodes: Mutex::default(),
+            map: Mutex::new(map),
+            looking: Mutex::default(),
+        })
+    }
+
+    /// The slot of a key: keys of different slots cannot be part of one command.
+    pub(crate) fn slot(&self, key: &str) -> u16 {
+        match self.layout {
+            Layout::Cluster { .. } => slots::slot_of(key),
+            _ => 0,
+        }
+    }
+
+    /// By when an operation that begins now has ended.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.access.timeout
+    }
+
+    /// Asks the primary of a slot.
+    pub(crate) fn ask(
+        &self,
+        slot: u16,
+        command: &Cmd,
+        effect: Effect,
+        deadline: Instant,
+    ) -> Result<Value, Unanswered> {
+        let mut elsewhere: Option<(ServerAddress, bool)> = None;
+        loop {
+            let (address, asking) = match elsewhere.take() {
+                Some(redirected) => redirected,
+                None => (self.primary(slot, deadline)?, false),
+            };
+            let node = self.node(&address)?;
+            let now = Instant::now();
+            node.reach.enter(now).map_err(Unanswered::Unreachable)?;
+            if effect == Effect::Writes && self.replicas > 0 {
+                node.copies.enter(now).map_err(Unanswered::Unreachable)?;
+            }
+            let failure = match self.attempt(&node, command, effect, asking, deadline) {
+                Ok(answer) => {
+                    node.reach.succeeded();
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            match failure {
+                Failure::Elsewhere { address, once } => {
+                    node.reach.succeeded();
+                    if !once {
+                        let mut map = self.map();
+                        map.slots.moved(slot, address.clone());
+                        map.doubtful = true;
+                    }
+                    elsewhere = Some((address, once));
+                }
+                Failure::Passing(problem) => {
+                    // The server is there, but not what it was taken for.
+                    node.disconnect();
+                    node.reach.succeeded();
+                    self.map().doubtful = true;
+                    if deadline.saturating_duration_since(Instant::now()) <= REPEAT_PAUSE {
+                        let problem = format!("{}:{}: {problem}", address.host, address.port);
+                        node.reach.failed(&problem, Instant::now());
+                        return Err(Unanswered::Unreachable(problem));
+                    }
+                    std::thread::sleep(REPEAT_PAUSE);
+                }
+                Failure::Broken(problem) => {
+                    let problem = format!("{}:{}: {problem}", address.host, address.port);
+                    node.disconnect();
+                    node.reach.failed(&problem, Instant::now());
+                    self.map().doubtful = true;
+                    return Err(Unanswered::Unreachable(problem));
+                }
+                Failure::Uncopied { found } => {
+                    let problem = format!(
+                        "{}:{}: {found} of {} replicas have the write",
+                        address.host, address.port, self.replicas
+                    );
+                    node.reach.succeeded();
+                    node.copies.failed(&problem, Instant::now());
+                    return Err(Unanswered::Unreachable(problem));
+                }
+                Failure::Refused(problem) => {
+                    node.reach.succeeded();
+                    let problem = format!("{}:{}: {problem}", address.host, address.port);
+                    return Err(Unanswered::Refused(problem));
+                }
+                Failure::Full => {
+                    node.reach.succeeded();
+                    return Err(Unanswered::Full);
+                }
+            }
+            if Instant::now() >= deadline {
+                let problem = format!("{}:{}: no answer in time", address.host, address.port);
+                return Err(Unanswered::Unreachable(problem));
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        node: &Node,
+        command: &Cmd,
+        effect: Effect,
+        asking: bool,
+        deadline: Instant,
+    ) -> Result<Value, Failure> {
+        let mut commands = redis::pipe();
+        if asking {
+            commands.cmd("ASKING");
+        }
+        commands.add_command(command.clone());
+        let copies = effect == Effect::Writes && self.replicas > 0;
+        if copies {
+            // A little less than what is left, so that the count arrives when not all replicas answer.
+            let left = deadline.saturating_duration_since(Instant::now()) * 9 / 10;
+            let milliseconds = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+            commands.cmd("WAIT").arg(self.replicas).arg(milliseconds);
+        }
+        let mut answers = node.exchange(&commands, deadline)?.into_iter();
+        if asking {
+            answers.next();
+        }
+        let answer = match answers.next() {
+            Some(Value::ServerError(error)) => {
+                return Err(Failure::answered(&error, node.address()));
+            }
+            Some(answer) => answer,
+            None => return Err(Failure::unexpected("the command", &Value::Nil)),
+        };
+        if copies {
+            match answers.next() {
+                Some(Value::Int(found)) if found >= i64::from(self.replicas) => {
+                    node.copies.succeeded();
+                }
+                Some(Value::Int(found)) => return Err(Failure::Uncopied { found }),
+                Some(Value::ServerError(error)) => {
+                    return Err(Failure::answered(&error, node.address()));
+                }
+                other => {
+                    let other = other.unwrap_or(Value::Nil);
+                    return Err(Failure::unexpected("WAIT", &other));
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    /// The primary of a slot, looked for if it is not known or no longer certain.
+    fn primary(&self, slot: u16, deadline: Instant) -> Result<ServerAddress, Unanswered> {
+        let known = {
+            let map = self.map();
+            let primary = map.slots.primary(slot).cloned();
+            let fixed = matches!(self.layout, Layout::Single(_));
+            let recent = map
+                .looked
+                .is_some_and(|looked| looked.elapsed() < LOOK_PAUSE);
+            match primary {
+                Some(primary) if fixed || !map.doubtful || recent => return Ok(primary),
+                primary => primary,
+            }
+        };
+        let _turn = match (self.looking.try_lock(), &known) {
+            (Ok(turn), _) => turn,
+            (Err(TryLockError::Poisoned(turn)), _) => turn.into_inner(),
+            // Somebody else is looking: what was right until now may still be.
+            (Err(TryLockError::WouldBlock), Some(known)) => return Ok(known.clone()),
+            (Err(TryLockError::WouldBlock), None) => {
+                self.looking.lock().unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        if known.is_none()
+            && let Some(primary) = self.map().slots.primary(slot)
+        {
+            return Ok(primary.clone());
+        }
+        let found =
+            self.look
+                .enter(Instant::now())
+                .and_then(|()| match self.find_primaries(deadline) {
+                    Ok(slots) => {
+                        self.look.succeeded();
+                        Ok(slots)
+                    }
+                    Err(problem) => {
+                        self.look.failed(&problem, Instant::now());
+                        Err(problem)
+                    }
+                });
+        match found {
+            Ok(slots) => {
+                self.forget_others(&slots);
+                let primary = slots.primary(slot).cloned();
+                *self.map() = Map {
+                    slots,
+                    looked: Some(Instant::now()),
+                    doubtful: false,
+                };
+                primary.ok_or_else(|| {
+                    Unanswered::Unreachable("no server of the cluster has the slot".to_owned())
+                })
+            }
+            Err(problem) => known.ok_or(Unanswered::Unreachable(problem)),
+        }
+    }
+
+    /// Asks those who should know, one after the other, each for its share of the time.
+    fn find_primaries(&self, deadline: Instant) -> Result<Slots, String> {
+        match &self.layout {
+            Layout::Single(address) => Ok(Slots::all_at(address.clone())),
+            Layout::Sentinel { sentinels, master } => {
+                let mut question = redis::pipe();
+                question
+                    .cmd("SENTINEL")
+                    .arg("GET-MASTER-ADDR-BY-NAME")
+                    .arg(master);
+                let read = |answer: &Value, _: &ServerAddress| match answer {
+                    Value::Array(address) => match address.as_slice() {
+                        [Value::BulkString(host), Value::BulkString(port)] => {
+                            Some(Slots::all_at(ServerAddress {
+                                host: String::from_utf8(host.clone()).ok()?,
+                                port: std::str::from_utf8(port).ok()?.parse().ok()?,
+                            }))
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                first_answer(sentinels.iter(), &question, read, deadline)
+            }
+            Layout::Cluster { seeds } => {
+                let mut addresses: Vec<ServerAddress> = Vec::new();
+                for address in self.map().slots.primaries().chain(seeds) {
+                    if !addresses.contains(address) {
+                        addresses.push(address.clone());
+                    }
+                }
+                let nodes = addresses
+                    .iter()
+                    .map(|address| self.node(address))
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|error| error.to_string())?;
+                let mut question = redis::pipe();
+                question.cmd("CLUSTER").arg("SLOTS");
+                first_answer(
+                    nodes.iter().map(Arc::as_ref),
+                    &question,
+                    Slots::read,
+                    deadline,
+                )
+            }
+        }
+    }
+
+    fn node(&self, address: &ServerAddress) -> Result<Arc<Node>, Unanswered> {
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(node) = nodes.get(address) {
+            return Ok(Arc::clone(node));
+        }
+        let duty = match self.layout {
+            Layout::Sentinel { .. } => Duty::HoldsAsPrimary,
+            _ => Duty::Holds,
+        };
+        let node = Node::new(address.clone(), duty, &self.access)
+            .map_err(|error| Unanswered::Refused(error.to_string()))?;
+        let node = Arc::new(node);
+        nodes.insert(address.clone(), Arc::clone(&node));
+        Ok(node)
+    }
+
+    /// Drops servers that are neither primaries nor named in the configuration.
+    fn forget_others(&self, slots: &Slots) {
+        let seeds: &[ServerAddress] = match &self.layout {
+            Layout::Cluster { seeds } => seeds,
+            _ => &[],
+        };
+        self.nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|address, _| {
+                seeds.contains(address) || slots.primaries().any(|primary| primary == address)
+            });
+    }
+
+    fn map(&self) -> MutexGuard<'_, Map> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn first_answer<'n>(
+    nodes: impl ExactSizeIterator<Item = &'n Node>,
+    question: &redis::Pipeline,
+    read: impl Fn(&Value, &ServerAddress) -> Option<Slots>,
+    deadline: Instant,
+) -> Result<Slots, String> {
+    let mut left = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+    let mut problem = "there is nobody to ask".to_owned();
+    for node in nodes {
+        let now = Instant::now();
+        let share = deadline.saturating_duration_since(now) / left.max(1);
+        left = left.saturating_sub(1);
+        if let Err(known) = node.reach.enter(now) {
+            problem = known;
+            continue;
+        }
+        let place = format!("{}:{}", node.address().host, node.address().port);
+        let answers = node.exchange(question, now + share);
+        match answers.as_deref() {
+            Ok([Value::ServerError(error)]) => {
+                node.reach.succeeded();
+                problem = format!(
+                    "{place}: {} {}",
+                    error.code(),
+                    error.details().unwrap_or_default()
+                );
+            }
+            Ok([answer]) => {
+                node.reach.succeeded();
+                match read(answer, node.address()) {
+                    Some(slots) => return Ok(slots),
+                    None => problem = format!("{place} knows no primary"),
+                }
+            }
+            Ok(_) => problem = format!("{place} answers out of step"),
+            Err(failure) => {
+                problem = format!("{place}: {failure}");
+                node.reach.failed(&problem, Instant::now());
+            }
+        }
+    }
+    Err(problem)
+}

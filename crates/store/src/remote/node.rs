@@ -1,0 +1,257 @@
+//! One server: its connections, and what is asked of it before it is trusted with anything.
+//!
+//! A connection serves one caller at a time and lies idle in between. The rule kept here: an exchange ends by its deadline, and a
+//! connection whose answers could be out of step with its questions is never used again.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::{
+    Client, Connection, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo,
+    RedisError, Value,
+};
+use soapstone::config::{ServerAddress, StoreLogin, StoreTlsConfig};
+
+use super::breaker::Breaker;
+use super::failure::Failure;
+
+/// Connections that may lie idle: more than a machine has workers.
+const MOST_IDLE: usize = 64;
+
+/// What a server must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Duty {
+    /// It holds data and never drops any to make room.
+    Holds,
+    /// The same, and it must be the primary: a Sentinel said so, who may be behind the times.
+    HoldsAsPrimary,
+    /// It knows where the primary is.
+    Knows,
+}
+
+/// One server.
+#[derive(Debug)]
+pub(super) struct Node {
+    address: ServerAddress,
+    client: Client,
+    login: StoreLogin,
+    database: u32,
+    duty: Duty,
+    idle: Mutex<Idle>,
+    /// In the way to the server itself.
+    pub(super) reach: Breaker,
+    /// In the way to what must be copied to its replicas.
+    pub(super) copies: Breaker,
+}
+
+#[derive(Default)]
+struct Idle(Vec<Connection>);
+
+impl std::fmt::Debug for Idle {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} connections", self.0.len())
+    }
+}
+
+/// What all servers of a store have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    pub(super) tls: Option<StoreTlsConfig>,
+    pub(super) login: StoreLogin,
+    pub(super) database: u32,
+    pub(super) timeout: Duration,
+}
+
+impl Node {
+    /// A server that is not connected to yet.
+    ///
+    /// # Errors
+    ///
+    /// When the certificates or the key for TLS cannot be read.
+    pub(super) fn new(
+        address: ServerAddress,
+        duty: Duty,
+        access: &Access,
+    ) -> Result<Self, RedisError> {
+        let (host, port) = (address.host.clone(), address.port);
+        let place = match &access.tls {
+            None => ConnectionAddr::Tcp(host, port),
+            Some(_) => ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: false,
+                tls_params: None,
+            },
+        };
+        // The library's own greetings would each wait for as long as the whole exchange may take.
+        let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
+        let connection = place.into_connection_info()?.set_redis_settings(silent);
+        let client = match &access.tls {
+            None => Client::open(connection)?,
+            Some(tls) => Client::build_with_tls(connection, certificates(tls))?,
+        };
+        Ok(Self {
+            address,
+            client,
+            login: access.login.clone(),
+            database: access.database,
+            duty,
+            idle: Mutex::default(),
+            reach: Breaker::new(access.timeout),
+            copies: Breaker::new(access.timeout),
+        })
+    }
+
+    pub(super) fn address(&self) -> &ServerAddress {
+        &self.address
+    }
+
+    /// Sends the commands and reads one answer to each. A server's error is an answer.
+    pub(super) fn exchange(
+        &self,
+        commands: &Pipeline,
+        deadline: Instant,
+    ) -> Result<Vec<Value>, Failure> {
+        let packed = commands.get_packed_pipeline();
+        loop {
+            let idle = self.idle().0.pop();
+            let reused = idle.is_some();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.connect(deadline)?,
+            };
+            match converse(&mut connection, &packed, commands.len(), deadline) {
+                Ok(answers) => {
+                    let mut idle = self.idle();
+                    if idle.0.len() < MOST_IDLE {
+                        idle.0.push(connection);
+                    }
+                    return Ok(answers);
+                }
+                // The server closed it while it lay idle, and the others with it.
+                Err(error) if reused && !error.is_timeout() => self.idle().0.clear(),
+                Err(error) => return Err(Failure::on_the_way(&error)),
+            }
+        }
+    }
+
+    /// Drops all idle connections: the server is not what it was.
+    pub(super) fn disconnect(&self) {
+        self.idle().0.clear();
+    }
+
+    fn connect(&self, deadline: Instant) -> Result<Connection, Failure> {
+        let way = |error: RedisError| Failure::on_the_way(&error);
+        let mut connection = self
+            .client
+            .get_connection_with_timeout(remaining(deadline).map_err(way)?)
+            .map_err(way)?;
+        let mut greeting = redis::pipe();
+        if let Some(password) = &self.login.password {
+            greeting.cmd("AUTH");
+            if let Some(username) = &self.login.username {
+                greeting.arg(username);
+            }
+            greeting.arg(password.expose());
+        }
+        let greeted = greeting.len();
+        if self.duty != Duty::Knows {
+            if self.database != 0 {
+                greeting.cmd("SELECT").arg(self.database);
+            }
+            greeting.cmd("ROLE");
+            greeting.cmd("INFO").arg("memory");
+        }
+        if greeting.is_empty() {
+            return Ok(connection);
+        }
+        let packed = greeting.get_packed_pipeline();
+        let answers = converse(&mut connection, &packed, greeting.len(), deadline).map_err(way)?;
+        for answer in &answers {
+            if let Value::ServerError(error) = answer {
+                return Err(Failure::answered(error, &self.address));
+            }
+        }
+        if let [.., role, memory] = &answers[greeted.min(answers.len())..] {
+            if self.duty == Duty::HoldsAsPrimary && !is_primary(role) {
+                let problem = format!("{} is no primary", self.address.host);
+                return Err(Failure::Passing(problem));
+            }
+            refuse_eviction(memory)?;
+        }
+        Ok(connection)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long there is until the deadline.
+pub(super) fn remaining(deadline: Instant) -> Result<Duration, RedisError> {
+    deadline
+        .checked_duration_since(Instant::now())
+        .filter(|remaining| !remaining.is_zero())
+        .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::TimedOut).into())
+}
+
+fn converse(
+    connection: &mut Connection,
+    packed: &[u8],
+    answers: usize,
+    deadline: Instant,
+) -> Result<Vec<Value>, RedisError> {
+    connection.set_write_timeout(Some(remaining(deadline)?))?;
+    connection.send_packed_command(packed)?;
+    (0..answers)
+        .map(|_| {
+            connection.set_read_timeout(Some(remaining(deadline)?))?;
+            connection.recv_response()
+        })
+        .collect()
+}
+
+fn certificates(tls: &StoreTlsConfig) -> redis::TlsCertificates {
+    let mut authorities = Vec::new();
+    for file in &tls.ca {
+        authorities.extend_from_slice(file.bytes.expose());
+        authorities.push(b'\n');
+    }
+    redis::TlsCertificates {
+        client_tls: tls
+            .identity
+            .as_ref()
+            .map(|(certificate, key)| redis::ClientTlsConfig {
+                client_cert: certificate.bytes.expose().clone(),
+                client_key: key.bytes.expose().clone(),
+            }),
+        root_cert: (!authorities.is_empty()).then_some(authorities),
+    }
+}
+
+fn is_primary(role: &Value) -> bool {
+    let Value::Array(role) = role else {
+        return false;
+    };
+    matches!(role.first(), Some(Value::BulkString(role)) if role == b"master")
+}
+
+/// A server that drops keys to make room would drop replay marks, and let their messages in again.
+fn refuse_eviction(memory: &Value) -> Result<(), Failure> {
+    let Value::BulkString(text) = memory else {
+        return Err(Failure::unexpected("INFO memory", memory));
+    };
+    let text = String::from_utf8_lossy(text);
+    let field = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim)
+    };
+    let bounded = field("maxmemory").is_some_and(|bound| bound != "0");
+    match field("maxmemory_policy") {
+        Some(policy) if bounded && policy != "noeviction" => Err(Failure::Refused(format!(
+            "the server drops keys to make room (maxmemory-policy {policy}): it must be noeviction"
+        ))),
+        _ => Ok(()),
+    }
+}

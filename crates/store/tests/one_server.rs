@@ -1,0 +1,485 @@
+//! Replay marks and security contexts in a single Redis.
+
+mod servers;
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::ToSpan;
+use servers::{Server, at, context, mark, node, node_at, node_in, secret, wait_for};
+use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{KeyKind, PrivateKey};
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{ConversationVersion, SecurityContext};
+use soapstone_store::Replay;
+
+#[test]
+fn what_one_node_has_accepted_the_other_refuses() {
+    let server = Server::start(&[]);
+    let (one, other) = (node_at(&server).replay, node_at(&server).replay);
+    one.first_seen(&[mark(1, 300), mark(2, 300)], at(0))
+        .expect("the first time");
+    for marks in [vec![mark(1, 300)], vec![mark(3, 300), mark(2, 300)]] {
+        for node in [&one, &other] {
+            let refused = node.first_seen(&marks, at(1)).unwrap_err();
+            assert_eq!(refused, ReplayError::Seen);
+        }
+    }
+    other
+        .first_seen(&[mark(3, 300)], at(1))
+        .expect("it was not remembered when its message was refused");
+}
+
+#[test]
+fn marks_are_kept_until_their_message_is_too_old_and_a_little_longer() {
+    let server = Server::start(&[]);
+    node_at(&server)
+        .replay
+        .first_seen(&[mark(1, 300)], at(0))
+        .expect("the first time");
+    let keys = server.keys();
+    assert_eq!(keys, ["soapstone:seen:00000001000000000000000000000000"]);
+    let life: i64 = server.ask(&["PTTL", &keys[0]]);
+    assert!((300_000..=305_000).contains(&life), "{life} ms");
+}
+
+#[test]
+fn of_many_copies_at_many_nodes_one_is_first() {
+    let server = Server::start(&[]);
+    let nodes: Vec<Replay> = (0..3).map(|_| node_at(&server).replay).collect();
+    let first = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for node in &nodes {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for number in 0..50 {
+                        let marks = [mark(number, 300), mark(number + 1000, 300)];
+                        if node.first_seen(&marks, at(0)).is_ok() {
+                            first.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        }
+    });
+    assert_eq!(first.load(Ordering::Relaxed), 50);
+}
+
+#[test]
+fn connections_that_the_server_has_closed_are_replaced_without_a_refusal() {
+    let server = Server::start(&[]);
+    let node = node_at(&server);
+    for number in 0..5 {
+        node.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+        let () = server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
+    }
+}
+
+#[test]
+fn a_store_that_hangs_costs_its_timeout_once_and_then_nothing() {
+    // The system accepts connections for a listener that never does.
+    let hung = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = hung.local_addr().expect("it is bound").port();
+    let node = node(
+        &format!("url = \"redis://127.0.0.1:{port}\"\ntimeout = \"200ms\""),
+        "",
+    );
+    let problem = format!("the store of replay marks: 127.0.0.1:{port}: no answer in time");
+    let timed = || {
+        let start = Instant::now();
+        let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+        assert_eq!(
+            refused,
+            ReplayError::Unavailable {
+                problem: problem.clone()
+            }
+        );
+        start.elapsed()
+    };
+    let first = timed();
+    assert!((190..300).contains(&first.as_millis()), "{first:?}");
+    // Now and then one call tries again; the others do not wait.
+    let slow = (0..1000)
+        .filter(|_| timed() > Duration::from_millis(100))
+        .count();
+    assert!(slow <= 3, "{slow} of 1000 calls waited");
+    let found = node
+        .contexts
+        .find("/", &context(1, 0).name(), at(0))
+        .unwrap_err();
+    let problem = format!("127.0.0.1:{port}: no answer in time");
+    assert_eq!(found, StoreUnavailable::Unreachable { problem });
+}
+
+#[test]
+fn a_store_that_was_away_is_used_again_when_it_is_back() {
+    let mut server = Server::start(&[]);
+    let node = node_at(&server);
+    node.replay
+        .first_seen(&[mark(0, 300)], at(0))
+        .expect("the first time");
+    server.kill();
+    for number in 1..50 {
+        let refused = node
+            .replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .unwrap_err();
+        assert!(
+            matches!(refused, ReplayError::Unavailable { .. }),
+            "{refused}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.restart();
+    let mut number = 100;
+    let recovery = wait_for("the store to be used again", || {
+        number += 1;
+        node.replay.first_seen(&[mark(number, 300)], at(0)).is_ok()
+    });
+    println!("back {} ms after the server", recovery.as_millis());
+    assert!(recovery < Duration::from_millis(1300), "{recovery:?}");
+}
+
+#[test]
+fn a_node_that_may_decide_alone_still_refuses_what_it_has_seen() {
+    let mut server = Server::start(&[]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let node = node(&url, ", when_unavailable = \"accept\"");
+    let Replay::Redis(replay) = &node.replay else {
+        panic!("not Redis")
+    };
+    replay
+        .first_seen(&[mark(1, 300)], at(0))
+        .expect("the first time");
+    server.kill();
+    replay
+        .first_seen(&[mark(2, 300)], at(0))
+        .expect("this node has not seen it");
+    for number in [1, 2] {
+        let refused = replay.first_seen(&[mark(number, 300)], at(1)).unwrap_err();
+        assert_eq!(refused, ReplayError::Seen);
+    }
+    assert_eq!((replay.decided_alone(), replay.unanswered()), (1, 1));
+    server.restart();
+    wait_for("the store to be used again", || {
+        replay.first_seen(&[mark(3, 300)], at(2)).ok();
+        !server.keys().is_empty() || replay.first_seen(&[mark(4, 300)], at(2)).is_ok()
+    });
+    let refused = replay.first_seen(&[mark(2, 300)], at(3)).unwrap_err();
+    assert_eq!(refused, ReplayError::Seen, "the store never knew it");
+}
+
+#[test]
+fn a_store_without_memory_refuses_even_where_a_node_may_decide_alone() {
+    let server = Server::start(&["--maxmemory", "100kb", "--maxmemory-policy", "noeviction"]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let node = node(&url, ", when_unavailable = \"accept\"");
+    let problem = "the store of replay marks: the store has no memory left".to_owned();
+    let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+    assert_eq!(refused, ReplayError::Unavailable { problem });
+    let refused = node.contexts.insert("/", &context(1, 0)).unwrap_err();
+    assert_eq!(refused, StoreUnavailable::Full { capacity: None });
+}
+
+#[test]
+fn a_store_that_drops_keys_to_make_room_is_refused() {
+    let server = Server::start(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+    let node = node_at(&server);
+    let problem = format!(
+        "the store of replay marks: 127.0.0.1:{}: the server drops keys to make room (maxmemory-policy allkeys-lru): \
+         it must be noeviction",
+        server.port
+    );
+    let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+    assert_eq!(refused, ReplayError::Unavailable { problem });
+}
+
+#[test]
+fn a_write_that_too_few_replicas_have_does_not_count() {
+    let server = Server::start(&[]);
+    let url = format!(
+        "url = \"redis://127.0.0.1:{}\"\nreplicas = 1\ntimeout = \"100ms\"",
+        server.port
+    );
+    let node = node(&url, "");
+    let problem = format!("127.0.0.1:{}: 0 of 1 replicas have the write", server.port);
+    let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+    let expected = format!("the store of replay marks: {problem}");
+    assert_eq!(refused, ReplayError::Unavailable { problem: expected });
+    let start = Instant::now();
+    let refused = node.contexts.insert("/", &context(1, 0)).unwrap_err();
+    assert_eq!(refused, StoreUnavailable::Unreachable { problem });
+    assert!(start.elapsed() < Duration::from_millis(50), "it fails fast");
+    let found = node.contexts.find("/", &context(1, 0).name(), at(0));
+    assert!(matches!(found, Ok(None)), "what is only read goes on");
+}
+
+#[test]
+fn a_conversation_goes_on_at_any_node_until_it_is_cancelled() {
+    let server = Server::start(&[]);
+    let (one, other) = (node_at(&server).contexts, node_at(&server).contexts);
+    let made = context(1, 0);
+    one.insert("/books", &made).expect("there is room");
+    let found = other
+        .find("/books", &made.name(), at(10))
+        .expect("it answers")
+        .expect("it is there");
+    assert_eq!(found.secret.expose(), secret(1));
+    assert_eq!((found.created, found.expires), (made.created, made.expires));
+    assert_eq!(found.owner.to_string(), "alice");
+    let absent = |scope: &str, context: &SecurityContext, second| {
+        let found = one.find(scope, &context.name(), at(second));
+        found.expect("it answers").is_none()
+    };
+    assert!(
+        absent("/employees", &made, 10),
+        "contexts of other endpoints do not exist"
+    );
+    assert!(absent("/books", &context(2, 0), 10), "nobody made it");
+    let earlier = SecurityContext {
+        version: ConversationVersion::February2005,
+        ..made.clone()
+    };
+    assert!(
+        absent("/books", &earlier, 10),
+        "a name of another version names nothing"
+    );
+    assert!(absent("/books", &made, 3600), "it has expired");
+    assert_eq!(other.cancel("/employees", &made.identifier), Ok(false));
+    assert_eq!(other.cancel("/books", &made.identifier), Ok(true));
+    assert!(absent("/books", &made, 10), "it was cancelled");
+    assert_eq!(other.cancel("/books", &made.identifier), Ok(false));
+}
+
+#[test]
+fn a_renewed_context_keeps_the_instance_before_for_a_while_and_a_cancelled_one_stays_so() {
+    let server = Server::start(&[]);
+    let store = node_at(&server).contexts;
+    let renewed = |name: &str, made: i64| SecurityContext {
+        instance: Some(name.to_owned()),
+        ..context(1, made)
+    };
+    let there = |context: &SecurityContext, second| {
+        let found = store.find("/", &context.name(), at(second));
+        found.expect("it answers").is_some()
+    };
+    let grace = Duration::from_secs(30);
+    let (first, second, third) = (context(1, 0), renewed("a", 100), renewed("b", 110));
+    assert_eq!(
+        store.renew("/", &second, grace),
+        Ok(false),
+        "there is none yet"
+    );
+    store.insert("/", &first).expect("there is room");
+    assert_eq!(store.renew("/", &second, grace), Ok(true));
+    assert!(there(&first, 129) && !there(&first, 130), "grace is 30 s");
+    assert!(
+        there(&second, 3699) && !there(&second, 3700),
+        "its own hour"
+    );
+    assert_eq!(store.renew("/", &third, grace), Ok(true));
+    assert!(!there(&first, 111), "only the latest of those before stays");
+    assert!(there(&second, 139) && !there(&second, 140) && there(&third, 140));
+    let keys = server.keys();
+    let fields: Vec<String> = server.ask(&["HKEYS", &keys[0]]);
+    assert_eq!((keys.len(), fields.len()), (1, 2));
+    assert_eq!(store.cancel("/", &first.identifier), Ok(true));
+    assert!(
+        !there(&second, 111) && !there(&third, 111),
+        "all instances are cancelled"
+    );
+    assert_eq!(store.renew("/", &renewed("c", 120), grace), Ok(false));
+    assert_eq!(server.keys().len(), 0);
+}
+
+#[test]
+fn an_expired_context_cannot_be_renewed() {
+    let server = Server::start(&[]);
+    let store = node_at(&server).contexts;
+    store.insert("/", &context(1, 0)).expect("there is room");
+    assert_eq!(
+        store.renew("/", &context(1, 3600), Duration::ZERO),
+        Ok(false)
+    );
+}
+
+#[test]
+fn what_rests_in_the_store_shows_no_secret_and_opens_in_its_own_place_only() {
+    let server = Server::start(&[]);
+    let store = node_at(&server).contexts;
+    for number in [1, 2] {
+        store
+            .insert("/books", &context(number, 0))
+            .expect("there is room");
+    }
+    let keys = server.keys();
+    let values: Vec<Vec<u8>> = keys
+        .iter()
+        .map(|key| server.ask(&["HGET", key, "-"]))
+        .collect();
+    let shown =
+        |hidden: &[u8], octets: &[u8]| octets.windows(hidden.len()).any(|part| part == hidden);
+    for (key, value) in keys.iter().zip(&values) {
+        for hidden in ["sesame", "alice", "urn:uuid", "books"] {
+            assert!(!shown(hidden.as_bytes(), value), "{hidden} is in a value");
+            assert!(!key.contains(hidden), "{hidden} is in {key}");
+        }
+        for number in [1, 2] {
+            // Any eight octets of it would be too many.
+            for part in secret(number).windows(8) {
+                assert!(!shown(part, value), "a part of a secret is in a value");
+            }
+        }
+    }
+    // Exchanged by somebody who can write to the store.
+    let mut connection = server.connect();
+    for (key, value) in keys.iter().zip(values.iter().rev()) {
+        let () = redis::cmd("HSET")
+            .arg(key)
+            .arg("-")
+            .arg(value)
+            .query(&mut connection)
+            .expect("it is written");
+    }
+    for number in [1, 2] {
+        let name = context(number, 0).name();
+        let expected = StoreUnavailable::Unreadable {
+            identifier: name.identifier.clone(),
+        };
+        assert_eq!(store.find("/books", &name, at(1)).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn an_idle_conversation_takes_less_than_a_kilobyte_and_a_half_of_the_store() {
+    let server = Server::start(&[]);
+    let node = node_at(&server);
+    let owner = issue::self_signed(
+        PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).expect("a key"),
+        &Template::new("CN=client,O=Example", Validity::days(at(0), 365)).expect("a template"),
+    )
+    .expect("a certificate");
+    let mut by_certificate = context(1, 0);
+    by_certificate.owner = soapstone::wss::ContextOwner::Certificate(owner.certificate().clone());
+    for (what, context, most) in [
+        ("with a certificate", by_certificate, 1536_i64),
+        ("with a user's name", context(2, 0), 512),
+    ] {
+        let before = server.keys();
+        node.contexts
+            .insert("/books", &context)
+            .expect("there is room");
+        let key = server
+            .keys()
+            .into_iter()
+            .find(|key| !before.contains(key))
+            .expect("a key");
+        let used: i64 = server.ask(&["MEMORY", "USAGE", &key]);
+        println!("a conversation {what}: {used} octets of Redis");
+        assert!(used <= most, "{used}");
+    }
+    node.replay
+        .first_seen(&[mark(1, 300)], at(0))
+        .expect("the first time");
+    let used: i64 = server.ask(&[
+        "MEMORY",
+        "USAGE",
+        "soapstone:seen:00000001000000000000000000000000",
+    ]);
+    println!("a replay mark: {used} octets of Redis");
+    assert!(used <= 160, "{used}");
+}
+
+#[test]
+fn passwords_databases_and_mutual_tls_are_used() {
+    let folder = tempfile::TempDir::new().expect("the temporary folder is writable");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("it is writable");
+        path.display().to_string()
+    };
+    let validity = Validity::days(jiff::Timestamp::now() - 1.hour(), 2);
+    let template = |subject: &str| Template::new(subject, validity).expect("a template");
+    let kind = KeyKind::Rsa { bits: 2048 };
+    let authority = issue::authority("CN=CA", kind, validity).expect("an authority");
+    let identity = |subject: &str| {
+        let template = template(subject).with_alternative_names(["127.0.0.1", "localhost"]);
+        issue::identity(&authority, kind, &template).expect("an identity")
+    };
+    let (server_side, client_side) = (identity("CN=redis"), identity("CN=gateway"));
+    let ca = file("ca.pem", &authority.certificate().to_pem());
+    let pem = |name: &str, identity: &soapstone::crypto::Identity| {
+        (
+            file(&format!("{name}.pem"), &identity.certificate().to_pem()),
+            file(
+                &format!("{name}.key.pem"),
+                std::str::from_utf8(identity.key().to_pem(None).expect("PEM").expose())
+                    .expect("PEM"),
+            ),
+        )
+    };
+    let (certificate, private) = pem("server", &server_side);
+    pem("client", &client_side);
+    let port = servers::free_port();
+    let text = port.to_string();
+    let _server = Server::start_at(
+        port,
+        &[
+            "--port",
+            "0",
+            "--tls-port",
+            &text,
+            "--tls-cert-file",
+            &certificate,
+            "--tls-key-file",
+            &private,
+            "--tls-ca-cert-file",
+            &ca,
+            "--requirepass",
+            "open sesame",
+        ],
+    );
+    let tls = "tls = { ca = \"ca.pem\", certificate = \"client.pem\", key = \"client.key.pem\" }\ntimeout = \"2s\"";
+    let url = format!("url = \"rediss://:open%20sesame@localhost:{port}/3\"\n{tls}");
+    let node = node_in(folder.path(), &url, "");
+    node.replay
+        .first_seen(&[mark(1, 300)], at(0))
+        .expect("the first time");
+    let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+    assert_eq!(refused, ReplayError::Seen);
+    // Another password, another authority, no certificate of ours, no TLS.
+    for (wrong, expected) in [
+        (
+            format!("url = \"rediss://:sesame@localhost:{port}\"\n{tls}"),
+            "WRONGPASS",
+        ),
+        (
+            format!("url = \"rediss://:open%20sesame@localhost:{port}\"\ntls = true"),
+            "UnknownIssuer",
+        ),
+        (
+            format!(
+                "url = \"rediss://:open%20sesame@localhost:{port}\"\ntls = {{ ca = \"ca.pem\" }}"
+            ),
+            "CertificateRequired",
+        ),
+        (
+            format!("url = \"redis://:open%20sesame@localhost:{port}\""),
+            "localhost",
+        ),
+    ] {
+        let refused = node_in(folder.path(), &wrong, "")
+            .replay
+            .first_seen(&[mark(2, 300)], at(0))
+            .unwrap_err();
+        assert!(
+            matches!(&refused, ReplayError::Unavailable { problem } if problem.contains(expected)),
+            "{refused}"
+        );
+        assert!(!refused.to_string().contains("sesame"), "{refused}");
+    }
+}

@@ -1,0 +1,282 @@
+//! Real servers for tests: Redis, Sentinels and clusters on free ports of the loopback interface, gone when the test ends.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::{Timestamp, ToSpan};
+use redis::{Connection, FromRedisValue, Value};
+use soapstone::config::EndpointConfig;
+use soapstone::crypto::SymmetricKey;
+use soapstone::wss::{ContextOwner, ConversationVersion, Mark, SecurityContext};
+use soapstone_store::{Contexts, Replay, Stores};
+use tempfile::TempDir;
+
+/// What seals in tests, in the notation of the configuration.
+pub const SEAL_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// A running `redis-server`.
+pub struct Server {
+    pub port: u16,
+    child: Child,
+    folder: TempDir,
+    arguments: Vec<String>,
+}
+
+/// A port that nobody listens on. The ports of a run are spread by its process id, so that runs beside each other seldom meet.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 200) as u16 * 50;
+    loop {
+        // Cluster nodes listen at 10,000 above their port, too.
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 2_000;
+        let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if free(port) && free(port + 10_000) {
+            return port;
+        }
+    }
+}
+
+impl Server {
+    /// Starts a server that forgets all when it ends, with further options.
+    pub fn start(options: &[&str]) -> Self {
+        Self::start_at(free_port(), options)
+    }
+
+    /// The same on a port that is known to be free.
+    pub fn start_at(port: u16, options: &[&str]) -> Self {
+        let folder = TempDir::new().expect("the temporary folder is writable");
+        let mut arguments: Vec<String> =
+            ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
+                .iter()
+                .map(|text| (*text).to_owned())
+                .collect();
+        if !options.contains(&"--port") {
+            arguments.extend(["--port".to_owned(), port.to_string()]);
+        }
+        arguments.extend(options.iter().map(|option| (*option).to_owned()));
+        let mut server = Self {
+            port,
+            child: spawn(&arguments, folder.path()),
+            folder,
+            arguments,
+        };
+        server.wait_until_it_listens();
+        server
+    }
+
+    /// A Sentinel that watches the primary at a port under the name `soapstone`.
+    pub fn start_sentinel(primary: u16) -> Self {
+        let port = free_port();
+        let folder = TempDir::new().expect("the temporary folder is writable");
+        let file = folder.path().join("sentinel.conf");
+        let text = format!(
+            "port {port}\nbind 127.0.0.1\nsentinel monitor soapstone 127.0.0.1 {primary} 2\n\
+             sentinel down-after-milliseconds soapstone 500\nsentinel failover-timeout soapstone 3000\n\
+             sentinel parallel-syncs soapstone 1\n"
+        );
+        std::fs::write(&file, text).expect("the temporary folder is writable");
+        let arguments = vec![file.display().to_string(), "--sentinel".to_owned()];
+        let mut server = Self {
+            port,
+            child: spawn(&arguments, folder.path()),
+            folder,
+            arguments,
+        };
+        server.wait_until_it_listens();
+        server
+    }
+
+    /// Ends it at once, as a power failure would.
+    pub fn kill(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+
+    /// Starts it again where it was.
+    pub fn restart(&mut self) {
+        self.child = spawn(&self.arguments, self.folder.path());
+        self.wait_until_it_listens();
+    }
+
+    /// A connection of the test's own.
+    pub fn connect(&self) -> Connection {
+        redis::Client::open(("127.0.0.1", self.port))
+            .and_then(|client| client.get_connection())
+            .expect("the server listens")
+    }
+
+    /// The answer to a command.
+    pub fn ask<T: FromRedisValue>(&self, words: &[&str]) -> T {
+        command(words)
+            .query(&mut self.connect())
+            .unwrap_or_else(|error| panic!("{words:?}: {error}"))
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<String> = self.ask(&["KEYS", "*"]);
+        keys.sort();
+        keys
+    }
+
+    fn wait_until_it_listens(&mut self) {
+        wait_for("the server to listen", || {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                panic!("redis-server ended: {status}");
+            }
+            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+        });
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn spawn(arguments: &[String], folder: &Path) -> Child {
+    Command::new("redis-server")
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("redis-server runs (Debian: apt-get install redis-server)")
+}
+
+/// A command of several words.
+pub fn command(words: &[&str]) -> redis::Cmd {
+    let mut command = redis::cmd(words[0]);
+    for word in &words[1..] {
+        command.arg(*word);
+    }
+    command
+}
+
+/// Waits until something is so, for as long as servers may reasonably take.
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "waited for {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    start.elapsed()
+}
+
+/// A cluster without replicas: each server has its part of the slots.
+pub fn start_cluster(size: usize) -> Vec<Server> {
+    let servers: Vec<Server> = (0..size)
+        .map(|_| {
+            let options = [
+                "--cluster-enabled",
+                "yes",
+                "--cluster-node-timeout",
+                "1000",
+                "--cluster-require-full-coverage",
+                "no",
+            ];
+            Server::start(&options)
+        })
+        .collect();
+    for (index, server) in servers.iter().enumerate() {
+        let slot = |index: usize| index * 16_384 / size;
+        let (first, last) = (slot(index), slot(index + 1) - 1);
+        let () = server.ask(&[
+            "CLUSTER",
+            "ADDSLOTSRANGE",
+            &first.to_string(),
+            &last.to_string(),
+        ]);
+        let epoch = (index + 1).to_string();
+        let () = server.ask(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch]);
+        let () = server.ask(&["CLUSTER", "MEET", "127.0.0.1", &servers[0].port.to_string()]);
+    }
+    for server in &servers {
+        wait_for("the cluster to agree", || {
+            let slots: Value = server.ask(&["CLUSTER", "SLOTS"]);
+            let state: String = server.ask(&["CLUSTER", "INFO"]);
+            matches!(slots, Value::Array(slots) if slots.len() == size)
+                && state.contains("cluster_state:ok")
+        });
+    }
+    servers
+}
+
+/// What an endpoint file with this `[store]` table opens: replay marks (with further keys in their table) and contexts.
+pub struct Node {
+    pub replay: Replay,
+    pub contexts: Contexts,
+}
+
+/// A node of a deployment whose store is described by these lines.
+pub fn node(store: &str, replay: &str) -> Node {
+    node_in(Path::new("."), store, replay)
+}
+
+/// The same, with files in a folder.
+pub fn node_in(folder: &Path, store: &str, replay: &str) -> Node {
+    let text = format!(
+        "[store]\n{store}\n[security]\nmechanism = \"sign\"\nreplay = {{ store = \"redis\"{replay} }}\n\
+         conversations = {{ store = \"redis\", seal_key = \"{SEAL_KEY}\" }}\n"
+    );
+    let config = EndpointConfig::from_text(&text, &folder.join("endpoint.toml"), &|_| None)
+        .unwrap_or_else(|problems| panic!("{problems}\nin\n{text}"));
+    let stores = Stores::default();
+    Node {
+        replay: stores
+            .replay(config.security.replay.as_ref())
+            .expect("the configuration is right"),
+        contexts: stores
+            .contexts(config.security.conversations.as_ref())
+            .expect("the configuration is right"),
+    }
+}
+
+/// A node whose store is one server.
+pub fn node_at(server: &Server) -> Node {
+    node(&format!("url = \"redis://127.0.0.1:{}\"", server.port), "")
+}
+
+/// A moment so many seconds after one that the tests agree on.
+pub fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).expect("a moment")
+}
+
+/// A mark of that number.
+pub fn mark(number: u32, until: i64) -> Mark {
+    let mut key = [0; 32];
+    key[..4].copy_from_slice(&number.to_be_bytes());
+    key[28..].copy_from_slice(&number.to_be_bytes());
+    Mark {
+        key,
+        until: at(until),
+    }
+}
+
+/// A context of that number that was made at a second and lives for an hour.
+pub fn context(number: u32, made: i64) -> SecurityContext {
+    SecurityContext {
+        version: ConversationVersion::V13,
+        identifier: format!("urn:uuid:00000000-0000-4000-8000-{number:012x}"),
+        instance: None,
+        secret: SymmetricKey::new(secret(number)).expect("octets"),
+        created: at(made),
+        expires: at(made) + 1.hour(),
+        owner: ContextOwner::User("alice".to_owned()),
+    }
+}
+
+/// The secret of that context.
+pub fn secret(number: u32) -> Vec<u8> {
+    let text = format!("{number:08}open-sesame-open-sesame-");
+    text.into_bytes()
+}
