@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode, header, response};
 use hyper::body::Incoming;
-use soapstone::endpoint::{Step, StepObserver};
+use soapstone::endpoint::{Memory, Step, StepObserver};
 use soapstone::wss::{FaultCode, Outgoing, Receipt, Rejected, SecureError, SoapVersion};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
@@ -535,7 +535,7 @@ fn open(
         .open(
             octets,
             request,
-            side.replay.as_ref(),
+            Memory::without_conversations(side.replay.as_ref()),
             jiff::Timestamp::now(),
             buffers,
             &mut timing,

@@ -1,11 +1,17 @@
 //! The engine, bytes to bytes: `secure` from the plain envelope to the secured one, `open` the reverse, for each mechanism, suite
 //! and payload; and beside them, in the same run, the work that no implementation can avoid.
 
-use jiff::Timestamp;
-use soapstone::crypto::SecretBytes;
-use soapstone::endpoint::Endpoint;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::crypto::{SecretBytes, SymmetricKey};
+use soapstone::endpoint::{Endpoint, Memory};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, KeyBinding, Mark, Mechanism, Outgoing, Suite, Tuning};
+use soapstone::wss::{
+    ContextName, ContextOwner, ConversationVersion, FirstSeen, KeyBinding, Mark, Mechanism,
+    Outgoing, SecurityContext, Suite, Tuning,
+};
 use soapstone::xml::{Buffers, Limits};
 
 use crate::measurement::{self, Effort, Figures, Measurement, Samples};
@@ -66,8 +72,10 @@ pub struct Case {
 
 /// Suites with certificates: authenticated encryption, the classic default, and the slowest that is still asked for.
 const SUITES: [&str; 4] = ["Basic128GCM", "Basic256GCM", "Basic256", "TripleDes"];
-/// Suites with a shared key, the base of conversations.
+/// Suites with a shared key.
 const SHARED_SUITES: [&str; 2] = ["Basic128GCM", "Basic256Sha256"];
+/// Suites of conversations.
+const CONVERSATION_SUITES: [&str; 3] = ["Basic128GCM", "Basic256", "Basic256Sha256"];
 
 impl Case {
     /// `sign-encrypt/Basic128GCM/certificate/books/100`.
@@ -85,7 +93,7 @@ impl Case {
     /// Every case, the cheap mechanisms first.
     pub fn all() -> Vec<Self> {
         let mut cases = Vec::new();
-        for mechanism in Mechanism::ALL {
+        for mechanism in Mechanism::SINGLE {
             let certificate = SUITES.iter().map(|suite| (*suite, KeyBinding::Certificate));
             let shared = SHARED_SUITES
                 .iter()
@@ -106,6 +114,14 @@ impl Case {
                 }));
             }
         }
+        for suite in CONVERSATION_SUITES {
+            cases.extend(Payload::ALL.into_iter().map(|payload| Self {
+                mechanism: Mechanism::SecureConversation,
+                suite,
+                binding: KeyBinding::Context,
+                payload,
+            }));
+        }
         cases
     }
 }
@@ -113,6 +129,7 @@ impl Case {
 fn binding_name(binding: KeyBinding) -> &'static str {
     match binding {
         KeyBinding::Shared => "shared",
+        KeyBinding::Context => "context",
         _ => "certificate",
     }
 }
@@ -141,6 +158,48 @@ impl ReplayCache for Forgetful {
     }
 }
 
+/// A conversation that was begun before measuring: the steady state.
+#[derive(Debug)]
+struct Established(SecurityContext);
+
+impl Established {
+    fn new() -> Self {
+        let now = Timestamp::now();
+        Self(SecurityContext {
+            version: ConversationVersion::V13,
+            identifier: "urn:uuid:00000000-0000-4000-8000-000000000000".to_owned(),
+            instance: None,
+            secret: SymmetricKey::generate(32).expect("a key"),
+            created: now,
+            expires: now + SignedDuration::from_hours(12),
+            owner: ContextOwner::Anonymous,
+        })
+    }
+}
+
+impl ContextStore for Established {
+    fn find(
+        &self,
+        _: &str,
+        name: &ContextName,
+        _: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        Ok((name.identifier == self.0.identifier).then(|| self.0.clone()))
+    }
+
+    fn insert(&self, _: &str, _: &SecurityContext) -> Result<(), StoreUnavailable> {
+        Err(StoreUnavailable::Full { capacity: Some(1) })
+    }
+
+    fn renew(&self, _: &str, _: &SecurityContext, _: Duration) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+}
+
 fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(&Measurement)) {
     let suite = Suite::named(case.suite).expect("a suite of the table");
     let (outbound, inbound) = peers.plans(case.mechanism, &suite, case.binding, options.tuning);
@@ -150,9 +209,25 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
     let endpoint = Endpoint::from_plans(Some(inbound), Some(outbound), limits)
         .with_user(USER, SecretBytes::copy_of(PASSWORD));
     let plain = case.payload.envelope();
+    let established = Established::new();
+    let outgoing = if case.binding == KeyBinding::Context {
+        Outgoing::within(&established.0)
+    } else {
+        Outgoing::default()
+    };
+    let memory = Memory {
+        replay: &Forgetful,
+        contexts: &established,
+    };
     let mut buffers = Buffers::default();
     let secured = endpoint
-        .secure(plain.clone(), Outgoing::default(), Timestamp::now(), &mut buffers, &mut ())
+        .secure(
+            plain.clone(),
+            outgoing,
+            Timestamp::now(),
+            &mut buffers,
+            &mut (),
+        )
         .expect("a message that can be secured")
         .bytes;
 
@@ -171,7 +246,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
         |bytes| {
             let buffers = &mut reuse.borrow_mut();
             let secured = endpoint
-                .secure(bytes, Outgoing::default(), Timestamp::now(), buffers, &mut ())
+                .secure(bytes, outgoing, Timestamp::now(), buffers, &mut ())
                 .expect("a message that can be secured");
             buffers.give(secured.bytes);
         },
@@ -183,7 +258,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
         |bytes| {
             let buffers = &mut reuse.borrow_mut();
             let opened = endpoint
-                .open(bytes, None, &Forgetful, Timestamp::now(), buffers, &mut ())
+                .open(bytes, None, memory, Timestamp::now(), buffers, &mut ())
                 .expect("a message that is accepted");
             buffers.give(opened.bytes);
         },

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use soapstone::endpoint::Endpoint;
+use soapstone::endpoint::{self, Endpoint};
 use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Part, Suite, Tuning, names::WSU};
 use soapstone::xml::{Buffers, Limits};
 use soapstone_services::{SoapVersion, responses};
@@ -80,7 +80,13 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
     let mut buffers = Buffers::default();
     let plain = array(bytes);
     let secured = endpoint
-        .secure(plain, Outgoing::default(), Timestamp::now(), &mut buffers, &mut ())
+        .secure(
+            plain,
+            Outgoing::default(),
+            Timestamp::now(),
+            &mut buffers,
+            &mut (),
+        )
         .ok()?
         .bytes;
     drop(buffers);
@@ -94,7 +100,7 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
                 .open(
                     secured,
                     None,
-                    &Forgetful,
+                    endpoint::Memory::without_conversations(&Forgetful),
                     Timestamp::now(),
                     &mut buffers,
                     &mut (),
@@ -107,7 +113,13 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
             let plain = array(bytes);
             let bytes = plain.len();
             endpoint
-                .secure(plain, Outgoing::default(), Timestamp::now(), &mut buffers, &mut ())
+                .secure(
+                    plain,
+                    Outgoing::default(),
+                    Timestamp::now(),
+                    &mut buffers,
+                    &mut (),
+                )
                 .ok()?;
             bytes
         }
@@ -171,7 +183,13 @@ fn round_trip(endpoint: &Endpoint, plain: &[u8], effort: Effort) -> (f64, f64) {
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
             let secured = endpoint
-                .secure(bytes, Outgoing::default(), Timestamp::now(), buffers, &mut ())
+                .secure(
+                    bytes,
+                    Outgoing::default(),
+                    Timestamp::now(),
+                    buffers,
+                    &mut (),
+                )
                 .expect("a message that can be secured");
             buffers.give(std::mem::replace(&mut message, secured.bytes));
         },
@@ -182,7 +200,14 @@ fn round_trip(endpoint: &Endpoint, plain: &[u8], effort: Effort) -> (f64, f64) {
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
             let opened = endpoint
-                .open(bytes, None, &Forgetful, Timestamp::now(), buffers, &mut ())
+                .open(
+                    bytes,
+                    None,
+                    endpoint::Memory::without_conversations(&Forgetful),
+                    Timestamp::now(),
+                    buffers,
+                    &mut (),
+                )
                 .expect("a message that is accepted");
             buffers.give(opened.bytes);
         },

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark, Rejected};
 use soapstone::xml::{
@@ -56,7 +56,7 @@ fn open(file: &Path, hours: i64) -> Result<Vec<u8>, Rejected> {
     let opened = endpoint.open(
         message,
         None,
-        &Forgetful,
+        Memory::without_conversations(&Forgetful),
         Timestamp::now(),
         &mut Buffers::default(),
         &mut (),

@@ -1,9 +1,10 @@
-//! The presets: seven names for common policies, six of them without a conversation.
+//! The presets: seven names for common policies, six of them for single messages and one for conversations.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::conversation::{ConversationVersion, DerivedKeyForm, DerivedKeyPolicy};
 use crate::part::Part;
 use crate::policy::{
     EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, Layout, PasswordKind, Policy,
@@ -27,11 +28,24 @@ pub enum Mechanism {
     SignEncrypt,
     /// Encrypted, then signed.
     EncryptSign,
+    /// Signed, then encrypted, with keys derived from a security context.
+    SecureConversation,
 }
 
 impl Mechanism {
     /// All of them, in order of cost.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Username,
+        Self::Sign,
+        Self::Encrypt,
+        Self::SignEncrypt,
+        Self::EncryptSign,
+        Self::SecureConversation,
+    ];
+
+    /// Those whose messages stand for themselves: no conversation is needed before them.
+    pub const SINGLE: [Self; 6] = [
         Self::None,
         Self::Username,
         Self::Sign,
@@ -49,23 +63,48 @@ impl Mechanism {
             Self::Encrypt => "encrypt",
             Self::SignEncrypt => "sign-encrypt",
             Self::EncryptSign => "encrypt-sign",
+            Self::SecureConversation => "secure-conversation",
         }
     }
 
     /// Whether messages carry a signature.
     pub const fn signs(self) -> bool {
-        matches!(self, Self::Sign | Self::SignEncrypt | Self::EncryptSign)
+        matches!(
+            self,
+            Self::Sign | Self::SignEncrypt | Self::EncryptSign | Self::SecureConversation
+        )
     }
 
     /// Whether messages carry encrypted parts.
     pub const fn encrypts(self) -> bool {
-        matches!(self, Self::Encrypt | Self::SignEncrypt | Self::EncryptSign)
+        matches!(
+            self,
+            Self::Encrypt | Self::SignEncrypt | Self::EncryptSign | Self::SecureConversation
+        )
     }
 
-    /// The policy of this preset with the algorithms of `suite`: certificates as keys, Body and Timestamp signed,
-    /// the content of the Body encrypted. A Timestamp is demanded where it can be signed, and checked if present elsewhere.
+    /// The policy of this preset with the algorithms of `suite`: certificates as keys, or keys derived from a security context, Body and
+    /// Timestamp signed, the content of the Body encrypted. A Timestamp is demanded where it can be signed, and checked if present elsewhere.
     pub fn policy(self, suite: Suite) -> Policy {
         let freshness = TimestampPolicy::default();
+        let (key, signing_reference, encrypting_reference) = if self == Self::SecureConversation {
+            (
+                KeyBinding::Context,
+                KeyReference::Direct,
+                KeyReference::Direct,
+            )
+        } else {
+            (
+                KeyBinding::Certificate,
+                KeyReference::Direct,
+                KeyReference::IssuerSerial,
+            )
+        };
+        let derived_keys = (self == Self::SecureConversation).then(|| DerivedKeyPolicy {
+            version: ConversationVersion::V13,
+            form: DerivedKeyForm::Explicit,
+            signature_length: suite.derived_signature_length(),
+        });
         Policy {
             suite,
             timestamp: (self != Self::None).then_some(TimestampPolicy {
@@ -79,13 +118,13 @@ impl Mechanism {
             }),
             signature: self.signs().then(|| SignaturePolicy {
                 parts: vec![Part::Body, Part::Timestamp],
-                key: KeyBinding::Certificate,
-                reference: KeyReference::Direct,
+                key,
+                reference: signing_reference,
             }),
             encryption: self.encrypts().then(|| EncryptionPolicy {
                 parts: vec![EncryptedPart::customary(Part::Body)],
-                key: KeyBinding::Certificate,
-                reference: KeyReference::IssuerSerial,
+                key,
+                reference: encrypting_reference,
                 recipient: Recipient::Peer,
             }),
             order: if self == Self::EncryptSign {
@@ -97,7 +136,7 @@ impl Mechanism {
             must_understand: true,
             refuse_own_signatures: false,
             retirements: Vec::new(),
-            derived_keys: None,
+            derived_keys,
             endorsing: None,
             signature_confirmation: false,
             required: Vec::new(),

@@ -226,6 +226,11 @@ pub enum Rejected {
         /// Why.
         problem: String,
     },
+    /// The store of security contexts cannot tell.
+    ContextsUnavailable {
+        /// Why.
+        problem: String,
+    },
 }
 
 /// What the peer is told (SOAP Message Security 1.1.1, 12).
@@ -373,7 +378,9 @@ impl Rejected {
                 }
                 _ => FaultCode::FailedCheck,
             },
-            Self::ReplayUnknown { .. } => FaultCode::FailedAuthentication,
+            Self::ReplayUnknown { .. } | Self::ContextsUnavailable { .. } => {
+                FaultCode::FailedAuthentication
+            }
         }
     }
 
@@ -425,6 +432,7 @@ impl Rejected {
             Self::Canonicalization(_) => "too-large",
             Self::Replayed => "replayed",
             Self::ReplayUnknown { .. } => "replay-unknown",
+            Self::ContextsUnavailable { .. } => "contexts-unavailable",
         }
     }
 
@@ -569,6 +577,7 @@ impl fmt::Display for Rejected {
             Self::ReplayUnknown { problem } => {
                 write!(out, "the replay cache cannot tell: {problem}")
             }
+            Self::ContextsUnavailable { problem } => out.write_str(problem),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::Serialize;
 use soapstone::crypto::Certificate;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::wss::{Envelope, Extent, FaultCode, Rejected, Signer, Verified};
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
@@ -73,7 +73,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let verified = endpoint.verify(
         message,
         None,
-        &replay,
+        Memory::without_conversations(&replay),
         Timestamp::now(),
         &mut Buffers::default(),
         &mut (),

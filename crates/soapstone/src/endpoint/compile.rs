@@ -95,6 +95,7 @@ impl Compiler<'_> {
             limits,
             users,
             replay: self.config.security.replay.clone(),
+            conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
             mechanism: mechanism.name(),
             suite: if mechanism == Mechanism::None {
@@ -102,6 +103,7 @@ impl Compiler<'_> {
             } else {
                 name
             },
+            scope: String::new(),
         })
     }
 
@@ -147,8 +149,10 @@ impl Compiler<'_> {
     fn mechanism(&mut self) -> Option<Mechanism> {
         let source = &self.config.security.source;
         let unsupported = match &source.value {
+            SecuritySource::Mechanism(Mechanism::SecureConversation) => {
+                "mechanism `secure-conversation` is"
+            }
             SecuritySource::Mechanism(mechanism) => return Some(*mechanism),
-            SecuritySource::SecureConversation => "mechanism `secure-conversation` is",
             SecuritySource::Policy(_) => "`policy` files are",
             SecuritySource::Profile(_) => "`profile` names are",
         };

@@ -10,12 +10,13 @@ use std::path::Path;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_wss::{
-    Envelope, Evidence, Facts, InboundPlan, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured,
-    SoapVersion, Verified,
+    Envelope, Evidence, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Receipt, Rejected,
+    SecureError, Secured, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
+use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
 
 /// What an endpoint is there for, which decides the plans it needs.
@@ -43,6 +44,7 @@ pub struct Endpoint {
     time: Option<Timestamp>,
     mechanism: &'static str,
     suite: String,
+    scope: String,
 }
 
 /// A message that was accepted.
@@ -96,6 +98,25 @@ impl StepObserver for () {
     fn ended(&mut self, _: Step) {}
 }
 
+/// What an endpoint asks about messages before and beside the one at hand.
+#[derive(Clone, Copy)]
+pub struct Memory<'m> {
+    /// Remembers messages.
+    pub replay: &'m dyn ReplayCache,
+    /// Remembers conversations.
+    pub contexts: &'m dyn ContextStore,
+}
+
+impl<'m> Memory<'m> {
+    /// A memory for messages that belong to no conversation.
+    pub fn without_conversations(replay: &'m dyn ReplayCache) -> Self {
+        Self {
+            replay,
+            contexts: &NoContexts,
+        }
+    }
+}
+
 impl Endpoint {
     /// Loads and compiles an endpoint file.
     ///
@@ -129,7 +150,20 @@ impl Endpoint {
             time: None,
             mechanism: "policy",
             suite: String::new(),
+            scope: String::new(),
         }
+    }
+
+    /// Names the endpoint: the conversations of one name are not those of another.
+    #[must_use]
+    pub fn with_scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = scope.into();
+        self
+    }
+
+    /// The name that its conversations belong to.
+    pub fn scope(&self) -> &str {
+        &self.scope
     }
 
     /// Adds a user whose `UsernameToken` is accepted.
@@ -205,7 +239,7 @@ impl Endpoint {
         &self,
         bytes: Vec<u8>,
         request: Option<Receipt>,
-        replay: &dyn ReplayCache,
+        memory: Memory<'_>,
         now: Timestamp,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
@@ -226,22 +260,42 @@ impl Endpoint {
             .collect();
         let facts = Facts {
             passwords,
+            contexts: self.contexts(&lookups, memory.contexts, now)?,
             request,
             ..Facts::default()
         };
         let opened = plan.open(envelope, &facts, now, buffers)?;
         observer.ended(Step::Open);
-        let first_seen = replay
-            .first_seen(opened.marks(), now)
-            .map_err(|error| match error {
-                ReplayError::Seen => Rejected::Replayed,
-                other => Rejected::ReplayUnknown {
-                    problem: other.to_string(),
-                },
-            })?;
+        let first_seen =
+            memory
+                .replay
+                .first_seen(opened.marks(), now)
+                .map_err(|error| match error {
+                    ReplayError::Seen => Rejected::Replayed,
+                    other => Rejected::ReplayUnknown {
+                        problem: other.to_string(),
+                    },
+                })?;
         let verified = opened.admit(first_seen)?;
         observer.ended(Step::Replay);
         Ok(verified)
+    }
+
+    /// The contexts that a message names, as far as this endpoint has them.
+    fn contexts(
+        &self,
+        lookups: &Lookups,
+        contexts: &dyn ContextStore,
+        now: Timestamp,
+    ) -> Result<Vec<SecurityContext>, Rejected> {
+        let found = lookups.contexts.iter().map(|name| {
+            contexts
+                .find(&self.scope, name, now)
+                .map_err(|error| Rejected::ContextsUnavailable {
+                    problem: error.to_string(),
+                })
+        });
+        found.filter_map(Result::transpose).collect()
     }
 
     /// Opens a message: [verifies](Self::verify) it, and rebuilds it from what was proven.
@@ -255,12 +309,12 @@ impl Endpoint {
         &self,
         bytes: Vec<u8>,
         request: Option<Receipt>,
-        replay: &dyn ReplayCache,
+        memory: Memory<'_>,
         now: Timestamp,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
-        let verified = self.verify(bytes, request, replay, now, buffers, observer)?;
+        let verified = self.verify(bytes, request, memory, now, buffers, observer)?;
         let version = verified.envelope().version();
         let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
         verified.forward(&mut forwarded)?;
