@@ -12,18 +12,29 @@
 #![forbid(unsafe_code)]
 
 mod algebra;
+mod compile;
 mod document;
 mod error;
 mod limits;
 mod names;
 mod node;
 mod normal;
+mod problem;
+pub mod requirements;
 mod write;
+mod wsdl;
 
 pub use algebra::IntersectionMode;
+pub use compile::{
+    Agreement, AgreementError, CompileOptions, Conversation, Selection, SignatureReading,
+    TransportRequirement, compile,
+};
 pub use document::{PolicyDocument, Resolver};
 pub use error::PolicyError;
 pub use limits::PolicyLimits;
 pub use names::{Name, PolicyVersion, SecurityPolicyVersion};
 pub use node::{Attribute, Node, Place};
 pub use normal::{Alternative, Assertion, NormalPolicy};
+pub use problem::{PolicyProblem, ProblemKind};
+pub use requirements::Requirements;
+pub use wsdl::{PolicySubject, SubjectAlternative};

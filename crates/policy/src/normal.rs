@@ -280,6 +280,16 @@ impl<'d> Normalizer<'d> {
         }
     }
 
+    /// Both policies together.
+    pub(crate) fn multiply(
+        &mut self,
+        left: &[Alternative],
+        right: &[Alternative],
+    ) -> Result<Vec<Alternative>, PolicyError> {
+        multiply(left, right, &mut self.budget)
+            .map_err(|exhausted| exhaustion(self.document, exhausted, None))
+    }
+
     fn all(&mut self, node: &Arc<Node>) -> Result<Vec<Alternative>, PolicyError> {
         let mut product = vec![Alternative::default()];
         for child in &node.children {
@@ -333,7 +343,7 @@ impl<'d> Normalizer<'d> {
     }
 }
 
-fn exhaustion(
+pub(crate) fn exhaustion(
     document: &PolicyDocument,
     exhausted: Exhausted,
     place: Option<Place>,

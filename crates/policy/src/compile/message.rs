@@ -1,0 +1,598 @@
+//! The policy of one message: request or response.
+
+use soapstone_wss::{
+    EncryptedPart, EncryptionPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Mechanism,
+    Part, PasswordKind, Policy, Recipient, SignaturePolicy, Suite, TimestampPolicy, UsernamePolicy,
+};
+
+use super::parts::{add, add_elements, add_signed};
+use super::tokens::{certificate, derived_keys, password, reference, refused, why_not};
+use super::{CompileOptions, SignatureReading};
+use crate::names::Name;
+use crate::node::Place;
+use crate::problem::{PolicyProblem, ProblemKind};
+use crate::requirements::{
+    AsymmetricBinding, Binding, BindingProperties, Requirements, SupportingTokens,
+    SymmetricBinding, Token, TokenKind,
+};
+
+/// Of which message the policy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// To the service.
+    Request,
+    /// To the client.
+    Response {
+        /// Whether the request says by its signature who asked.
+        signed_request: bool,
+    },
+}
+
+/// One message being compiled.
+#[derive(Clone, Copy)]
+pub(super) struct Message<'r> {
+    pub(super) requirements: &'r Requirements,
+    pub(super) options: &'r CompileOptions,
+    pub(super) direction: Direction,
+}
+
+/// The suite of policies that need none: nothing is signed or encrypted with it.
+const NO_SUITE: &str = "Basic256Sha256";
+
+impl Message<'_> {
+    pub(super) fn policy(&self, problems: &mut Vec<PolicyProblem>) -> Policy {
+        let requirements = self.requirements;
+        let mut policy = Mechanism::None.policy(self.suite(problems));
+        policy.required = requirements.required();
+        if let Some(binding) = &requirements.binding {
+            let properties = binding.properties();
+            policy.layout = properties.layout;
+            policy.order = properties.order;
+            policy.only_entire_headers_and_body = properties.only_entire_headers_and_body;
+            policy.timestamp = properties.include_timestamp.then(TimestampPolicy::default);
+        }
+        match &requirements.binding {
+            None => self.without_binding(problems),
+            Some(Binding::Transport(_)) => {}
+            Some(Binding::Symmetric(binding)) => self.symmetric(binding, &mut policy, problems),
+            Some(Binding::Asymmetric(binding)) => self.asymmetric(binding, &mut policy, problems),
+        }
+        if self.is_request() {
+            self.supporting(&mut policy, problems);
+        }
+        self.finish(&mut policy, problems);
+        policy
+    }
+
+    fn is_request(&self) -> bool {
+        self.direction == Direction::Request
+    }
+
+    /// Whether messages themselves are protected, not only their connection.
+    fn protects_messages(&self) -> bool {
+        matches!(
+            self.requirements.binding,
+            Some(Binding::Symmetric(_) | Binding::Asymmetric(_))
+        )
+    }
+
+    fn suite(&self, problems: &mut Vec<PolicyProblem>) -> Suite {
+        let binding = self.requirements.binding.as_ref().map(Binding::properties);
+        let named = binding.and_then(|properties| properties.suite.as_ref());
+        if let (Some(properties), None, true) = (binding, named, self.protects_messages()) {
+            problems.push(PolicyProblem::at(
+                &properties.name,
+                &properties.place,
+                ProblemKind::Missing {
+                    what: "sp:AlgorithmSuite",
+                },
+            ));
+        }
+        match named {
+            Some(named) => {
+                let suite = named.suite().clone();
+                match self.options.signatures {
+                    SignatureReading::Sha256 if named.has_sha256_reading() => {
+                        suite.with_sha256_signatures()
+                    }
+                    _ => suite,
+                }
+            }
+            None => Suite::named(NO_SUITE).unwrap_or_else(|| Suite {
+                name: String::new(),
+                signature: Vec::new(),
+                symmetric_signature: Vec::new(),
+                digest: Vec::new(),
+                canonicalization: Vec::new(),
+                key_transport: Vec::new(),
+                data: Vec::new(),
+            }),
+        }
+    }
+
+    /// Parts that nothing says how to protect.
+    fn without_binding(&self, problems: &mut Vec<PolicyProblem>) {
+        let parts = self
+            .requirements
+            .protections()
+            .filter(|(_, name)| *name != "RequiredParts")
+            .flat_map(|(list, _)| list.iter().map(|demand| (&demand.name, &demand.place)));
+        let elements = self
+            .requirements
+            .element_lists()
+            .filter(|(_, name)| *name != "RequiredElements")
+            .flat_map(|(list, _)| list.iter().map(|demand| (&demand.name, &demand.place)));
+        for (name, place) in parts.chain(elements) {
+            problems.push(missing(name, place, "a binding"));
+        }
+    }
+
+    /// WS-SecurityPolicy 1.3, 7.4.
+    fn symmetric(
+        &self,
+        binding: &SymmetricBinding,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let properties = &binding.properties;
+        let (Some(signing), Some(encrypting)) = (&binding.signature, &binding.encryption) else {
+            problems.push(missing(
+                &properties.name,
+                &properties.place,
+                "sp:ProtectionToken",
+            ));
+            return;
+        };
+        if signing.place != encrypting.place {
+            let reason = "one token both signs and encrypts: write sp:ProtectionToken";
+            problems.push(refused(encrypting, reason));
+            return;
+        }
+        let token = signing;
+        let (key, named) = match &token.kind {
+            TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. } => {
+                let named = if self.carries(token) {
+                    KeyReference::Direct
+                } else {
+                    // Whatever else: the token is not in the message, and is named by its identifier.
+                    KeyReference::KeyName
+                };
+                (KeyBinding::Context, named)
+            }
+            _ => {
+                if !certificate(token, problems) {
+                    return;
+                }
+                match self.direction {
+                    Direction::Request => (KeyBinding::SessionKey, self.name(token, problems)),
+                    Direction::Response { .. } => {
+                        (KeyBinding::RequestKey, KeyReference::EncryptedKeySha1)
+                    }
+                }
+            }
+        };
+        policy.derived_keys = derived_keys(token, properties.suite.as_ref());
+        self.sign(policy, properties, key, named);
+        self.encrypt(policy, properties, key, named, Recipient::Peer);
+    }
+
+    /// WS-SecurityPolicy 1.3, 7.5.
+    fn asymmetric(
+        &self,
+        binding: &AsymmetricBinding,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let properties = &binding.properties;
+        let (signing, encrypting) = match self.direction {
+            Direction::Request => (&binding.initiator_signature, &binding.recipient_encryption),
+            Direction::Response { .. } => {
+                (&binding.recipient_signature, &binding.initiator_encryption)
+            }
+        };
+        let wanted = match self.direction {
+            Direction::Request => ["sp:InitiatorToken", "sp:RecipientToken"],
+            Direction::Response { .. } => ["sp:RecipientToken", "sp:InitiatorToken"],
+        };
+        if let Some(token) = self.present(signing.as_ref(), properties, wanted[0], problems) {
+            let named = self.name(token, problems);
+            self.sign(policy, properties, KeyBinding::Certificate, named);
+        }
+        if self.requirements.encrypted().is_empty() && !properties.encrypt_signature {
+            return;
+        }
+        if let Some(token) = self.present(encrypting.as_ref(), properties, wanted[1], problems) {
+            let recipient = match self.direction {
+                Direction::Response {
+                    signed_request: true,
+                } => Recipient::Requester,
+                _ => Recipient::Peer,
+            };
+            let named = self.name(token, problems);
+            self.encrypt(
+                policy,
+                properties,
+                KeyBinding::Certificate,
+                named,
+                recipient,
+            );
+        }
+    }
+
+    /// A certificate of an asymmetric binding.
+    fn present<'t>(
+        &self,
+        token: Option<&'t Token>,
+        properties: &BindingProperties,
+        what: &'static str,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> Option<&'t Token> {
+        let Some(token) = token else {
+            problems.push(missing(&properties.name, &properties.place, what));
+            return None;
+        };
+        if token.derived_keys.is_some() {
+            let reason = "keys are derived from symmetric keys, and this is a certificate";
+            problems.push(refused(token, reason));
+            return None;
+        }
+        certificate(token, problems).then_some(token)
+    }
+
+    fn name(&self, token: &Token, problems: &mut Vec<PolicyProblem>) -> KeyReference {
+        let wss = self.requirements.wss.as_ref();
+        reference(token, self.carries(token), wss, problems)
+    }
+
+    /// Whether this message carries the token itself.
+    fn carries(&self, token: &Token) -> bool {
+        match self.direction {
+            Direction::Request => token.inclusion.in_requests(),
+            Direction::Response { .. } => token.inclusion.in_responses(),
+        }
+    }
+
+    fn sign(
+        &self,
+        policy: &mut Policy,
+        properties: &BindingProperties,
+        key: KeyBinding,
+        reference: KeyReference,
+    ) {
+        let mut parts = self.requirements.signed();
+        if properties.include_timestamp {
+            add(Part::Timestamp, &mut parts);
+        }
+        if parts.is_empty() {
+            return;
+        }
+        if properties.protect_tokens {
+            add(Part::Token, &mut parts);
+        }
+        policy.signature = Some(SignaturePolicy {
+            parts,
+            key,
+            reference,
+        });
+    }
+
+    fn encrypt(
+        &self,
+        policy: &mut Policy,
+        properties: &BindingProperties,
+        key: KeyBinding,
+        reference: KeyReference,
+        recipient: Recipient,
+    ) {
+        let mut parts = self.requirements.encrypted();
+        if properties.encrypt_signature && policy.signature.is_some() {
+            parts.push(EncryptedPart::customary(Part::Signature));
+        }
+        if !parts.is_empty() {
+            policy.encryption = Some(EncryptionPolicy {
+                parts,
+                key,
+                reference,
+                recipient,
+            });
+        }
+    }
+
+    /// WS-SecurityPolicy 1.3, 8.
+    fn supporting(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
+        for supporting in &self.requirements.supporting {
+            let binding = self.requirements.binding.as_ref().map(Binding::properties);
+            let suite = binding.and_then(|properties| properties.suite.as_ref());
+            let own = supporting.suite.as_ref();
+            if own.is_some_and(|own| suite.is_none_or(|suite| suite.suite() != own.suite())) {
+                problems.push(PolicyProblem::at(
+                    &supporting.name,
+                    &supporting.place,
+                    ProblemKind::NotSupported {
+                        reason: "its algorithm suite is not that of the binding",
+                    },
+                ));
+            }
+            for token in &supporting.tokens {
+                match &token.kind {
+                    TokenKind::Username { .. } if !supporting.kind.endorsing => {
+                        self.user(supporting, token, policy, problems);
+                    }
+                    TokenKind::X509 { .. } if supporting.kind.endorsing => {
+                        self.endorse(supporting, token, policy, problems);
+                    }
+                    TokenKind::X509 { .. } => {
+                        let reason = "a certificate that signs nothing proves nothing";
+                        problems.push(refused(token, reason));
+                    }
+                    _ => problems.push(refused(token, why_not(token))),
+                }
+            }
+        }
+    }
+
+    fn user(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        self.no_parts_of_its_own(supporting, problems);
+        if !token.inclusion.in_requests() {
+            let reason = "a UsernameToken that is not in requests cannot be checked";
+            problems.push(refused(token, reason));
+        }
+        let Some(password) = password(token, problems) else {
+            return;
+        };
+        if policy.username.is_some() {
+            problems.push(refused(token, "a message has one user"));
+            return;
+        }
+        let freshness = TimestampPolicy::default();
+        policy.username = Some(UsernamePolicy {
+            passwords: vec![password],
+            ttl: freshness.ttl,
+            skew: freshness.skew,
+        });
+        if !self.protects_messages() {
+            return;
+        }
+        let kind = supporting.kind;
+        if kind.signed {
+            match &mut policy.signature {
+                Some(signature) => add(Part::UsernameToken, &mut signature.parts),
+                None => problems.push(missing(
+                    &supporting.name,
+                    &supporting.place,
+                    "sp:SignedParts or sp:IncludeTimestamp",
+                )),
+            }
+        }
+        // A password in the clear is a secret, whether the policy says so (as 1.1 cannot) or not.
+        if kind.encrypted || password == PasswordKind::Text {
+            let wanted = EncryptedPart::customary(Part::UsernameToken);
+            match &mut policy.encryption {
+                Some(encryption) => encryption.parts.push(wanted),
+                None => self.encrypt_only(wanted, policy, problems),
+            }
+        }
+    }
+
+    /// Encrypts something where the policy names no encrypted parts.
+    fn encrypt_only(
+        &self,
+        wanted: EncryptedPart,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let (key, token) = match &self.requirements.binding {
+            Some(Binding::Symmetric(binding)) => {
+                let signature = policy.signature.as_ref();
+                let key = signature.map_or(KeyBinding::SessionKey, |signature| signature.key);
+                (key, binding.encryption.as_ref())
+            }
+            Some(Binding::Asymmetric(binding)) => (
+                KeyBinding::Certificate,
+                binding.recipient_encryption.as_ref(),
+            ),
+            _ => return,
+        };
+        let Some(token) = token else { return };
+        let reference = match key {
+            KeyBinding::Context => KeyReference::Direct,
+            _ => self.name(token, problems),
+        };
+        policy.encryption = Some(EncryptionPolicy {
+            parts: vec![wanted],
+            key,
+            reference,
+            recipient: Recipient::Peer,
+        });
+    }
+
+    fn endorse(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        if !certificate(token, problems) {
+            return;
+        }
+        let messages = self.protects_messages();
+        if messages && supporting.kind.encrypted {
+            problems.push(refused(token, "certificates are not encrypted"));
+            return;
+        }
+        if token.derived_keys.is_some() {
+            problems.push(refused(
+                token,
+                "keys are derived from symmetric keys, and this is a certificate",
+            ));
+            return;
+        }
+        let reference = self.name(token, problems);
+        if messages {
+            self.no_parts_of_its_own(supporting, problems);
+            if policy.endorsing.is_some() {
+                problems.push(refused(token, "a message is endorsed once"));
+            } else if policy.signature.is_none() {
+                problems.push(missing(
+                    &supporting.name,
+                    &supporting.place,
+                    "sp:SignedParts or sp:IncludeTimestamp",
+                ));
+            } else {
+                policy.endorsing = Some(EndorsingPolicy {
+                    reference,
+                    token_signed: supporting.kind.signed,
+                });
+            }
+            return;
+        }
+        // Where the connection protects the message, the token signs the Timestamp (8.2, 8.3) and what is named in particular.
+        if policy.signature.is_some() {
+            problems.push(refused(token, "a message is endorsed once"));
+            return;
+        }
+        if policy.timestamp.is_none() {
+            problems.push(missing(
+                &supporting.name,
+                &supporting.place,
+                "sp:IncludeTimestamp",
+            ));
+            return;
+        }
+        let mut parts = vec![Part::Timestamp];
+        for demand in &supporting.signed_parts {
+            add_signed(demand, &mut parts);
+        }
+        add_elements(&supporting.signed_elements, &mut parts);
+        let properties = self.requirements.binding.as_ref().map(Binding::properties);
+        if properties.is_some_and(|properties| properties.protect_tokens) {
+            parts.push(Part::Token);
+        }
+        policy.signature = Some(SignaturePolicy {
+            parts,
+            key: KeyBinding::Certificate,
+            reference,
+        });
+    }
+
+    /// Supporting tokens that sign parts besides the message's signature.
+    fn no_parts_of_its_own(
+        &self,
+        supporting: &SupportingTokens,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let parts = supporting
+            .signed_parts
+            .iter()
+            .map(|one| (&one.name, &one.place));
+        let elements = supporting
+            .signed_elements
+            .iter()
+            .map(|one| (&one.name, &one.place));
+        for (name, place) in parts.chain(elements) {
+            problems.push(PolicyProblem::at(
+                name,
+                place,
+                ProblemKind::NotSupported {
+                    reason: "supporting tokens sign no parts besides the message's own signature",
+                },
+            ));
+        }
+    }
+
+    /// What depends on everything before.
+    fn finish(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
+        let confirmed = self
+            .requirements
+            .wss
+            .as_ref()
+            .is_some_and(|wss| wss.signature_confirmation);
+        // WS-SecurityPolicy 1.3, 6.5: confirmations are signed, and encrypted where signatures are.
+        if let (true, false, Some(signature)) =
+            (confirmed, self.is_request(), &mut policy.signature)
+        {
+            policy.signature_confirmation = true;
+            add(Part::SignatureConfirmation, &mut signature.parts);
+            if let Some(encryption) = &mut policy.encryption
+                && encryption
+                    .parts
+                    .iter()
+                    .any(|wanted| wanted.part == Part::Signature)
+            {
+                encryption.parts.push(EncryptedPart {
+                    part: Part::SignatureConfirmation,
+                    extent: Extent::Element,
+                });
+            }
+        }
+        let suite = self
+            .requirements
+            .binding
+            .as_ref()
+            .and_then(|binding| binding.properties().suite.as_ref());
+        let exclusive = |suite: &Suite| {
+            suite
+                .canonicalization
+                .iter()
+                .all(|method| *method == soapstone_xml::Canonicalization::Exclusive)
+        };
+        if let Some(suite) = suite
+            && !exclusive(suite.suite())
+        {
+            let name = &self.requirements.binding.as_ref().map(Binding::properties);
+            if let Some(properties) = name {
+                problems.push(PolicyProblem::at(
+                    &properties.name,
+                    &suite.place,
+                    ProblemKind::NotSupported {
+                        reason: "signatures are made in exclusive canonical form (sp:InclusiveC14N)",
+                    },
+                ));
+            }
+        }
+    }
+}
+
+/// The messages that make a conversation carry secrets and must not be forged: their Body is signed and encrypted, or TLS does both.
+pub(super) fn check_bootstrap(
+    requirements: &Requirements,
+    request: &Policy,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    let Some(binding) = &requirements.binding else {
+        return;
+    };
+    if matches!(binding, Binding::Transport(_)) {
+        return;
+    }
+    let properties = binding.properties();
+    let signed = request
+        .signature
+        .as_ref()
+        .is_some_and(|signature| signature.parts.contains(&Part::Body));
+    let encrypted = request.encryption.as_ref().is_some_and(|encryption| {
+        encryption
+            .parts
+            .iter()
+            .any(|wanted| wanted.part == Part::Body)
+    });
+    for (there, what) in [
+        (signed, "sp:SignedParts with sp:Body, for a bootstrap"),
+        (encrypted, "sp:EncryptedParts with sp:Body, for a bootstrap"),
+    ] {
+        if !there {
+            problems.push(missing(&properties.name, &properties.place, what));
+        }
+    }
+}
+
+fn missing(name: &Name, place: &Place, what: &'static str) -> PolicyProblem {
+    PolicyProblem::at(name, place, ProblemKind::Missing { what })
+}

@@ -1,0 +1,313 @@
+//! Compiling: the requirements of one alternative become the plans' policies of request and response.
+//!
+//! The one rule: whatever cannot be demanded of messages is a problem that names its assertion; a policy is never compiled to less than it
+//! says.
+
+mod message;
+mod parts;
+mod select;
+mod tokens;
+
+use std::fmt;
+
+use soapstone_wss::{ConversationVersion, Policy};
+
+pub use select::{AgreementError, Selection};
+
+use crate::names::Name;
+use crate::node::Place;
+use crate::problem::{PolicyProblem, ProblemKind};
+use crate::requirements::{Binding, Requirements, Token, TokenKind, Trust};
+use crate::wsdl::SubjectAlternative;
+use message::{Direction, Message};
+
+/// How the `…Sha256` suites are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SignatureReading {
+    /// By the letter of WS-SecurityPolicy 1.3, 6.1, as CXF does: digests are SHA-256, signatures RSA-SHA1 and HMAC-SHA1.
+    #[default]
+    Letter,
+    /// As WCF and many others do: signatures use SHA-256 too.
+    Sha256,
+}
+
+/// Choices that a policy leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// How `…Sha256` suites are read.
+    pub signatures: SignatureReading,
+}
+
+/// What both sides do, from a policy. Written from the client's view: a service opens by `request` and secures by `response`, a client the
+/// other way round.
+#[derive(Clone, Debug)]
+pub struct Agreement {
+    /// Of messages to the service.
+    pub request: Policy,
+    /// Of messages to the client.
+    pub response: Policy,
+    /// The connection is TLS, and what it must prove.
+    pub transport: Option<TransportRequirement>,
+    /// Messages belong to a conversation.
+    pub conversation: Option<Conversation>,
+    /// Which WS-Trust makes tokens, and what it must do.
+    pub trust: Option<Trust>,
+    /// Messages carry WS-Addressing headers.
+    pub addressing: bool,
+    /// Assertions that say nothing about messages.
+    pub passed_over: Vec<(Name, Place)>,
+}
+
+/// What a transport binding wants of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportRequirement {
+    /// The client proves a certificate while the connection is made.
+    pub client_certificate: bool,
+}
+
+/// How the security context of a conversation comes about.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// Version of its tokens, and of the WS-Trust that goes with it.
+    pub version: ConversationVersion,
+    /// How the messages are protected that make, renew and cancel it; `None`: both sides have the context already.
+    pub bootstrap: Option<Box<Agreement>>,
+    /// The client may cancel the context.
+    pub may_cancel: bool,
+    /// The client may amend the context.
+    pub may_amend: bool,
+    /// The client may renew the context.
+    pub may_renew: bool,
+}
+
+impl Agreement {
+    /// Whether messages need no protection at all.
+    pub fn demands_nothing(&self) -> bool {
+        self.transport.is_none()
+            && self.conversation.is_none()
+            && !self.request.has_security()
+            && !self.response.has_security()
+    }
+
+    /// A text that two agreements share if they treat messages alike.
+    pub(crate) fn fingerprint(&self) -> String {
+        let conversation = self.conversation.as_ref().map(|conversation| {
+            let bootstrap = conversation.bootstrap.as_ref();
+            (
+                conversation.version,
+                bootstrap.map(|bootstrap| bootstrap.fingerprint()),
+                conversation.may_cancel,
+                conversation.may_amend,
+                conversation.may_renew,
+            )
+        });
+        let trust = self.trust.as_ref().map(|trust| {
+            (
+                trust.version,
+                trust.client_entropy,
+                trust.server_entropy,
+                trust.applies_to,
+            )
+        });
+        format!(
+            "{:?}",
+            (
+                &self.request,
+                &self.response,
+                self.transport,
+                conversation,
+                trust,
+                self.addressing
+            )
+        )
+    }
+}
+
+/// Compiles one alternative.
+///
+/// # Errors
+/// Every problem found, in the order of their places; each names an assertion and where it stands.
+pub fn compile(
+    alternative: &SubjectAlternative,
+    options: &CompileOptions,
+) -> Result<Agreement, Vec<PolicyProblem>> {
+    let mut problems = Vec::new();
+    let request = Requirements::read(&alternative.request, &mut problems);
+    let response = Requirements::read(&alternative.response, &mut problems);
+    let agreement = agree(&request, &response, options, Depth::Outer, &mut problems);
+    problems.sort_by(|left, right| {
+        (&left.place, &left.assertion).cmp(&(&right.place, &right.assertion))
+    });
+    // What both directions have in common was read for both.
+    problems.dedup();
+    match agreement {
+        Some(agreement) if problems.is_empty() => Ok(agreement),
+        _ => Err(problems),
+    }
+}
+
+/// Whether a policy is that of messages, or of the messages that make their conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    Outer,
+    Bootstrap,
+}
+
+fn agree(
+    request: &Requirements,
+    response: &Requirements,
+    options: &CompileOptions,
+    depth: Depth,
+    problems: &mut Vec<PolicyProblem>,
+) -> Option<Agreement> {
+    let before = problems.len();
+    let transport = transport(request, problems);
+    let conversation = conversation(request, options, depth, problems);
+    let there = Message {
+        requirements: request,
+        options,
+        direction: Direction::Request,
+    }
+    .policy(problems);
+    let back = Message {
+        requirements: response,
+        options,
+        direction: Direction::Response {
+            signed_request: there.signature.is_some(),
+        },
+    }
+    .policy(problems);
+    if depth == Depth::Bootstrap {
+        message::check_bootstrap(request, &there, problems);
+    }
+    (problems.len() == before).then(|| Agreement {
+        request: there,
+        response: back,
+        transport,
+        conversation,
+        trust: request.trust.clone(),
+        addressing: request.addressing,
+        passed_over: request.passed_over.clone(),
+    })
+}
+
+/// WS-SecurityPolicy 1.3, 7.3.
+fn transport(
+    requirements: &Requirements,
+    problems: &mut Vec<PolicyProblem>,
+) -> Option<TransportRequirement> {
+    let Some(Binding::Transport(binding)) = &requirements.binding else {
+        return None;
+    };
+    let Some(token) = &binding.token else {
+        problems.push(PolicyProblem::at(
+            &binding.properties.name,
+            &binding.properties.place,
+            ProblemKind::Missing {
+                what: "sp:TransportToken",
+            },
+        ));
+        return None;
+    };
+    match &token.kind {
+        TokenKind::Https {
+            client_certificate,
+            authentication,
+        } => {
+            if let Some((name, place)) = authentication {
+                problems.push(PolicyProblem::at(
+                    name,
+                    place,
+                    ProblemKind::NotSupported {
+                        reason: "users are authenticated by messages, not by HTTP",
+                    },
+                ));
+            }
+            Some(TransportRequirement {
+                client_certificate: *client_certificate,
+            })
+        }
+        _ => {
+            problems.push(tokens::refused(token, "the transport is HTTPS"));
+            None
+        }
+    }
+}
+
+/// The conversation that messages belong to, if their binding has a context as its token.
+fn conversation(
+    requirements: &Requirements,
+    options: &CompileOptions,
+    depth: Depth,
+    problems: &mut Vec<PolicyProblem>,
+) -> Option<Conversation> {
+    let Some(Binding::Symmetric(binding)) = &requirements.binding else {
+        return None;
+    };
+    let token = binding.signature.as_ref().or(binding.encryption.as_ref())?;
+    let conversation = match &token.kind {
+        TokenKind::SecurityContext { version } => Conversation {
+            version: *version,
+            bootstrap: None,
+            may_cancel: true,
+            may_amend: true,
+            may_renew: true,
+        },
+        TokenKind::SecureConversation {
+            version,
+            bootstrap,
+            must_not_cancel,
+            must_not_amend,
+            must_not_renew,
+        } => {
+            let bootstrap = match bootstrap {
+                Some(bootstrap) if depth == Depth::Outer => {
+                    let agreement =
+                        agree(bootstrap, bootstrap, options, Depth::Bootstrap, problems)?;
+                    Some(Box::new(agreement))
+                }
+                Some(_) => {
+                    let reason = "a conversation is made by messages outside of conversations";
+                    problems.push(tokens::refused(token, reason));
+                    None
+                }
+                None => {
+                    problems.push(missing_bootstrap(token));
+                    None
+                }
+            };
+            Conversation {
+                version: *version,
+                bootstrap,
+                may_cancel: !must_not_cancel,
+                may_amend: !must_not_amend,
+                may_renew: !must_not_renew,
+            }
+        }
+        _ => return None,
+    };
+    if token.issuer.is_some() {
+        let reason = "contexts are made by the service itself, not by an issuer";
+        problems.push(tokens::refused(token, reason));
+    }
+    Some(conversation)
+}
+
+fn missing_bootstrap(token: &Token) -> PolicyProblem {
+    PolicyProblem::at(
+        &token.name,
+        &token.place,
+        ProblemKind::Missing {
+            what: "sp:BootstrapPolicy",
+        },
+    )
+}
+
+impl fmt::Display for SignatureReading {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Letter => "by the letter (SHA-1 signatures)",
+            Self::Sha256 => "with SHA-256 signatures",
+        })
+    }
+}

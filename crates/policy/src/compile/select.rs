@@ -1,0 +1,199 @@
+//! From a document to one agreement: which port and operation, and which of the alternatives.
+//!
+//! The one rule: a weaker alternative is never taken because a stronger one cannot be done. Alternatives without protection count only
+//! where all alternatives are without.
+
+use std::fmt;
+
+use super::{Agreement, CompileOptions, compile};
+use crate::document::PolicyDocument;
+use crate::error::PolicyError;
+use crate::normal::Alternative;
+use crate::problem::PolicyProblem;
+use crate::wsdl::{PolicySubject, SubjectAlternative};
+
+/// Which part of a WSDL is meant. What is not named must be the only one there is, or be the same for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// A service.
+    pub service: Option<String>,
+    /// A port, or a binding that no port uses.
+    pub port: Option<String>,
+    /// An operation.
+    pub operation: Option<String>,
+}
+
+/// Why a document gives no agreement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AgreementError {
+    /// A policy cannot be read.
+    Policy(PolicyError),
+    /// Nothing of that name is there.
+    NotFound {
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Several ports with different policies, and none is named.
+    Ambiguous {
+        /// One of them.
+        first: String,
+        /// Another one that demands something else.
+        second: String,
+    },
+    /// The policies allow nothing at all (WS-Policy 1.5, 3.3: a policy without alternatives).
+    NothingAllowed {
+        /// Of what.
+        subject: String,
+    },
+    /// No alternative can be done: the problems of the one that has the fewest.
+    NotSupported(Vec<PolicyProblem>),
+}
+
+impl From<PolicyError> for AgreementError {
+    fn from(error: PolicyError) -> Self {
+        Self::Policy(error)
+    }
+}
+
+impl fmt::Display for AgreementError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(error) => error.fmt(out),
+            Self::NotFound { known } => {
+                write!(out, "expected one of `{}`", known.join("`, `"))
+            }
+            Self::Ambiguous { first, second } => write!(
+                out,
+                "the policies of {first} and of {second} differ: name the one that is meant"
+            ),
+            Self::NothingAllowed { subject } => write!(
+                out,
+                "the policy of {subject} has no alternative: it allows no messages"
+            ),
+            Self::NotSupported(problems) => {
+                for (place, problem) in problems.iter().enumerate() {
+                    let separator = if place == 0 { "" } else { "\n" };
+                    write!(out, "{separator}{problem}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for AgreementError {}
+
+impl Selection {
+    /// Whether a subject is meant, or one of those meant.
+    pub fn includes(&self, subject: &PolicySubject) -> bool {
+        let fits =
+            |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
+        let port = match &subject.port {
+            Some(_) => &subject.port,
+            None => &subject.binding,
+        };
+        fits(&self.service, &subject.service)
+            && fits(&self.port, port)
+            && fits(&self.operation, &subject.operation)
+    }
+}
+
+impl PolicyDocument {
+    /// The agreement for the ports and operations that are meant: they must all demand the same.
+    ///
+    /// # Errors
+    /// An [`AgreementError`] if nothing is meant, if different things are, or if what they demand cannot be done.
+    pub fn agreement(
+        &self,
+        selection: &Selection,
+        options: &CompileOptions,
+    ) -> Result<Agreement, AgreementError> {
+        let subjects = self.subjects();
+        let mut meant: Vec<&PolicySubject> = subjects
+            .iter()
+            .filter(|subject| selection.includes(subject))
+            .collect();
+        // Bindings that no port uses matter only if there is nothing else.
+        if selection.port.is_none() && meant.iter().any(|subject| subject.port.is_some()) {
+            meant.retain(|subject| subject.port.is_some());
+        }
+        let Some((first, others)) = meant.split_first() else {
+            let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();
+            known.dedup();
+            return Err(AgreementError::NotFound { known });
+        };
+        let agreement = self.agreement_of(first, options)?;
+        let fingerprint = agreement.fingerprint();
+        for other in others {
+            if self.agreement_of(other, options)?.fingerprint() != fingerprint {
+                return Err(AgreementError::Ambiguous {
+                    first: first.to_string(),
+                    second: other.to_string(),
+                });
+            }
+        }
+        Ok(agreement)
+    }
+
+    /// The agreement for one subject: the first of its alternatives that can be done.
+    ///
+    /// # Errors
+    /// An [`AgreementError`] if a policy cannot be read, or none of the alternatives can be done.
+    pub fn agreement_of(
+        &self,
+        subject: &PolicySubject,
+        options: &CompileOptions,
+    ) -> Result<Agreement, AgreementError> {
+        let alternatives = self.alternatives(subject)?;
+        let strongest = alternatives.iter().map(strength).max();
+        let mut best: Option<Vec<PolicyProblem>> = None;
+        for alternative in &alternatives {
+            if Some(strength(alternative)) != strongest {
+                continue;
+            }
+            match compile(alternative, options) {
+                Ok(agreement) => return Ok(agreement),
+                Err(problems) => {
+                    let fewer = best.as_ref().is_none_or(|best| problems.len() < best.len());
+                    if fewer {
+                        best = Some(problems);
+                    }
+                }
+            }
+        }
+        let Some(mut problems) = best else {
+            return Err(AgreementError::NothingAllowed {
+                subject: subject.to_string(),
+            });
+        };
+        if subject.binding.is_some() || subject.port.is_some() {
+            for problem in &mut problems {
+                problem.subject = subject.to_string();
+            }
+        }
+        Err(AgreementError::NotSupported(problems))
+    }
+}
+
+/// How much of protection an alternative speaks of: nothing, something, a binding in one direction, in both.
+fn strength(alternative: &SubjectAlternative) -> u8 {
+    let has_binding = |alternative: &Alternative| {
+        alternative.assertions.iter().any(|assertion| {
+            let name = assertion.name();
+            name.security_version().is_some() && name.local.ends_with("Binding")
+        })
+    };
+    let bindings =
+        u8::from(has_binding(&alternative.request)) + u8::from(has_binding(&alternative.response));
+    let something = |alternative: &Alternative| {
+        alternative
+            .assertions
+            .iter()
+            .any(|assertion| assertion.name().security_version().is_some())
+    };
+    match bindings {
+        0 => u8::from(something(&alternative.request) || something(&alternative.response)),
+        bindings => 1 + bindings,
+    }
+}

@@ -1,0 +1,157 @@
+//! What tokens can be, and how messages name them.
+
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, KeyReference, PasswordKind,
+};
+
+use crate::names::SecurityPolicyVersion;
+use crate::problem::{PolicyProblem, ProblemKind};
+use crate::requirements::{
+    AlgorithmSuite, DerivedKeyDemand, PasswordDemand, ReferenceDemand, Token, TokenKind, Wss,
+};
+
+/// A token that cannot be what the policy wants it to be.
+pub(super) fn refused(token: &Token, reason: &'static str) -> PolicyProblem {
+    PolicyProblem::at(
+        &token.name,
+        &token.place,
+        ProblemKind::NotSupported { reason },
+    )
+}
+
+/// Checks that a token is a certificate of the one kind that messages carry.
+pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
+    let TokenKind::X509 { form } = &token.kind else {
+        problems.push(refused(token, why_not(token)));
+        return false;
+    };
+    if form.as_ref().is_some_and(|form| !form.contains("V3")) {
+        let reason = "certificates are X.509 v3, one by one";
+        problems.push(refused(token, reason));
+        return false;
+    }
+    if token.issuer.is_some() {
+        let reason = "issuers and claims are a matter of trust anchors, not of policies";
+        problems.push(refused(token, reason));
+        return false;
+    }
+    true
+}
+
+/// Why a kind of token is not supported here.
+pub(super) fn why_not(token: &Token) -> &'static str {
+    match (&token.kind, &*token.name.local) {
+        (_, "KerberosToken") => "Kerberos tickets are not supported",
+        (_, "SamlToken") => "SAML assertions are not supported",
+        (_, "IssuedToken") => "tokens issued by others are not supported",
+        (_, "RelToken") => "rights expressions are not supported",
+        (_, "SpnegoContextToken") => "SPNEGO is not supported",
+        (_, "KeyValueToken") => "a bare key proves nobody",
+        (TokenKind::Username { .. }, _) => "passwords are no keys here",
+        (TokenKind::Https { .. }, _) => "HTTPS protects connections, not messages",
+        (TokenKind::X509 { .. }, _) => "a certificate cannot be used for this",
+        (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
+            "a security context protects messages in a symmetric binding, and nothing else"
+        }
+        (TokenKind::Other, _) => "tokens of this kind are not supported",
+    }
+}
+
+/// How messages name a certificate that they carry, or do not carry.
+pub(super) fn reference(
+    token: &Token,
+    included: bool,
+    wss: Option<&Wss>,
+    problems: &mut Vec<PolicyProblem>,
+) -> KeyReference {
+    let demanded = |demand: ReferenceDemand| token.references.contains(&demand);
+    if demanded(ReferenceDemand::External) {
+        problems.push(refused(
+            token,
+            "certificates are not fetched from elsewhere",
+        ));
+    }
+    if demanded(ReferenceDemand::Embedded) {
+        return KeyReference::Embedded;
+    }
+    if included {
+        return KeyReference::Direct;
+    }
+    if demanded(ReferenceDemand::IssuerSerial) {
+        return KeyReference::IssuerSerial;
+    }
+    if demanded(ReferenceDemand::KeyIdentifier) {
+        return KeyReference::SubjectKeyIdentifier;
+    }
+    if demanded(ReferenceDemand::Thumbprint) {
+        return KeyReference::Thumbprint;
+    }
+    // Nothing demanded: what the other side says that it understands.
+    match wss {
+        Some(wss) if wss.issuer_serial => KeyReference::IssuerSerial,
+        Some(wss) if wss.key_identifier => KeyReference::SubjectKeyIdentifier,
+        Some(wss) if wss.thumbprint => KeyReference::Thumbprint,
+        _ => KeyReference::IssuerSerial,
+    }
+}
+
+/// That keys are derived from the token's, if it says so.
+pub(super) fn derived_keys(
+    token: &Token,
+    suite: Option<&AlgorithmSuite>,
+) -> Option<DerivedKeyPolicy> {
+    let demand = token.derived_keys?;
+    let version = match &token.kind {
+        TokenKind::SecureConversation { version, .. } | TokenKind::SecurityContext { version } => {
+            *version
+        }
+        _ => match token.version {
+            SecurityPolicyVersion::V11 => ConversationVersion::February2005,
+            _ => ConversationVersion::V13,
+        },
+    };
+    Some(DerivedKeyPolicy {
+        version,
+        form: match demand {
+            DerivedKeyDemand::Either | DerivedKeyDemand::Explicit => DerivedKeyForm::Explicit,
+            DerivedKeyDemand::Implied => DerivedKeyForm::Implied,
+        },
+        signature_length: suite.map_or(16, AlgorithmSuite::signature_key_length),
+    })
+}
+
+/// Which password a user proves; `None` with a problem if it is none that can be checked.
+pub(super) fn password(token: &Token, problems: &mut Vec<PolicyProblem>) -> Option<PasswordKind> {
+    let TokenKind::Username {
+        password,
+        created,
+        nonce,
+    } = &token.kind
+    else {
+        return None;
+    };
+    if token.derived_keys.is_some() {
+        problems.push(refused(token, "keys are not derived from passwords"));
+        return None;
+    }
+    if token.issuer.is_some() {
+        problems.push(refused(
+            token,
+            "issuers and claims of users are not checked",
+        ));
+        return None;
+    }
+    match password {
+        PasswordDemand::Hash => Some(PasswordKind::Digest),
+        PasswordDemand::None => {
+            problems.push(refused(token, "a user without a password proves nothing"));
+            None
+        }
+        PasswordDemand::Text if *created || *nonce => {
+            let reason = "a password in the clear is not demanded to have a nonce or a time";
+            problems.push(refused(token, reason));
+            None
+        }
+        PasswordDemand::Text => Some(PasswordKind::Text),
+    }
+}

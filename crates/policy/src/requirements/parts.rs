@@ -1,0 +1,174 @@
+//! Which parts of messages are signed, encrypted or required (WS-SecurityPolicy 1.3, 4).
+
+use std::sync::Arc;
+
+use soapstone_wss::ElementPath;
+
+use crate::names::Name;
+use crate::node::{Node, Place};
+use crate::normal::Assertion;
+use crate::problem::{PolicyProblem, ProblemKind};
+
+/// XPath 1.0 by its URI, and as people abbreviate it.
+const XPATH_10: [&str; 2] = ["http://www.w3.org/TR/1999/REC-xpath-19991116", "1.0"];
+
+/// `sp:SignedParts`, `sp:EncryptedParts` or `sp:RequiredParts`.
+#[derive(Clone, Debug)]
+pub struct PartsDemand {
+    /// The Body.
+    pub body: bool,
+    /// Header blocks.
+    pub headers: Vec<HeaderDemand>,
+    /// The assertion.
+    pub name: Name,
+    /// Where it stands.
+    pub place: Place,
+    /// Nothing is named: for `sp:SignedParts`, the Body and all header blocks (4.1.1).
+    pub everything: bool,
+}
+
+/// Header blocks by their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderDemand {
+    /// Local name; `None`: all of the namespace.
+    pub local: Option<String>,
+    /// Namespace name.
+    pub namespace: String,
+}
+
+impl PartsDemand {
+    pub(super) fn read(assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> Self {
+        let mut read = Self {
+            body: false,
+            headers: Vec::new(),
+            name: assertion.name().clone(),
+            place: assertion.place().clone(),
+            everything: true,
+        };
+        for part in assertion.parameters() {
+            read.everything = false;
+            if part.name.security_version().is_none() {
+                problems.push(PolicyProblem::at(
+                    &part.name,
+                    &part.place,
+                    ProblemKind::Unknown,
+                ));
+                continue;
+            }
+            match &*part.name.local {
+                "Body" => read.body = true,
+                "Header" => match part.attribute("", "Namespace") {
+                    Some(namespace) => read.headers.push(HeaderDemand {
+                        local: part
+                            .attribute("", "Name")
+                            .map(str::trim)
+                            .filter(|name| !name.is_empty())
+                            .map(str::to_owned),
+                        namespace: namespace.trim().to_owned(),
+                    }),
+                    None => problems.push(PolicyProblem::at(
+                        &part.name,
+                        &part.place,
+                        ProblemKind::Missing {
+                            what: "the attribute Namespace",
+                        },
+                    )),
+                },
+                "Attachments" => problems.push(PolicyProblem::at(
+                    &part.name,
+                    &part.place,
+                    ProblemKind::NotSupported {
+                        reason: "attachments are not protected",
+                    },
+                )),
+                _ => problems.push(PolicyProblem::at(
+                    &part.name,
+                    &part.place,
+                    ProblemKind::Unknown,
+                )),
+            }
+        }
+        if assertion.nested().is_some() {
+            problems.push(PolicyProblem::new(
+                assertion,
+                ProblemKind::NotSupported {
+                    reason: "a nested policy says nothing here",
+                },
+            ));
+        }
+        read
+    }
+}
+
+/// `sp:SignedElements`, `sp:EncryptedElements`, `sp:ContentEncryptedElements` or `sp:RequiredElements`.
+#[derive(Clone, Debug)]
+pub struct ElementsDemand {
+    /// The paths.
+    pub paths: Vec<PathDemand>,
+    /// The assertion.
+    pub name: Name,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// One `sp:XPath`.
+#[derive(Clone, Debug)]
+pub struct PathDemand {
+    /// The path.
+    pub path: ElementPath,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl ElementsDemand {
+    pub(super) fn read(assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> Self {
+        let version = assertion.node().attribute("", "XPathVersion");
+        if let Some(found) = version.filter(|found| !XPATH_10.contains(&found.trim())) {
+            problems.push(PolicyProblem::new(
+                assertion,
+                ProblemKind::Value {
+                    attribute: "XPathVersion",
+                    expected: "XPath 1.0",
+                    found: found.to_owned(),
+                },
+            ));
+        }
+        let mut paths = Vec::new();
+        for expression in assertion.parameters() {
+            let kind = match &*expression.name.local {
+                _ if expression.name.security_version().is_none() => ProblemKind::Unknown,
+                "XPath" => match read_path(expression) {
+                    Ok(path) => {
+                        paths.push(path);
+                        continue;
+                    }
+                    Err(kind) => kind,
+                },
+                "XPath2" => ProblemKind::NotSupported {
+                    reason: "elements are selected by XPath 1.0",
+                },
+                _ => ProblemKind::Unknown,
+            };
+            problems.push(PolicyProblem::at(&expression.name, &expression.place, kind));
+        }
+        Self {
+            paths,
+            name: assertion.name().clone(),
+            place: assertion.place().clone(),
+        }
+    }
+}
+
+fn read_path(expression: &Node) -> Result<PathDemand, ProblemKind> {
+    let namespace = |prefix: &str| expression.namespace_of(prefix).map(str::to_owned);
+    match ElementPath::parse(&expression.text, namespace) {
+        Ok(path) => Ok(PathDemand {
+            path,
+            place: expression.place.clone(),
+        }),
+        Err(error) => Err(ProblemKind::Path {
+            expression: expression.text.trim().to_owned(),
+            error,
+        }),
+    }
+}

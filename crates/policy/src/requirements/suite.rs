@@ -1,0 +1,129 @@
+//! Algorithm suites (WS-SecurityPolicy 1.3, 6.1 and 7.1), and those that Apache CXF adds.
+//!
+//! CXF's suites with GCM keep the digests, signatures and key transport of the classic ones; only the data encryption differs. The one
+//! rule: what a suite means is decided here, not where it is used.
+
+use std::sync::Arc;
+
+use soapstone_crypto::DataEncryption;
+use soapstone_wss::Suite;
+use soapstone_xml::Canonicalization;
+
+use super::{nested, not_supported};
+use crate::names::CXF_SUITES;
+use crate::node::Place;
+use crate::normal::Assertion;
+use crate::problem::{PolicyProblem, ProblemKind};
+
+/// `sp:AlgorithmSuite`.
+#[derive(Clone, Debug)]
+pub struct AlgorithmSuite {
+    suite: Suite,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl AlgorithmSuite {
+    /// The suite's name.
+    pub fn name(&self) -> &str {
+        &self.suite.name
+    }
+
+    /// The algorithms by the letter: `…Sha256` suites digest with SHA-256 and sign with SHA-1.
+    pub fn suite(&self) -> &Suite {
+        &self.suite
+    }
+
+    /// Whether there is another reading, in which signatures use SHA-256 too.
+    pub fn has_sha256_reading(&self) -> bool {
+        self.suite.name.contains("Sha256")
+    }
+
+    /// Octets of a signature key that is derived (WS-SecurityPolicy 1.3, 6.1: [Sig KD]).
+    pub fn signature_key_length(&self) -> usize {
+        if self.suite.name.starts_with("Basic128") {
+            16
+        } else {
+            24
+        }
+    }
+
+    pub(super) fn read(
+        assertion: &Arc<Assertion>,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> Option<Self> {
+        let mut found: Option<Suite> = None;
+        let mut inclusive = None;
+        let before = problems.len();
+        for inner in nested(assertion) {
+            let name = inner.name();
+            let suite = if &*name.namespace == CXF_SUITES {
+                cxf(&name.local)
+            } else if name.security_version().is_some() && !name.local.contains("GCM") {
+                Suite::named(&name.local)
+            } else {
+                None
+            };
+            if let Some(suite) = suite {
+                if found.as_ref().is_some_and(|known| known.name != suite.name) {
+                    problems.push(PolicyProblem::new(inner, ProblemKind::Repeated));
+                }
+                found = Some(suite);
+                continue;
+            }
+            if name.security_version().is_none() {
+                problems.push(PolicyProblem::new(inner, ProblemKind::Unknown));
+                continue;
+            }
+            match &*name.local {
+                "InclusiveC14N" => inclusive = Some(Canonicalization::Inclusive10),
+                "InclusiveC14N11" => inclusive = Some(Canonicalization::Inclusive11),
+                // Paths are absolute here anyway, and the transform is applied wherever it must be.
+                "AbsXPath" | "STRTransform10" => {}
+                "SOAPNormalization10" => problems.push(not_supported(
+                    inner,
+                    "messages are not normalized before they are digested",
+                )),
+                "XPath10" | "XPathFilter20" => problems.push(not_supported(
+                    inner,
+                    "references of signatures name elements by id",
+                )),
+                _ => problems.push(PolicyProblem::new(inner, ProblemKind::Unknown)),
+            }
+        }
+        if found.is_none() && problems.len() == before {
+            problems.push(PolicyProblem::new(
+                assertion,
+                ProblemKind::Missing {
+                    what: "the name of a suite",
+                },
+            ));
+        }
+        let mut suite = found?;
+        if let Some(method) = inclusive {
+            suite.canonicalization = vec![method];
+        }
+        Some(Self {
+            suite,
+            place: assertion.place().clone(),
+        })
+    }
+}
+
+/// The suites in CXF's own namespace.
+fn cxf(name: &str) -> Option<Suite> {
+    let (size, rest) = name.split_once("GCM")?;
+    let data = match size {
+        "Basic128" => DataEncryption::Aes128Gcm,
+        "Basic192" => DataEncryption::Aes192Gcm,
+        "Basic256" => DataEncryption::Aes256Gcm,
+        _ => return None,
+    };
+    if !matches!(rest, "" | "Rsa15" | "Sha256Rsa15") {
+        return None;
+    }
+    let mut suite = Suite::named(&format!("{size}{rest}"))?;
+    suite.name = name.to_owned();
+    suite.data = vec![data];
+    Some(suite)
+}

@@ -1,0 +1,111 @@
+//! Supporting tokens: eight kinds of them (WS-SecurityPolicy 1.3, 8).
+
+use std::sync::Arc;
+
+use super::parts::{ElementsDemand, PartsDemand};
+use super::suite::AlgorithmSuite;
+use super::token::Token;
+use super::{is_security, nested};
+use crate::names::Name;
+use crate::node::Place;
+use crate::normal::Assertion;
+use crate::problem::{PolicyProblem, ProblemKind};
+
+/// What is done to supporting tokens, and what they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SupportingKind {
+    /// The message's signature covers them.
+    pub signed: bool,
+    /// They are encrypted.
+    pub encrypted: bool,
+    /// They sign the message's signature, or the Timestamp where there is none.
+    pub endorsing: bool,
+}
+
+impl SupportingKind {
+    /// The kind that an assertion of this name means.
+    pub fn named(local: &str) -> Option<Self> {
+        let mut rest = local.strip_suffix("SupportingTokens")?;
+        let mut has = |prefix: &str| match rest.strip_prefix(prefix) {
+            Some(behind) => {
+                rest = behind;
+                true
+            }
+            None => false,
+        };
+        let kind = Self {
+            signed: has("Signed"),
+            endorsing: has("Endorsing"),
+            encrypted: has("Encrypted"),
+        };
+        rest.is_empty().then_some(kind)
+    }
+}
+
+/// One assertion of supporting tokens.
+#[derive(Clone, Debug)]
+pub struct SupportingTokens {
+    /// Which kind.
+    pub kind: SupportingKind,
+    /// The tokens.
+    pub tokens: Vec<Token>,
+    /// A suite for the signatures of the tokens alone.
+    pub suite: Option<AlgorithmSuite>,
+    /// Parts that the tokens sign in particular.
+    pub signed_parts: Vec<PartsDemand>,
+    /// Elements that the tokens sign in particular.
+    pub signed_elements: Vec<ElementsDemand>,
+    /// The assertion.
+    pub name: Name,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl SupportingTokens {
+    pub(super) fn read(
+        kind: SupportingKind,
+        assertion: &Arc<Assertion>,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> Self {
+        let mut read = Self {
+            kind,
+            tokens: Vec::new(),
+            suite: None,
+            signed_parts: Vec::new(),
+            signed_elements: Vec::new(),
+            name: assertion.name().clone(),
+            place: assertion.place().clone(),
+        };
+        let before = problems.len();
+        for inner in nested(assertion) {
+            if !is_security(inner, problems) {
+                continue;
+            }
+            match &*inner.name().local {
+                "AlgorithmSuite" => read.suite = AlgorithmSuite::read(inner, problems),
+                "SignedParts" => read.signed_parts.push(PartsDemand::read(inner, problems)),
+                "SignedElements" => read
+                    .signed_elements
+                    .push(ElementsDemand::read(inner, problems)),
+                "EncryptedParts" | "EncryptedElements" | "ContentEncryptedElements" => {
+                    problems.push(PolicyProblem::new(
+                        inner,
+                        ProblemKind::NotSupported {
+                            reason: "supporting tokens do not encrypt parts of their own",
+                        },
+                    ));
+                }
+                _ => read.tokens.extend(Token::read(inner, problems)),
+            }
+        }
+        if read.tokens.is_empty() && problems.len() == before {
+            problems.push(PolicyProblem::new(
+                assertion,
+                ProblemKind::Missing {
+                    what: "a token assertion",
+                },
+            ));
+        }
+        read
+    }
+}

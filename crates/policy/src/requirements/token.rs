@@ -1,0 +1,385 @@
+//! Token assertions (WS-SecurityPolicy 1.3, 5).
+//!
+//! All of them are read; which of them messages can carry is decided when the policy is compiled.
+
+use std::sync::Arc;
+
+use soapstone_wss::ConversationVersion;
+
+use super::{Requirements, nested};
+use crate::names::{Name, SecurityPolicyVersion};
+use crate::node::Place;
+use crate::normal::Assertion;
+use crate::problem::{PolicyProblem, ProblemKind};
+
+/// Assertions of Microsoft's that stand in tokens of WS-SecurityPolicy.
+const MICROSOFT: &str = "http://schemas.microsoft.com/ws/2005/07/securitypolicy";
+
+/// A token assertion.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// Which kind of token.
+    pub kind: TokenKind,
+    /// In which messages it is (5.1).
+    pub inclusion: Inclusion,
+    /// Whether keys are derived from it (5.3).
+    pub derived_keys: Option<DerivedKeyDemand>,
+    /// How messages must name it.
+    pub references: Vec<ReferenceDemand>,
+    /// Whether it must have particular claims or a particular issuer, which are not checked here.
+    pub issuer: Option<Place>,
+    /// The assertion.
+    pub name: Name,
+    /// Its version.
+    pub version: SecurityPolicyVersion,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// Kinds of tokens.
+#[derive(Clone, Debug)]
+pub enum TokenKind {
+    /// `sp:UsernameToken` (5.4.1).
+    Username {
+        /// Which password it has.
+        password: PasswordDemand,
+        /// `sp13:Created`: there is a creation time, whatever the password.
+        created: bool,
+        /// `sp13:Nonce`: there is a nonce, whatever the password.
+        nonce: bool,
+    },
+    /// `sp:X509Token` (5.4.3), with the name of the token type demanded.
+    X509 {
+        /// Such as `WssX509V3Token10`.
+        form: Option<String>,
+    },
+    /// `sp:SecureConversationToken` (5.4.7).
+    SecureConversation {
+        /// Version of the token.
+        version: ConversationVersion,
+        /// `sp:BootstrapPolicy`: how the messages that make and end the conversation are protected.
+        bootstrap: Option<Box<Requirements>>,
+        /// `sp:MustNotSendCancel`.
+        must_not_cancel: bool,
+        /// `sp:MustNotSendAmend`.
+        must_not_amend: bool,
+        /// `sp:MustNotSendRenew`.
+        must_not_renew: bool,
+    },
+    /// `sp:SecurityContextToken` (5.4.6): a context that both sides have already.
+    SecurityContext {
+        /// Version of the token.
+        version: ConversationVersion,
+    },
+    /// `sp:HttpsToken` (5.4.10).
+    Https {
+        /// `sp:RequireClientCertificate`.
+        client_certificate: bool,
+        /// `sp:HttpBasicAuthentication` or `sp:HttpDigestAuthentication`, with its place.
+        authentication: Option<(Name, Place)>,
+    },
+    /// A kind that is read and not supported: Kerberos, SAML, Issued, Rel, SpnegoContext, KeyValue.
+    Other,
+}
+
+/// Which password a `UsernameToken` has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PasswordDemand {
+    /// The password itself.
+    Text,
+    /// `sp:HashPassword`.
+    Hash,
+    /// `sp:NoPassword`.
+    None,
+}
+
+/// In which messages a token is (WS-SecurityPolicy 1.3, 5.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inclusion {
+    /// In none: messages name it.
+    Never,
+    /// In the first message to the recipient.
+    Once,
+    /// In requests.
+    AlwaysToRecipient,
+    /// In responses.
+    AlwaysToInitiator,
+    /// In all.
+    Always,
+}
+
+impl Inclusion {
+    /// Whether requests carry the token.
+    pub fn in_requests(self) -> bool {
+        matches!(self, Self::Once | Self::AlwaysToRecipient | Self::Always)
+    }
+
+    /// Whether responses carry the token.
+    pub fn in_responses(self) -> bool {
+        matches!(self, Self::AlwaysToInitiator | Self::Always)
+    }
+}
+
+/// Whether each derived key has a token of its own (WS-SecurityPolicy 1.3, 5.3.4 to 5.3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DerivedKeyDemand {
+    /// `sp:RequireDerivedKeys`: as the sender likes.
+    Either,
+    /// `sp:RequireExplicitDerivedKeys`.
+    Explicit,
+    /// `sp:RequireImpliedDerivedKeys`.
+    Implied,
+}
+
+/// A way in which a token must be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceDemand {
+    /// `sp:RequireKeyIdentifierReference`.
+    KeyIdentifier,
+    /// `sp:RequireIssuerSerialReference`.
+    IssuerSerial,
+    /// `sp:RequireEmbeddedTokenReference`.
+    Embedded,
+    /// `sp:RequireThumbprintReference`.
+    Thumbprint,
+    /// `sp:RequireExternalUriReference`, `sp:RequireExternalReference`.
+    External,
+    /// `sp:RequireInternalReference`.
+    Internal,
+}
+
+/// Token assertions that are read and not supported, whatever is in them.
+const OTHERS: [&str; 6] = [
+    "KerberosToken",
+    "SamlToken",
+    "IssuedToken",
+    "RelToken",
+    "SpnegoContextToken",
+    "KeyValueToken",
+];
+
+impl Token {
+    pub(super) fn read(
+        assertion: &Arc<Assertion>,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> Option<Self> {
+        let name = assertion.name();
+        let version = name.security_version()?;
+        let conversation = match version {
+            SecurityPolicyVersion::V11 => ConversationVersion::February2005,
+            _ => ConversationVersion::V13,
+        };
+        let kind = match &*name.local {
+            "UsernameToken" => TokenKind::Username {
+                password: PasswordDemand::Text,
+                created: false,
+                nonce: false,
+            },
+            "X509Token" => TokenKind::X509 { form: None },
+            "SecureConversationToken" => TokenKind::SecureConversation {
+                version: conversation,
+                bootstrap: None,
+                must_not_cancel: false,
+                must_not_amend: false,
+                must_not_renew: false,
+            },
+            "SecurityContextToken" => TokenKind::SecurityContext {
+                version: conversation,
+            },
+            "HttpsToken" => TokenKind::Https {
+                client_certificate: https_attribute(assertion),
+                authentication: None,
+            },
+            other if OTHERS.contains(&other) => TokenKind::Other,
+            _ => {
+                problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
+                return None;
+            }
+        };
+        let mut token = Self {
+            kind,
+            inclusion: read_inclusion(assertion, problems)?,
+            derived_keys: None,
+            references: Vec::new(),
+            issuer: None,
+            name: name.clone(),
+            version,
+            place: assertion.place().clone(),
+        };
+        for parameter in assertion.parameters() {
+            match &*parameter.name.local {
+                "Issuer" | "IssuerName" | "Claims" => token.issuer = Some(parameter.place.clone()),
+                _ if matches!(token.kind, TokenKind::Other) => {}
+                _ => problems.push(PolicyProblem::at(
+                    &parameter.name,
+                    &parameter.place,
+                    ProblemKind::Unknown,
+                )),
+            }
+        }
+        for inner in nested(assertion) {
+            token.inner(inner, problems);
+        }
+        Some(token)
+    }
+
+    fn inner(&mut self, inner: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) {
+        let name = inner.name();
+        if &*name.namespace != MICROSOFT && name.security_version().is_none() {
+            if !inner.is_ignorable() && !matches!(self.kind, TokenKind::Other) {
+                problems.push(PolicyProblem::new(inner, ProblemKind::Unknown));
+            }
+            return;
+        }
+        let reference = match &*name.local {
+            "RequireDerivedKeys" => {
+                self.derived_keys.get_or_insert(DerivedKeyDemand::Either);
+                return;
+            }
+            "RequireExplicitDerivedKeys" => {
+                self.derived_keys = Some(DerivedKeyDemand::Explicit);
+                return;
+            }
+            "RequireImpliedDerivedKeys" | "RequireImplicitDerivedKeys" => {
+                self.derived_keys = Some(DerivedKeyDemand::Implied);
+                return;
+            }
+            "RequireKeyIdentifierReference" => ReferenceDemand::KeyIdentifier,
+            "RequireIssuerSerialReference" => ReferenceDemand::IssuerSerial,
+            "RequireEmbeddedTokenReference" => ReferenceDemand::Embedded,
+            "RequireThumbprintReference" => ReferenceDemand::Thumbprint,
+            "RequireExternalUriReference" | "RequireExternalReference" => ReferenceDemand::External,
+            "RequireInternalReference" => ReferenceDemand::Internal,
+            _ => {
+                if !self.kind.inner(inner, problems) {
+                    problems.push(PolicyProblem::new(inner, ProblemKind::Unknown));
+                }
+                return;
+            }
+        };
+        self.references.push(reference);
+    }
+}
+
+impl TokenKind {
+    /// Reads an assertion that only this kind of token has; false if it has none such.
+    fn inner(&mut self, inner: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> bool {
+        let local = &*inner.name().local;
+        match self {
+            Self::Username {
+                password,
+                created,
+                nonce,
+            } => match local {
+                "WssUsernameToken10" | "WssUsernameToken11" => {}
+                "HashPassword" => *password = PasswordDemand::Hash,
+                "NoPassword" => *password = PasswordDemand::None,
+                "Created" => *created = true,
+                "Nonce" => *nonce = true,
+                _ => return false,
+            },
+            Self::X509 { form } => match local {
+                "WssX509V3Token10"
+                | "WssX509V3Token11"
+                | "WssX509V1Token10"
+                | "WssX509V1Token11"
+                | "WssX509Pkcs7Token10"
+                | "WssX509Pkcs7Token11"
+                | "WssX509PkiPathV1Token10"
+                | "WssX509PkiPathV1Token11" => *form = Some(local.to_owned()),
+                _ => return false,
+            },
+            Self::SecureConversation {
+                version,
+                bootstrap,
+                must_not_cancel,
+                must_not_amend,
+                must_not_renew,
+            } => match local {
+                "BootstrapPolicy" => {
+                    let alternative = inner.nested().cloned().unwrap_or_default();
+                    *bootstrap = Some(Box::new(Requirements::read(&alternative, problems)));
+                }
+                "MustNotSendCancel" => *must_not_cancel = true,
+                "MustNotSendAmend" => *must_not_amend = true,
+                "MustNotSendRenew" => *must_not_renew = true,
+                // Contexts are cancelled unless that is forbidden.
+                "RequireCancel" => {}
+                _ => return context_version(local, version),
+            },
+            Self::SecurityContext { version } => return context_version(local, version),
+            Self::Https {
+                client_certificate,
+                authentication,
+            } => match local {
+                "RequireClientCertificate" => *client_certificate = true,
+                "HttpBasicAuthentication" | "HttpDigestAuthentication" => {
+                    *authentication = Some((inner.name().clone(), inner.place().clone()));
+                }
+                _ => return false,
+            },
+            // The token as a whole is refused later.
+            Self::Other => {}
+        }
+        true
+    }
+}
+
+fn context_version(local: &str, version: &mut ConversationVersion) -> bool {
+    *version = match local {
+        "SC10SecurityContextToken" => ConversationVersion::February2005,
+        "SC13SecurityContextToken" => ConversationVersion::V13,
+        _ => return false,
+    };
+    true
+}
+
+/// WS-SecurityPolicy 1.1, 4.3.10: the attribute that later became an assertion.
+fn https_attribute(assertion: &Assertion) -> bool {
+    let node = assertion.node();
+    let value = node
+        .attribute("", "RequireClientCertificate")
+        .or_else(|| node.attribute(&node.name.namespace, "RequireClientCertificate"));
+    value.is_some_and(|value| matches!(value.trim(), "true" | "1"))
+}
+
+/// WS-SecurityPolicy 1.3, 5.1: `sp:IncludeToken`, whose values are in the namespace of their version. Always, if it is not there.
+fn read_inclusion(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> Option<Inclusion> {
+    let versions = [
+        SecurityPolicyVersion::V11,
+        SecurityPolicyVersion::V12,
+        SecurityPolicyVersion::V13,
+    ];
+    let node = assertion.node();
+    let written = versions
+        .iter()
+        .find_map(|version| node.attribute(version.namespace(), "IncludeToken"))
+        .or_else(|| node.attribute("", "IncludeToken"));
+    let Some(written) = written.map(str::trim) else {
+        return Some(Inclusion::Always);
+    };
+    let local = versions.iter().find_map(|version| {
+        written
+            .strip_prefix(version.namespace())?
+            .strip_prefix("/IncludeToken/")
+    });
+    let inclusion = match local {
+        Some("Never") => Inclusion::Never,
+        Some("Once") => Inclusion::Once,
+        Some("AlwaysToRecipient") => Inclusion::AlwaysToRecipient,
+        Some("AlwaysToInitiator") => Inclusion::AlwaysToInitiator,
+        Some("Always") => Inclusion::Always,
+        _ => {
+            problems.push(PolicyProblem::new(
+                assertion,
+                ProblemKind::Value {
+                    attribute: "sp:IncludeToken",
+                    expected: "…/IncludeToken/ with Never, Once, AlwaysToRecipient, AlwaysToInitiator or Always",
+                    found: written.to_owned(),
+                },
+            ));
+            return None;
+        }
+    };
+    Some(inclusion)
+}
