@@ -81,23 +81,23 @@ class Peer:
         path.write_bytes(_read(f"{self.at(cell, service)}?wsdl", ssl.create_default_context(cafile=self.keys.ca)))
         return path
 
-    def call(self, cell, service, address):
+    def call(self, cell, service, address, *options):
         """A CXF client, configured from the WSDL at `address`, calls it, renews and cancels as the cell says."""
-        words = self.calling_words(cell, service, address, f"{address}?wsdl")
+        words = self.calling_words(cell, service, address, f"{address}?wsdl", *options)
         result = self.calling.must(*words)
         same_content(self.plain_answer(service), words[-1].read_bytes())
         for count, expected in cell.client.values():
             if result[count] != expected:
                 raise Failure(f"expected {expected} for {count}, found {result}")
 
-    def calling_words(self, cell, service, address, wsdl):
+    def calling_words(self, cell, service, address, wsdl, *options):
         """The job that calls `address` as `wsdl` says; its last word is the file for the answer."""
         request = self.folder / f"{service}.request"
         request.write_bytes(enveloped(REQUESTS[service]))
         return [
             "call", "--wsdl", wsdl, "--address", address, "--calls", cell.calls,
             *(word for name in cell.client for word in (f"--{name}", "true")), *_names(service, cell.soap),
-            *_security(self.keys, "client", "server"), *_signature(cell), request, self.folder / f"{cell.path}.{service}.answer",
+            *_security(self.keys, "client", "server"), *_signature(cell), *options, request, self.folder / f"{cell.path}.{service}.answer",
         ]  # fmt: skip
 
     def actions(self, cell, service):
@@ -176,10 +176,12 @@ def running(soapstone, keys, folder):
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [soapstone, "services", "--listen", f"127.0.0.1:{port}"]
+    # Generated classes go into the temporary folder.
+    java = [*JAVA, f"-Djava.io.tmpdir={folder}"]
     with (
         server("services", command, [port], folder / "services.log"),
-        jobs.running("CXF service", JAR, folder / "serving.log", JAVA) as serving,
-        jobs.running("CXF client", JAR, folder / "calling.log", JAVA) as calling,
+        jobs.running("CXF service", JAR, folder / "serving.log", java) as serving,
+        jobs.running("CXF client", JAR, folder / "calling.log", java) as calling,
     ):
         addresses = (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}", f"https://127.0.0.1:{free_port()}")
         yield Peer(soapstone, *addresses, serving, calling, keys, folder)
@@ -212,6 +214,9 @@ def _gateway(report, peer, cell):
             with gateway(peer, cell, direction) as address:
                 for service in cell.services:
                     report.check("cxf", f"{cell.name}, {service}", way, lambda: test(peer, cell, service, address))
+                    if direction == "inbound" and cell.generated:
+                        case = f"{cell.name}, {service}, generated"
+                        report.check("cxf", case, way, lambda: _to_gateway(peer, cell, service, address, "--generated", "true"))
         except Failure as failure:
             for service in cell.services:
                 report.record("cxf", f"{cell.name}, {service}", way, str(failure))
@@ -220,8 +225,9 @@ def _gateway(report, peer, cell):
                 report.check("cxf", f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell))
 
 
-def _to_gateway(peer, cell, service, address):
-    peer.call(cell, service, f"{address}/{service}")
+def _to_gateway(peer, cell, service, address, *options):
+    """A CXF client calls as the gateway's own WSDL says."""
+    peer.call(cell, service, f"{address}/{service}", *options)
 
 
 def _from_gateway(peer, cell, service, address):

@@ -23,6 +23,7 @@ GCM = "http://cxf.apache.org/custom/security-policy"
 ADDRESSING = "http://www.w3.org/2005/08/addressing"
 
 WITH_ADDRESSING = '<wsam:Addressing xmlns:wsam="http://www.w3.org/2007/05/addressing/metadata"><wsp:Policy/></wsam:Addressing>'
+ENTIRE = "<sp:OnlySignEntireHeadersAndBody/>"
 ENTROPY = (
     '<sp:EncryptedElements><sp:XPath xmlns:wst="http://docs.oasis-open.org/ws-sx/ws-trust/200512">//wst:Entropy</sp:XPath>'
     "</sp:EncryptedElements>"
@@ -47,6 +48,8 @@ class Cell:
     tls: bool = False
     # URI of the method of signatures, where it is not the suite's by the letter.
     signature: str | None = None
+    # Whether a client generated from the WSDL calls, too.
+    generated: bool = False
     # What a client is told to do beside calling, with the count that it then reports.
     client: dict = field(default_factory=dict)
 
@@ -108,34 +111,68 @@ def self_contained(read, address):
 
 def cells():
     """Every cell."""
+    yield from _mechanisms()
+    yield from _symmetric()
+    yield from _asymmetric()
+    yield from _transport()
+    yield from _conversations()
+    for mechanism in ("sign-encrypt", "secure-conversation"):
+        endpoint, message = _mechanism(mechanism, "Basic256")
+        yield Cell(f"{mechanism} Basic256, SOAP 1.2", endpoint, message, soap="12")
+        endpoint = endpoint.replace(CURRENT["sp"], DRAFT["sp"]).replace("Trust13", "Trust10")
+        yield Cell(f"{mechanism} of 2005", endpoint, message, namespaces=DRAFT)
+
+
+def _mechanisms():
+    """Every mechanism with every suite, for every service. Without a binding there is no suite."""
     every = tuple(SERVICES)
-    yield Cell("plain", "", services=every)
+    yield Cell("plain", "", services=every, generated=True)
     yield Cell("username", supporting("SupportingTokens", username()), services=every)
     yield Cell("username digest", supporting("SupportingTokens", username("<sp:HashPassword/>")))
     for mechanism in MECHANISMS:
         for suite in SUITES:
-            yield Cell(f"{mechanism} {suite}", *_mechanism(mechanism, suite), services=every)
+            generated = (mechanism, suite) in (("sign-encrypt", "Basic256"), ("secure-conversation", "Basic128GCM"))
+            yield Cell(f"{mechanism} {suite}", *_mechanism(mechanism, suite), services=every, generated=generated)
+
+
+def _symmetric():
     for suite in ("Basic256", "Basic128GCM"):
-        yield Cell(f"symmetric {suite}", symmetric(suite) + wss11(), both(), services=every)
-        yield Cell(f"symmetric derived keys {suite}", symmetric(suite, derived=True) + wss11(), both(), services=every)
-    confirmed = wss11("<sp:RequireSignatureConfirmation/>")
-    yield Cell("symmetric signature confirmation", symmetric("Basic256") + confirmed, both())
-    yield Cell("symmetric encrypt-sign", symmetric("Basic256", options="<sp:EncryptBeforeSigning/>") + wss11(), both())
-    yield Cell("symmetric encrypted signature", symmetric("Basic256", options="<sp:EncryptSignature/>") + wss11(), both())
-    yield Cell("asymmetric encrypted signature", asymmetric("Basic256", options="<sp:EncryptSignature/>") + wss10(), both())
-    yield Cell("asymmetric protected tokens", asymmetric("Basic256", options="<sp:ProtectTokens/>") + wss10(), both())
+        yield Cell(f"symmetric {suite}", symmetric(suite) + wss11(), both(), services=tuple(SERVICES))
+        derived = symmetric(suite, derived=True) + wss11()
+        yield Cell(f"symmetric derived keys {suite}", derived, both(), services=tuple(SERVICES))
+    for name, options, wss in (
+        ("signature confirmation", "", "<sp:RequireSignatureConfirmation/>"),
+        ("encrypt-sign", "<sp:EncryptBeforeSigning/>", ""),
+        ("encrypted signature", "<sp:EncryptSignature/>", ""),
+    ):
+        yield Cell(f"symmetric {name}", symmetric("Basic256", options=options) + wss11(wss), both())
     for derived in (False, True):
         name = "symmetric derived keys" if derived else "symmetric"
         binding = symmetric("Basic256", derived=derived) + wss11()
-        endorsing = supporting("EndorsingSupportingTokens", x509("AlwaysToRecipient"))
-        yield Cell(f"{name} endorsing", binding + endorsing, both())
-        yield Cell(f"{name} signed endorsing", binding + endorsing.replace("sp:Endorsing", "sp:SignedEndorsing"), both())
+        yield Cell(f"{name} endorsing", binding + supporting("EndorsingSupportingTokens", CLIENT), both())
+        yield Cell(f"{name} signed endorsing", binding + supporting("SignedEndorsingSupportingTokens", CLIENT), both())
         yield Cell(f"{name} signed username", binding + supporting("SignedSupportingTokens", username()), both())
-    yield Cell(
-        "symmetric signed encrypted username",
-        symmetric("Basic256") + wss11() + supporting("SignedEncryptedSupportingTokens", username()), both(),
-    )  # fmt: skip
-    yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + supporting("SignedSupportingTokens", username()), both())
+    secret = supporting("SignedEncryptedSupportingTokens", username())
+    yield Cell("symmetric signed encrypted username", symmetric("Basic256") + wss11() + secret, both())
+
+
+def _asymmetric():
+    for name, options in (("encrypted signature", "<sp:EncryptSignature/>"), ("protected tokens", "<sp:ProtectTokens/>")):
+        yield Cell(f"asymmetric {name}", asymmetric("Basic256", options=options) + wss10(), both())
+    named = supporting("SignedSupportingTokens", username())
+    yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + named, both())
+    sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
+    yield Cell("sign-encrypt Basic256Sha256, rsa-sha256", *_mechanism("sign-encrypt", "Basic256Sha256"), signature=sha256)
+
+
+def _transport():
+    for suite in ("Basic256", "Basic256Sha256"):
+        yield Cell(f"transport username {suite}", transport(suite) + supporting("SignedSupportingTokens", username()), tls=True)
+    endorsing = supporting("EndorsingSupportingTokens", CLIENT)
+    yield Cell("transport endorsing Basic256", transport("Basic256") + wss11() + endorsing, tls=True)
+
+
+def _conversations():
     for suite in ("Basic256", "Basic128GCM"):
         bootstrap = symmetric(suite) + wss11() + trust13() + both()
         for derived in (False, True):
@@ -144,25 +181,18 @@ def cells():
         # CXF answers a Cancel signed only, and its own client then misses what the bootstrap wants encrypted: not the Body,
         # therefore, but the secrets in it.
         secret = symmetric(suite) + wss11() + trust13() + parts("SignedParts") + ENTROPY
-        yield Cell(f"secure-conversation {suite}, cancel", conversation(suite, secret), both(), client={"cancel": ("cancelled", 1)})
-        yield Cell(f"secure-conversation {suite}, renew", conversation(suite, bootstrap), both(), calls=2, client={"renew": ("renewed", 1)})
+        name = f"secure-conversation {suite}"
+        yield Cell(f"{name}, cancel", conversation(suite, secret), both(), client={"cancel": ("cancelled", 1)})
+        yield Cell(f"{name}, renew", conversation(suite, bootstrap), both(), calls=2, client={"renew": ("renewed", 1)})
+    for name, token in (
+        ("username", supporting("SignedEncryptedSupportingTokens", username())),
+        ("endorsed", supporting("EndorsingSupportingTokens", CLIENT)),
+    ):
+        bootstrap = symmetric("Basic256") + token + wss11() + trust13() + both()
+        yield Cell(f"secure-conversation {name} bootstrap", conversation("Basic256", bootstrap), both(), calls=2)
     bootstrap = symmetric("Basic256") + wss11() + trust13() + both()
-    by_name = symmetric("Basic256") + supporting("SignedEncryptedSupportingTokens", username()) + wss11() + trust13() + both()
-    yield Cell("secure-conversation username bootstrap", conversation("Basic256", by_name), both(), calls=2)
-    endorsed = symmetric("Basic256") + supporting("EndorsingSupportingTokens", x509("AlwaysToRecipient")) + wss11() + trust13() + both()
-    yield Cell("secure-conversation endorsed bootstrap", conversation("Basic256", endorsed), both(), calls=2)
-    for suite in ("Basic256", "Basic256Sha256"):
-        yield Cell(f"transport username {suite}", transport(suite) + supporting("SignedSupportingTokens", username()), tls=True)
-    endorsing = supporting("EndorsingSupportingTokens", x509("AlwaysToRecipient"))
-    yield Cell("transport endorsing Basic256", transport("Basic256") + wss11() + endorsing, tls=True)
-    sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
-    yield Cell("sign-encrypt Basic256Sha256, rsa-sha256", *_mechanism("sign-encrypt", "Basic256Sha256"), signature=sha256)
-    yield Cell("secure-conversation Basic256, no addressing", conversation("Basic256", bootstrap, addressing=""), both(), calls=2)
-    for mechanism in ("sign-encrypt", "secure-conversation"):
-        endpoint, message = _mechanism(mechanism, "Basic256")
-        yield Cell(f"{mechanism} Basic256, SOAP 1.2", endpoint, message, soap="12")
-        endpoint = endpoint.replace(CURRENT["sp"], DRAFT["sp"]).replace("Trust13", "Trust10")
-        yield Cell(f"{mechanism} of 2005", endpoint, message, namespaces=DRAFT)
+    silent = conversation("Basic256", bootstrap, addressing="")
+    yield Cell("secure-conversation Basic256, no addressing", silent, both(), calls=2)
 
 
 def _mechanism(mechanism, suite):
@@ -182,7 +212,7 @@ def _mechanism(mechanism, suite):
 def asymmetric(suite, timestamp=True, options=""):
     """Both sides sign with their certificates."""
     return (
-        f"<sp:AsymmetricBinding><wsp:Policy>{_token('InitiatorToken', x509('AlwaysToRecipient'))}"
+        f"<sp:AsymmetricBinding><wsp:Policy>{_token('InitiatorToken', CLIENT)}"
         f"{_token('RecipientToken', x509('Never'))}{_common(suite, timestamp, options)}</wsp:Policy></sp:AsymmetricBinding>"
     )
 
@@ -215,7 +245,7 @@ def conversation(suite, bootstrap, derived=False, addressing=WITH_ADDRESSING):
     )
 
 
-def _common(suite, timestamp, options, entire="<sp:OnlySignEntireHeadersAndBody/>"):
+def _common(suite, timestamp, options, entire=ENTIRE):
     prefix = f'cxf:{suite} xmlns:cxf="{GCM}"' if suite.endswith("GCM") else f"sp:{suite}"
     return (
         f"<sp:AlgorithmSuite><wsp:Policy><{prefix}/></wsp:Policy></sp:AlgorithmSuite>"
@@ -235,6 +265,9 @@ def _inclusion(value):
 def x509(inclusion, options=""):
     """An X.509 certificate."""
     return f"<sp:X509Token {_inclusion(inclusion)}><wsp:Policy>{options}<sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>"
+
+
+CLIENT = x509("AlwaysToRecipient")
 
 
 def username(options=""):

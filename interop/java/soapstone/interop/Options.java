@@ -32,6 +32,11 @@ final class Options {
         return named.getOrDefault(name, otherwise);
     }
 
+    /** Whether {@code --name true} was given. */
+    boolean is(String name) {
+        return Boolean.parseBoolean(named.get(name));
+    }
+
     String required(String name) {
         String value = named.get(name);
         if (value == null) {

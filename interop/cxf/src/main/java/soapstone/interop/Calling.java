@@ -13,12 +13,12 @@ import javax.xml.namespace.QName;
 import javax.xml.transform.Source;
 import javax.xml.transform.dom.DOMSource;
 
-import jakarta.xml.ws.BindingProvider;
 import jakarta.xml.ws.Dispatch;
 import jakarta.xml.ws.Service;
 
 import org.apache.cxf.endpoint.Client;
 import org.apache.cxf.jaxws.DispatchImpl;
+import org.apache.cxf.message.Message;
 import org.apache.cxf.rt.security.SecurityConstants;
 import org.apache.cxf.staxutils.StaxUtils;
 import org.apache.cxf.transport.http.HTTPConduit;
@@ -32,35 +32,37 @@ final class Calling {
     private Calling() {
     }
 
-    /** Sends the content of the plain envelope {@code request}; writes the content of the last answer. What is given back counts tokens. */
+    /** A client of one port. */
+    interface Caller {
+        Client client();
+
+        Map<String, Object> context();
+
+        /** Sends a payload; the octets of the answer's. */
+        byte[] call(Document payload) throws Exception;
+    }
+
+    /** Sends the content of the plain envelope {@code request}; writes the content of the last answer. Gives back what became of tokens. */
     static String call(Options options, Path request, Path answer) throws Exception {
         Tls.trust(options);
-        URL wsdl = location(options.required("wsdl"));
-        Service service = Service.create(wsdl, QName.valueOf(options.required("service")));
-        QName port = QName.valueOf(options.required("port"));
-        Dispatch<Source> dispatch = service.createDispatch(port, Source.class, Service.Mode.PAYLOAD);
-        Client client = ((DispatchImpl<?>) dispatch).getClient();
+        Caller caller = caller(options);
+        Client client = caller.client();
         try {
             settle((HTTPConduit) client.getConduit(), options);
-            Map<String, Object> context = dispatch.getRequestContext();
-            context.putAll(Properties.of(options));
-            context.put("find.dispatch.operation", Boolean.TRUE);
-            if (options.optional("address") != null) {
-                context.put(BindingProvider.ENDPOINT_ADDRESS_PROPERTY, options.required("address"));
-            }
             Tokens tokens = new Tokens(client.getBus());
+            Map<String, Object> context = caller.context();
+            context.putAll(Properties.of(options));
             context.put(SecurityConstants.STS_CLIENT, tokens);
-            if (Boolean.parseBoolean(options.optional("cancel"))) {
-                context.put(SecurityConstants.STS_TOKEN_DO_CANCEL, Boolean.TRUE);
-            }
+            context.put(SecurityConstants.STS_TOKEN_DO_CANCEL, options.is("cancel"));
+            context.put(Message.ENDPOINT_ADDRESS, options.required("address"));
             Document payload;
             try (InputStream envelope = Files.newInputStream(request)) {
                 payload = Forwarding.content(StaxUtils.read(envelope));
             }
             byte[] content = null;
             for (int calls = Integer.parseInt(options.optional("calls", "1")); calls > 0; calls--) {
-                content = Forwarding.write(dispatch.invoke(new DOMSource(payload)));
-                if (Boolean.parseBoolean(options.optional("renew"))) {
+                content = caller.call(payload);
+                if (options.is("renew")) {
                     expire(client);
                 }
             }
@@ -71,9 +73,42 @@ final class Calling {
         }
     }
 
+    private static Caller caller(Options options) throws Exception {
+        URL wsdl = location(options.required("wsdl"));
+        QName service = QName.valueOf(options.required("service"));
+        QName port = QName.valueOf(options.required("port"));
+        return options.is("generated") ? new Generated(wsdl, service, port) : new Dispatching(wsdl, service, port);
+    }
+
+    /** Without any class for the messages. */
+    private static final class Dispatching implements Caller {
+        private final Dispatch<Source> dispatch;
+
+        Dispatching(URL wsdl, QName service, QName port) {
+            dispatch = Service.create(wsdl, service).createDispatch(port, Source.class, Service.Mode.PAYLOAD);
+            dispatch.getRequestContext().put("find.dispatch.operation", Boolean.TRUE);
+        }
+
+        @Override
+        public Client client() {
+            return ((DispatchImpl<?>) dispatch).getClient();
+        }
+
+        @Override
+        public Map<String, Object> context() {
+            return dispatch.getRequestContext();
+        }
+
+        @Override
+        public byte[] call(Document payload) throws Exception {
+            return Forwarding.write(dispatch.invoke(new DOMSource(payload)));
+        }
+    }
+
     /** Makes the client believe that its security context has expired, so that its next call renews it. */
     private static void expire(Client client) {
-        SecurityToken token = (SecurityToken) client.getEndpoint().get(org.apache.cxf.ws.security.SecurityConstants.TOKEN);
+        SecurityToken token =
+            (SecurityToken) client.getEndpoint().get(org.apache.cxf.ws.security.SecurityConstants.TOKEN);
         token.setExpires(Instant.now().minusSeconds(1));
     }
 
