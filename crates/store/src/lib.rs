@@ -8,6 +8,7 @@
 //! says for replay marks that a node may decide alone.
 #![forbid(unsafe_code)]
 
+mod certificates;
 mod contexts;
 mod file;
 mod marks;

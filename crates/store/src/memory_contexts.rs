@@ -1,20 +1,22 @@
 //! Security contexts in this process, bounded.
 //!
-//! Conversations are spread over shards by a hash of scope and identifier, each with a lock of its own. Conversations of one owner share
-//! the owner's certificate, which is what would otherwise take most of the memory.
+//! Conversations are spread over shards by a hash of scope and identifier, each with a lock of its own. Owners' certificates are in a
+//! table of their own ([`Certificates`]), because a certificate that was read takes several times as much as all the rest.
 //!
 //! The rule kept here: a context that is neither expired nor cancelled is never dropped. When no more fit, new ones are refused.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::crypto::{Certificate, SymmetricKey};
+use soapstone::crypto::SymmetricKey;
 use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
+
+use crate::certificates::{Certificates, Resting};
 
 const SHARDS: usize = 16;
 
@@ -23,7 +25,7 @@ const SHARDS: usize = 16;
 pub struct MemoryContexts {
     shards: Box<[Mutex<Shard>; SHARDS]>,
     hasher: RandomState,
-    certificates: Mutex<Certificates>,
+    certificates: Certificates,
     held: AtomicUsize,
     capacity: usize,
 }
@@ -42,7 +44,7 @@ struct Conversation {
     before: Option<Box<Instance>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Instance {
     name: Option<Box<str>>,
     version: ConversationVersion,
@@ -54,7 +56,7 @@ struct Instance {
 
 #[derive(Clone, Debug)]
 enum Owner {
-    Certificate(Arc<Certificate>),
+    Certificate(Arc<Resting>),
     User(Box<str>),
     Anonymous,
 }
@@ -65,7 +67,7 @@ impl MemoryContexts {
         Self {
             shards: Default::default(),
             hasher: RandomState::new(),
-            certificates: Mutex::default(),
+            certificates: Certificates::default(),
             held: AtomicUsize::new(0),
             capacity,
         }
@@ -115,11 +117,7 @@ impl MemoryContexts {
     fn instance(&self, context: &SecurityContext) -> Instance {
         let owner = match &context.owner {
             ContextOwner::Certificate(certificate) => {
-                let mut certificates = self
-                    .certificates
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                Owner::Certificate(certificates.shared(certificate))
+                Owner::Certificate(self.certificates.lay_down(certificate))
             }
             ContextOwner::User(name) => Owner::User(name.as_str().into()),
             ContextOwner::Anonymous => Owner::Anonymous,
@@ -143,23 +141,56 @@ impl ContextStore for MemoryContexts {
         now: Timestamp,
     ) -> Result<Option<SecurityContext>, StoreUnavailable> {
         let key = key(scope, &name.identifier);
-        let shard = self.shard(&key);
-        Ok(shard
-            .conversations
-            .get(key.as_str())
-            .and_then(|conversation| {
-                let instance = conversation
-                    .instances()
-                    .find(|instance| instance.name.as_deref() == name.instance.as_deref())?;
-                (instance.version == name.version && now < instance.expires)
-                    .then(|| instance.context(name))
-            }))
+        let found = {
+            let shard = self.shard(&key);
+            shard
+                .conversations
+                .get(key.as_str())
+                .and_then(|conversation| {
+                    conversation
+                        .instances()
+                        .find(|instance| instance.name.as_deref() == name.instance.as_deref())
+                        .filter(|instance| {
+                            instance.version == name.version && now < instance.expires
+                        })
+                        .cloned()
+                })
+        };
+        let Some(instance) = found else {
+            return Ok(None);
+        };
+        let owner = match instance.owner {
+            Owner::Certificate(resting) => match self.certificates.take_up(&resting) {
+                Some(certificate) => ContextOwner::Certificate(certificate),
+                None => {
+                    return Err(StoreUnavailable::Unreadable {
+                        identifier: name.identifier.clone(),
+                    });
+                }
+            },
+            Owner::User(name) => ContextOwner::User(name.into()),
+            Owner::Anonymous => ContextOwner::Anonymous,
+        };
+        Ok(Some(SecurityContext {
+            version: instance.version,
+            identifier: name.identifier.clone(),
+            instance: name.instance.clone(),
+            secret: instance.secret,
+            created: instance.created,
+            expires: instance.expires,
+            owner,
+        }))
     }
 
     fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
-        self.reserve(context.created)?;
         let latest = self.instance(context);
         let key: Arc<str> = key(scope, &context.identifier).into();
+        if self.shard(&key).conversations.contains_key(&key) {
+            // It takes the room of the one it replaces.
+            self.held.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.reserve(context.created)?;
+        }
         let mut shard = self.shard(&key);
         // Expired ones of the shard at hand go now, so that steady traffic never needs a sweep.
         let dropped = shard.drop_expired(context.created);
@@ -261,52 +292,6 @@ impl Conversation {
                     ..instance
                 })
             });
-    }
-}
-
-impl Instance {
-    fn context(&self, name: &ContextName) -> SecurityContext {
-        SecurityContext {
-            version: self.version,
-            identifier: name.identifier.clone(),
-            instance: name.instance.clone(),
-            secret: self.secret.clone(),
-            created: self.created,
-            expires: self.expires,
-            owner: match &self.owner {
-                Owner::Certificate(certificate) => {
-                    ContextOwner::Certificate(Certificate::clone(certificate))
-                }
-                Owner::User(name) => ContextOwner::User(name.to_string()),
-                Owner::Anonymous => ContextOwner::Anonymous,
-            },
-        }
-    }
-}
-
-/// The certificates of owners, one for all conversations of each.
-#[derive(Debug, Default)]
-struct Certificates {
-    by_thumbprint: HashMap<[u8; 32], Weak<Certificate>>,
-    /// How many there may be before those that nobody uses are dropped.
-    bound: usize,
-}
-
-impl Certificates {
-    fn shared(&mut self, certificate: &Certificate) -> Arc<Certificate> {
-        let thumbprint = certificate.thumbprint_sha256();
-        if let Some(known) = self.by_thumbprint.get(&thumbprint).and_then(Weak::upgrade) {
-            return known;
-        }
-        if self.by_thumbprint.len() >= self.bound {
-            self.by_thumbprint
-                .retain(|_, certificate| certificate.strong_count() > 0);
-            self.bound = 64.max(2 * self.by_thumbprint.len());
-        }
-        let shared = Arc::new(certificate.clone());
-        self.by_thumbprint
-            .insert(thumbprint, Arc::downgrade(&shared));
-        shared
     }
 }
 

@@ -12,7 +12,6 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{KeyKind, PrivateKey};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{ConversationVersion, SecurityContext};
 use soapstone_store::Replay;
 
 #[test]
@@ -216,95 +215,6 @@ fn a_write_that_too_few_replicas_have_does_not_count() {
     assert!(start.elapsed() < Duration::from_millis(50), "it fails fast");
     let found = node.contexts.find("/", &context(1, 0).name(), at(0));
     assert!(matches!(found, Ok(None)), "what is only read goes on");
-}
-
-#[test]
-fn a_conversation_goes_on_at_any_node_until_it_is_cancelled() {
-    let server = Server::start(&[]);
-    let (one, other) = (node_at(&server).contexts, node_at(&server).contexts);
-    let made = context(1, 0);
-    one.insert("/books", &made).expect("there is room");
-    let found = other
-        .find("/books", &made.name(), at(10))
-        .expect("it answers")
-        .expect("it is there");
-    assert_eq!(found.secret.expose(), secret(1));
-    assert_eq!((found.created, found.expires), (made.created, made.expires));
-    assert_eq!(found.owner.to_string(), "alice");
-    let absent = |scope: &str, context: &SecurityContext, second| {
-        let found = one.find(scope, &context.name(), at(second));
-        found.expect("it answers").is_none()
-    };
-    assert!(
-        absent("/employees", &made, 10),
-        "contexts of other endpoints do not exist"
-    );
-    assert!(absent("/books", &context(2, 0), 10), "nobody made it");
-    let earlier = SecurityContext {
-        version: ConversationVersion::February2005,
-        ..made.clone()
-    };
-    assert!(
-        absent("/books", &earlier, 10),
-        "a name of another version names nothing"
-    );
-    assert!(absent("/books", &made, 3600), "it has expired");
-    assert_eq!(other.cancel("/employees", &made.identifier), Ok(false));
-    assert_eq!(other.cancel("/books", &made.identifier), Ok(true));
-    assert!(absent("/books", &made, 10), "it was cancelled");
-    assert_eq!(other.cancel("/books", &made.identifier), Ok(false));
-}
-
-#[test]
-fn a_renewed_context_keeps_the_instance_before_for_a_while_and_a_cancelled_one_stays_so() {
-    let server = Server::start(&[]);
-    let store = node_at(&server).contexts;
-    let renewed = |name: &str, made: i64| SecurityContext {
-        instance: Some(name.to_owned()),
-        ..context(1, made)
-    };
-    let there = |context: &SecurityContext, second| {
-        let found = store.find("/", &context.name(), at(second));
-        found.expect("it answers").is_some()
-    };
-    let grace = Duration::from_secs(30);
-    let (first, second, third) = (context(1, 0), renewed("a", 100), renewed("b", 110));
-    assert_eq!(
-        store.renew("/", &second, grace),
-        Ok(false),
-        "there is none yet"
-    );
-    store.insert("/", &first).expect("there is room");
-    assert_eq!(store.renew("/", &second, grace), Ok(true));
-    assert!(there(&first, 129) && !there(&first, 130), "grace is 30 s");
-    assert!(
-        there(&second, 3699) && !there(&second, 3700),
-        "its own hour"
-    );
-    assert_eq!(store.renew("/", &third, grace), Ok(true));
-    assert!(!there(&first, 111), "only the latest of those before stays");
-    assert!(there(&second, 139) && !there(&second, 140) && there(&third, 140));
-    let keys = server.keys();
-    let fields: Vec<String> = server.ask(&["HKEYS", &keys[0]]);
-    assert_eq!((keys.len(), fields.len()), (1, 2));
-    assert_eq!(store.cancel("/", &first.identifier), Ok(true));
-    assert!(
-        !there(&second, 111) && !there(&third, 111),
-        "all instances are cancelled"
-    );
-    assert_eq!(store.renew("/", &renewed("c", 120), grace), Ok(false));
-    assert_eq!(server.keys().len(), 0);
-}
-
-#[test]
-fn an_expired_context_cannot_be_renewed() {
-    let server = Server::start(&[]);
-    let store = node_at(&server).contexts;
-    store.insert("/", &context(1, 0)).expect("there is room");
-    assert_eq!(
-        store.renew("/", &context(1, 3600), Duration::ZERO),
-        Ok(false)
-    );
 }
 
 #[test]

@@ -1,0 +1,135 @@
+//! A cluster of three primaries: marks and conversations spread over them, slots that move, a node that dies.
+
+mod servers;
+
+use std::time::{Duration, Instant};
+
+use servers::{Node, Server, at, context, mark, node, secret, start_cluster, wait_for};
+use soapstone::conversation::ContextStore;
+use soapstone::replay::{ReplayCache, ReplayError};
+
+fn node_of(cluster: &[Server]) -> Node {
+    let ports: Vec<String> = cluster
+        .iter()
+        .map(|server| format!("\"127.0.0.1:{}\"", server.port))
+        .collect();
+    let store = format!(
+        "nodes = [{}]\nreplicas = 0\ntimeout = \"250ms\"",
+        ports.join(", ")
+    );
+    node(&store, "")
+}
+
+#[test]
+fn marks_of_one_message_in_many_slots_are_remembered_all_or_none() {
+    let cluster = start_cluster(3);
+    let (one, other) = (node_of(&cluster).replay, node_of(&cluster).replay);
+    for message in 0..50 {
+        let marks = [
+            mark(3 * message, 300),
+            mark(3 * message + 1, 300),
+            mark(3 * message + 2, 300),
+        ];
+        one.first_seen(&marks, at(0)).expect("the first time");
+        for (turn, seen) in (0..).zip(&marks) {
+            let fresh = |number| mark(1000 + 6 * message + 2 * turn + number, 300);
+            let mixed = [fresh(0), *seen, fresh(1)];
+            assert_eq!(
+                other.first_seen(&mixed, at(0)).unwrap_err(),
+                ReplayError::Seen
+            );
+        }
+    }
+    let held: Vec<usize> = cluster.iter().map(|server| server.keys().len()).collect();
+    assert_eq!(
+        held.iter().sum::<usize>(),
+        150,
+        "those of refused messages were taken back"
+    );
+    assert!(
+        held.iter().all(|held| *held > 20),
+        "spread over all: {held:?}"
+    );
+}
+
+#[test]
+fn conversations_live_where_their_slot_is_and_follow_it() {
+    let cluster = start_cluster(3);
+    let store = node_of(&cluster).contexts;
+    for number in 0..30 {
+        store
+            .insert("/", &context(number, 0))
+            .expect("there is room");
+    }
+    let all_there = || {
+        (0..30).all(|number| {
+            let found = store.find("/", &context(number, 0).name(), at(1));
+            found.is_ok_and(|found| {
+                found.is_some_and(|context| context.secret.expose() == secret(number))
+            })
+        })
+    };
+    assert!(all_there());
+    // One key moves to another node, half-way at first: the slot is being moved, and the key has gone already.
+    let (from, to) = (&cluster[0], &cluster[1]);
+    let key = from.keys().remove(0);
+    let slot: u16 = from.ask(&["CLUSTER", "KEYSLOT", &key]);
+    let slot = slot.to_string();
+    let (from_id, to_id): (String, String) =
+        (from.ask(&["CLUSTER", "MYID"]), to.ask(&["CLUSTER", "MYID"]));
+    let () = to.ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from_id]);
+    let () = from.ask(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to_id]);
+    let () = from.ask(&[
+        "MIGRATE",
+        "127.0.0.1",
+        &to.port.to_string(),
+        &key,
+        "0",
+        "1000",
+    ]);
+    assert!(all_there(), "while the slot is being moved");
+    for server in [to, from] {
+        let () = server.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &to_id]);
+    }
+    assert!(all_there(), "after it was moved");
+    for number in 0..30 {
+        assert_eq!(store.cancel("/", &context(number, 0).identifier), Ok(true));
+    }
+    assert!(cluster.iter().all(|server| server.keys().is_empty()));
+}
+
+#[test]
+fn a_dead_node_takes_its_slots_with_it_and_nothing_else() {
+    let mut cluster = start_cluster(3);
+    let replay = node_of(&cluster).replay;
+    for number in 0..60 {
+        replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    let lost = cluster[0].keys().len();
+    cluster[0].kill();
+    let start = Instant::now();
+    let answers: Vec<ReplayError> = (0..60)
+        .map(|number| replay.first_seen(&[mark(number, 300)], at(1)).unwrap_err())
+        .collect();
+    let took = start.elapsed();
+    let seen = answers
+        .iter()
+        .filter(|answer| **answer == ReplayError::Seen)
+        .count();
+    println!(
+        "{seen} of 60 marks answered for, {lost} refused in {} ms",
+        took.as_millis()
+    );
+    assert_eq!(seen, 60 - lost);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    cluster[0].restart();
+    // What was only there is forgotten: a cluster without replicas keeps nothing safe.
+    wait_for("the slots to be served again", || {
+        (100..160).all(|number| {
+            let answer = replay.first_seen(&[mark(number, 300)], at(1));
+            !matches!(answer, Err(ReplayError::Unavailable { .. }))
+        })
+    });
+}
