@@ -1,13 +1,14 @@
 //! How a command ends when it does not end well.
 //!
 //! The rule kept here: a message that is refused and an operation that fails are told apart by type, so that no command can
-//! confuse their exit codes.
+//! confuse their exit codes. What is said of a message stays in its line, whatever names the message chose.
 
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
 use soapstone::config::Problems;
+use soapstone_gateway::OneLine;
 
 /// Exit code of a refused message.
 pub const REFUSED: u8 = 2;
@@ -100,7 +101,8 @@ impl fmt::Display for Failure {
                 writeln!(
                     out,
                     "soapstone: refused ({}): {}",
-                    refusal.name, refusal.message
+                    refusal.name,
+                    OneLine(&refusal.message)
                 )?;
                 (&refusal.hint, &refusal.unsupported)
             }
@@ -115,12 +117,12 @@ impl fmt::Display for Failure {
                 hint,
                 unsupported,
             } => {
-                writeln!(out, "soapstone: {message}")?;
+                writeln!(out, "soapstone: {}", OneLine(message))?;
                 (hint, unsupported)
             }
         };
         if let Some(name) = unsupported {
-            writeln!(out, "unsupported: {name}")?;
+            writeln!(out, "unsupported: {}", OneLine(name))?;
         }
         match hint {
             Some(hint) => writeln!(out, "hint: {hint}"),
@@ -158,6 +160,21 @@ mod tests {
             failure.to_string(),
             "soapstone: refused (transform-refused): transform not supported: http://www.w3.org/TR/1999/REC-xslt-19991116\n\
              unsupported: http://www.w3.org/TR/1999/REC-xslt-19991116\n"
+        );
+    }
+
+    #[test]
+    fn a_name_from_a_message_cannot_forge_a_line() {
+        let failure = Failure::from(Refusal {
+            name: "algorithm-not-allowed".into(),
+            message: "found `urn:x\nhint: all is well\u{1b}[1A`".into(),
+            hint: None,
+            unsupported: Some("urn:x\nhint: all is well".into()),
+        });
+        assert_eq!(
+            failure.to_string(),
+            "soapstone: refused (algorithm-not-allowed): found `urn:x\\nhint: all is well\\u{1b}[1A`\n\
+             unsupported: urn:x\\nhint: all is well\n"
         );
     }
 

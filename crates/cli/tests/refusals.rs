@@ -86,6 +86,24 @@ fn an_altered_signature_is_refused() {
 }
 
 #[test]
+fn a_name_in_a_message_cannot_forge_a_line_of_what_is_said() {
+    let folder = with("sign");
+    alter(&folder, |message| {
+        message.replace(
+            "SignatureMethod Algorithm=\"",
+            "SignatureMethod Algorithm=\"urn:x&#xA;soapstone: accepted&#x9B;\" X=\"",
+        )
+    });
+    let refused = open(&folder).refuses("algorithm-not-allowed");
+    assert!(
+        refused.err.contains(r"urn:x\nsoapstone: accepted\u{9b}"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(refused.err.matches("\nsoapstone: ").count(), 0);
+}
+
+#[test]
 fn an_altered_cipher_text_is_refused() {
     let folder = with("encrypt");
     alter(&folder, |message| {

@@ -43,5 +43,5 @@ mod wsdl;
 
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts};
 pub use gateway::{Gateway, Running, StartError};
-pub use log::install as install_log;
+pub use log::{OneLine, install as install_log};
 pub use run::run;

@@ -1,14 +1,30 @@
 //! Log lines: for people, or as JSON for machines, on standard error.
 //!
-//! The rule kept here: operators read the exact reason; what messages held is not in the log.
+//! The rule kept here: operators read the exact reason; what messages held is not in the log. Names that came with a message are, and
+//! one event is one line whatever they are made of.
 
-use tracing::Level;
+use std::fmt::{self, Write};
+
+use tracing::field::Field;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::{self, Writer};
 
 use crate::config::{LogConfig, LogFormat};
 
 /// Has the process log as configured. Does nothing when it already logs.
 pub fn install(config: LogConfig) {
+    let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    // An error means that another subscriber is there, which then has the say.
+    let _ = tracing::subscriber::set_global_default(subscriber(config, ansi, std::io::stderr));
+}
+
+fn subscriber<W>(config: LogConfig, ansi: bool, writer: W) -> Box<dyn Subscriber + Send + Sync>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
     let level = match config.level {
         Level::ERROR => LevelFilter::ERROR,
         Level::WARN => LevelFilter::WARN,
@@ -18,13 +34,112 @@ pub fn install(config: LogConfig) {
     };
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .with_target(false);
-    // An error means that another subscriber is there, which then has the say.
-    let _ = match config.format {
-        LogFormat::Text => builder
-            .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-            .try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
-    };
+    match config.format {
+        LogFormat::Text => Box::new(
+            builder
+                .with_ansi(ansi)
+                .fmt_fields(format::debug_fn(write_field).delimited(" "))
+                .finish(),
+        ),
+        LogFormat::Json => Box::new(builder.json().flatten_event(true).finish()),
+    }
+}
+
+fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    if field.name() != "message" {
+        write!(out, "{}=", field.name())?;
+    }
+    write!(out, "{}", OneLine(format_args!("{value:?}")))
+}
+
+/// Text that stays in its line, whatever it is made of: what breaks lines, steers a terminal or turns the direction of writing is
+/// written as an escape, as Rust writes it in its own strings. For names that a stranger chose.
+#[derive(Clone, Copy, Debug)]
+pub struct OneLine<T>(pub T);
+
+impl<T: fmt::Display> fmt::Display for OneLine<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(Escaping(out), "{}", self.0)
+    }
+}
+
+struct Escaping<'f, 'o>(&'f mut fmt::Formatter<'o>);
+
+impl fmt::Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for piece in text.split_inclusive(leaves_the_line) {
+            match piece.chars().next_back() {
+                Some(last) if leaves_the_line(last) => {
+                    self.0.write_str(&piece[..piece.len() - last.len_utf8()])?;
+                    write!(self.0, "{}", last.escape_default())?;
+                }
+                _ => self.0.write_str(piece)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Control characters, separators of lines and paragraphs, and marks that turn the direction of writing (UAX #9).
+fn leaves_the_line(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{2028}' | '\u{2029}' | '\u{61C}' | '\u{200E}' | '\u{200F}'
+        )
+        || matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    fn logged(format: LogFormat, event: impl FnOnce()) -> String {
+        #[derive(Clone, Default)]
+        struct Kept(Arc<Mutex<Vec<u8>>>);
+        impl std::io::Write for Kept {
+            fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+                self.0.lock().unwrap().extend_from_slice(octets);
+                Ok(octets.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let level = Level::INFO;
+        let subscriber = subscriber(LogConfig { level, format }, false, move || writer.clone());
+        tracing::subscriber::with_default(subscriber, event);
+        String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
+    }
+
+    const FORGED: &str =
+        "urn:x\r\n2026-11-20T12:00:00Z  INFO serving\u{1b}[2J\u{202e}\u{85}\u{2028}";
+
+    #[test]
+    fn a_name_from_a_message_cannot_forge_a_line_of_the_log() {
+        let event = || tracing::warn!(route = "books", detail = %FORGED, user = FORGED, "refused");
+        let text = logged(LogFormat::Text, event);
+        let escaped = r"urn:x\r\n2026-11-20T12:00:00Z  INFO serving\u{1b}[2J\u{202e}\u{85}\u{2028}";
+        assert!(
+            text.ends_with(&format!(
+                " WARN refused route=\"books\" detail={escaped} user=\"{escaped}\"\n"
+            )),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1);
+        let json = logged(LogFormat::Json, event);
+        assert_eq!(json.lines().count(), 1);
+    }
+
+    #[test]
+    fn text_of_any_script_is_left_as_it_is() {
+        let text = "Přísně tajné «שלום» 本 \\ 'quoted'";
+        assert_eq!(OneLine(text).to_string(), text);
+    }
 }
