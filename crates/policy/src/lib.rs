@@ -37,4 +37,4 @@ pub use node::{Attribute, Node, Place};
 pub use normal::{Alternative, Assertion, NormalPolicy};
 pub use problem::{PolicyProblem, ProblemKind};
 pub use requirements::Requirements;
-pub use wsdl::{PolicySubject, SubjectAlternative};
+pub use wsdl::{FaultDemands, PolicySubject, SubjectAlternative};

@@ -49,6 +49,15 @@ enum Attached {
     Named(String, Arc<Node>),
 }
 
+/// What the policies attached to a fault demand.
+#[derive(Clone, Debug)]
+pub struct FaultDemands {
+    /// The fault's name.
+    pub fault: String,
+    /// The assertions of the first alternative.
+    pub assertions: Vec<Arc<Assertion>>,
+}
+
 /// One choice among the alternatives of a subject.
 #[derive(Clone, Debug)]
 pub struct SubjectAlternative {
@@ -151,21 +160,24 @@ impl PolicyDocument {
         Ok(alternatives)
     }
 
-    /// What is demanded of faults in particular: the names of the faults, and the assertions of the policies attached to them.
+    /// What is demanded of faults in particular. Nothing of it becomes part of an agreement: a fault is an answer like any other.
     ///
     /// # Errors
     /// As for [`alternatives`](Self::alternatives).
     pub fn fault_assertions(
         &self,
         subject: &PolicySubject,
-    ) -> Result<Vec<(String, Vec<Arc<Assertion>>)>, PolicyError> {
+    ) -> Result<Vec<FaultDemands>, PolicyError> {
         subject
             .faults
             .iter()
             .filter(|(_, attached)| !attached.is_empty())
             .map(|(name, attached)| {
                 let first = self.effective(attached)?.into_iter().next();
-                Ok((name.clone(), first.unwrap_or_default().assertions))
+                Ok(FaultDemands {
+                    fault: name.clone(),
+                    assertions: first.unwrap_or_default().assertions,
+                })
             })
             .collect()
     }

@@ -20,7 +20,7 @@ pub enum Binding {
     /// By one key for both directions (7.4).
     Symmetric(SymmetricBinding),
     /// By the keys of certificates (7.5).
-    Asymmetric(AsymmetricBinding),
+    Asymmetric(Box<AsymmetricBinding>),
 }
 
 /// `sp:TransportBinding`.
@@ -142,13 +142,13 @@ impl Binding {
                 signature: read.token(&["ProtectionToken", "SignatureToken"]),
                 properties: read.properties,
             }),
-            _ => Self::Asymmetric(AsymmetricBinding {
+            _ => Self::Asymmetric(Box::new(AsymmetricBinding {
                 initiator_signature: read.token(&["InitiatorToken", "InitiatorSignatureToken"]),
                 initiator_encryption: read.token(&["InitiatorToken", "InitiatorEncryptionToken"]),
                 recipient_signature: read.token(&["RecipientToken", "RecipientSignatureToken"]),
                 recipient_encryption: read.token(&["RecipientToken", "RecipientEncryptionToken"]),
                 properties: read.properties,
-            }),
+            })),
         })
     }
 }

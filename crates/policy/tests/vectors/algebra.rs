@@ -1,10 +1,8 @@
 //! Normalizing, intersecting and merging: every vector, whatever its suite.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Case, cases};
+use crate::manifest::{Case, cases};
 use soapstone_policy::{IntersectionMode, NormalPolicy, PolicyDocument, PolicyLimits};
 
 fn normal_form(folder: &Path, file: &str) -> Result<NormalPolicy, String> {

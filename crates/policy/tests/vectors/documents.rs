@@ -1,11 +1,9 @@
 //! Every policy file and WSDL of the vectors: it parses, and each of its subjects compiles or is refused with an assertion named.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::cases;
+use crate::manifest::cases;
 use soapstone_policy::{
     AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits, PolicyProblem,
     SignatureReading,

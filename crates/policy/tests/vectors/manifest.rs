@@ -1,4 +1,4 @@
-//! The vectors directory, for the tests that need it.
+//! The vectors directory and its manifests.
 
 use std::path::{Path, PathBuf};
 
@@ -6,51 +6,51 @@ use serde::Deserialize;
 
 /// A suite's `manifest.json`.
 #[derive(Deserialize)]
-pub struct Manifest {
-    pub cases: Vec<Case>,
+pub(crate) struct Manifest {
+    pub(crate) cases: Vec<Case>,
 }
 
 /// One case; see the README beside the manifests.
 #[derive(Deserialize)]
-pub struct Case {
-    pub id: String,
-    pub kind: String,
-    pub file: String,
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) file: String,
     #[serde(default)]
-    pub options: Options,
+    pub(crate) options: Options,
     #[serde(default)]
-    pub keys: Vec<Key>,
-    pub policy: Option<String>,
-    pub expected: Expected,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) policy: Option<String>,
+    pub(crate) expected: Expected,
 }
 
 #[derive(Default, Deserialize)]
-pub struct Options {
-    pub with: Option<String>,
+pub(crate) struct Options {
+    pub(crate) with: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub struct Key {
+pub(crate) struct Key {
     #[serde(rename = "use")]
-    pub usage: String,
-    pub file: Option<String>,
+    pub(crate) usage: String,
+    pub(crate) file: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
-pub struct Expected {
-    pub outcome: String,
-    pub policy_elements: Option<usize>,
-    pub normalized_file: Option<String>,
-    pub result_file: Option<String>,
+pub(crate) struct Expected {
+    pub(crate) outcome: String,
+    pub(crate) policy_elements: Option<usize>,
+    pub(crate) normalized_file: Option<String>,
+    pub(crate) result_file: Option<String>,
     #[serde(default)]
-    pub assertions: std::collections::BTreeMap<String, usize>,
+    pub(crate) assertions: std::collections::BTreeMap<String, usize>,
 }
 
 /// The vectors directory.
 ///
 /// # Panics
 /// If it is not there: tests of vectors must not pass without vectors.
-pub fn vectors() -> PathBuf {
+pub(crate) fn vectors() -> PathBuf {
     let directory = match std::env::var_os("SOAPSTONE_VECTORS") {
         Some(directory) => PathBuf::from(directory),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
@@ -64,7 +64,7 @@ pub fn vectors() -> PathBuf {
 }
 
 /// All cases of a kind, with the folder of their suite.
-pub fn cases(kind: &str) -> Vec<(PathBuf, Case)> {
+pub(crate) fn cases(kind: &str) -> Vec<(PathBuf, Case)> {
     let mut found = Vec::new();
     let mut suites: Vec<PathBuf> = std::fs::read_dir(vectors())
         .expect("the vectors directory")
