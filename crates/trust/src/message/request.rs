@@ -174,13 +174,13 @@ impl RequestSecurityToken {
 
     /// Appends the element, in canonical form.
     pub fn write(&self, out: &mut Vec<u8>) {
-        self.write_in(&mut Writer::new(out));
+        self.write_in(Some(self.version.namespace()), &mut Writer::new(out));
     }
 
-    fn write_in(&self, writer: &mut Writer<'_>) {
+    fn write_in(&self, namespace: Option<&str>, writer: &mut Writer<'_>) {
         let version = self.version;
         let name = "wst:RequestSecurityToken";
-        writer.message(name, version, self.context.as_deref(), |writer| {
+        writer.message(name, namespace, self.context.as_deref(), |writer| {
             if let Some(token_type) = &self.token_type {
                 writer.text("wst:TokenType", token_type);
             }
@@ -297,8 +297,9 @@ impl Parameters {
             )?,
             "SecondaryParameters" if version == TrustVersion::V13 => {
                 let secondary = Self::read(child, version)?;
-                if secondary.secondary.is_some() {
-                    let expected = "no `wst:SecondaryParameters` inside themselves";
+                if secondary.acts() {
+                    let expected =
+                        "the requestor's own elements outside of `wst:SecondaryParameters`";
                     return Err(MessageError::value(child, expected, None));
                 }
                 set(&mut self.secondary, child, Box::new(secondary))?;
@@ -309,6 +310,15 @@ impl Parameters {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Whether there is more than wishes: what only the requestor itself can say.
+    fn acts(&self) -> bool {
+        self.request_type.is_some()
+            || self.entropy.is_some()
+            || self.target.is_some()
+            || self.participants.is_some()
+            || self.secondary.is_some()
     }
 
     fn take_target(
@@ -429,11 +439,11 @@ impl Requests {
             Self::One(request) => request.write(out),
             Self::Collection(requests) => Writer::new(out).message(
                 "wst:RequestSecurityTokenCollection",
-                TrustVersion::V13,
+                Some(TrustVersion::V13.namespace()),
                 None,
                 |writer| {
                     for request in requests {
-                        request.write_in(writer);
+                        request.write_in(None, writer);
                     }
                 },
             ),

@@ -156,13 +156,13 @@ impl RequestSecurityTokenResponse {
 
     /// Appends the element, in canonical form.
     pub fn write(&self, out: &mut Vec<u8>) {
-        self.write_in(&mut Writer::new(out));
+        self.write_in(Some(self.version.namespace()), &mut Writer::new(out));
     }
 
-    fn write_in(&self, writer: &mut Writer<'_>) {
+    fn write_in(&self, namespace: Option<&str>, writer: &mut Writer<'_>) {
         let version = self.version;
         let name = "wst:RequestSecurityTokenResponse";
-        writer.message(name, version, self.context.as_deref(), |writer| {
+        writer.message(name, namespace, self.context.as_deref(), |writer| {
             if let Some(token_type) = &self.token_type {
                 writer.text("wst:TokenType", token_type);
             }
@@ -311,9 +311,10 @@ impl Responses {
             Self::One(answer) => answer.write(out),
             Self::Collection(answers) => {
                 let name = "wst:RequestSecurityTokenResponseCollection";
-                Writer::new(out).message(name, TrustVersion::V13, None, |writer| {
+                let namespace = Some(TrustVersion::V13.namespace());
+                Writer::new(out).message(name, namespace, None, |writer| {
                     for answer in answers {
-                        answer.write_in(writer);
+                        answer.write_in(None, writer);
                     }
                 });
             }

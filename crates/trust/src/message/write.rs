@@ -5,8 +5,6 @@
 use soapstone_crypto::base64;
 use soapstone_xml::escape;
 
-use crate::version::TrustVersion;
-
 /// Appends elements.
 pub(crate) struct Writer<'o> {
     out: &'o mut Vec<u8>,
@@ -51,21 +49,16 @@ impl<'o> Writer<'o> {
         self.element(name, Some(namespace), &[], |writer| writer.escaped(text));
     }
 
-    /// The outermost element of a message in the namespace of `version`, with its `Context` attribute.
+    /// A message or a collection, with its `Context` attribute; `namespace` where it is not declared around it.
     pub(crate) fn message(
         &mut self,
         name: &str,
-        version: TrustVersion,
+        namespace: Option<&str>,
         context: Option<&str>,
         content: impl FnOnce(&mut Self),
     ) {
         let attribute = context.map(|context| ("Context", context));
-        self.element(
-            name,
-            Some(version.namespace()),
-            attribute.as_slice(),
-            content,
-        );
+        self.element(name, namespace, attribute.as_slice(), content);
     }
 
     pub(crate) fn escaped(&mut self, text: &str) {

@@ -14,7 +14,9 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_wss::{ContextName, ContextOwner, Envelope, Extent, SecurityContext, Verified};
+use soapstone_wss::{
+    ContextName, ContextOwner, Envelope, Extent, SecurityContext, SignatureRole, Signer, Verified,
+};
 use soapstone_xml::Element;
 
 use crate::fault::{BatchProblem, Refusal, TrustFault};
@@ -40,15 +42,30 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// The sender of a bootstrap message. `private_transport`: it came over TLS, and the answer goes back the same way.
+    /// The sender of a verified message. `contexts` are those that the host looked up for it; `private_transport`: it came over TLS, and the
+    /// answer goes back the same way.
     #[must_use]
-    pub fn of(verified: &Verified<Envelope>, private_transport: bool) -> Self {
+    pub fn of(
+        verified: &Verified<Envelope>,
+        contexts: &[SecurityContext],
+        private_transport: bool,
+    ) -> Self {
         let evidence = verified.evidence();
         let owner = match (evidence.signer(), &evidence.user) {
             (Some(certificate), _) => ContextOwner::Certificate(certificate.clone()),
             (None, Some(user)) => ContextOwner::User(user.clone()),
             (None, None) => ContextOwner::Anonymous,
         };
+        let context = evidence.signatures.iter().find_map(|signature| {
+            let Signer::Context { name, .. } = &signature.signer else {
+                return None;
+            };
+            contexts.iter().find(|context| context.name() == *name)
+        });
+        let by_context = evidence.signatures.iter().any(|signature| {
+            signature.role == SignatureRole::Message
+                && matches!(signature.signer, Signer::Context { .. })
+        });
         let body = verified.envelope().body();
         let inside = body.first_child().map(|request| request.id());
         let encrypted = evidence
@@ -60,17 +77,8 @@ impl Requester {
             });
         Self {
             owner,
-            context: None,
-            confidential: private_transport || encrypted,
-        }
-    }
-
-    /// The same sender, whose message was signed with the key of `context`, too.
-    #[must_use]
-    pub fn with_context(self, context: SecurityContext) -> Self {
-        Self {
-            context: Some(context),
-            ..self
+            context: context.cloned(),
+            confidential: private_transport || (encrypted && !by_context),
         }
     }
 }

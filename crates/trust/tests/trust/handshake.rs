@@ -1,0 +1,375 @@
+//! The whole life of a context: issued, renewed, amended, validated, cancelled, between both sides of this crate.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use soapstone_crypto::{
+    Identity, KeyKind, TrustRules, TrustStore,
+    issue::{self, Template, Validity},
+};
+use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_trust::{
+    AppliesTo, Cached, ClientRules, ComputedKey, PendingCancel, PendingIssue, PendingValidate,
+    Requester, TokenCache, TokenStatus, TrustError, TrustFaultCode, TrustRequest, TrustVersion,
+};
+use soapstone_wss::{
+    ContextName, ContextOwner, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys,
+    Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext, SoapVersion, Suite, Verified,
+};
+use soapstone_xml::{Buffers, Limits};
+
+use crate::support::{Host, after, alice, envelope, holder, now, requester, user};
+
+/// Asks, answers, accepts.
+fn exchange(
+    host: &Host,
+    pending: PendingIssue,
+    request: &TrustRequest,
+    requester: &Requester,
+    at: Timestamp,
+) -> SecurityContext {
+    let answer = host
+        .answer(&request.body, Some(&request.action), requester, at)
+        .unwrap();
+    assert!(answer.confidential && request.confidential);
+    let body = envelope(&answer.body);
+    pending
+        .accept(body.body(), user("service"), at)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&answer.body)))
+}
+
+/// The context of the service has the same key and ends at the same time.
+fn assert_shared(host: &Host, ours: &SecurityContext) {
+    let theirs = host.find(&ours.name()).expect("a context");
+    assert_eq!(theirs.secret.expose(), ours.secret.expose());
+    assert_eq!(theirs.name(), ours.name());
+    assert_eq!(theirs.expires, ours.expires);
+}
+
+#[test]
+fn a_context_is_issued_renewed_and_cancelled_in_both_versions() {
+    for version in TrustVersion::ALL {
+        for computed_key in [ComputedKey::PSha1, ComputedKey::PSha256] {
+            for key_size in [128, 192, 256, 512] {
+                life(version, computed_key, key_size);
+            }
+        }
+    }
+}
+
+fn life(version: TrustVersion, computed_key: ComputedKey, key_size: u32) {
+    let host = Host::new(|rules| {
+        rules.computed_keys = vec![ComputedKey::PSha1, ComputedKey::PSha256];
+    });
+    let mut rules = ClientRules::default();
+    rules.version = version;
+    rules.computed_key = computed_key;
+    rules.key_size = key_size;
+    let scope = AppliesTo::new("https://example.org/books", AddressingVersion::V10);
+    let (pending, request) = PendingIssue::issue(&rules, Some(scope), now());
+    let first = exchange(&host, pending, &request, &alice(), now());
+    assert_eq!(first.secret.len() * 8, key_size as usize);
+    assert_eq!(first.instance, None);
+    assert_shared(&host, &first);
+
+    let (pending, request) = PendingIssue::renew(&rules, &first, after(60));
+    let signed = holder(user("alice"), &host.find(&first.name()).unwrap());
+    let second = exchange(&host, pending, &request, &signed, after(60));
+    assert_eq!(second.identifier, first.identifier);
+    assert!(second.instance.is_some());
+    assert_ne!(second.secret.expose(), first.secret.expose());
+    assert!(second.expires > first.expires);
+    assert_shared(&host, &second);
+
+    let (pending, request) = PendingCancel::new(&second);
+    let signed = holder(ContextOwner::Anonymous, &host.find(&second.name()).unwrap());
+    let answer = host
+        .answer(&request.body, Some(&request.action), &signed, after(120))
+        .unwrap();
+    assert!(!answer.confidential);
+    assert_eq!(
+        answer.action,
+        format!("{}/RSTR/SCT/Cancel", version.namespace())
+    );
+    pending.accept(envelope(&answer.body).body()).unwrap();
+    assert!(host.contexts.borrow().is_empty());
+}
+
+/// WS-Trust 1.4, 4.4.3: the requestor has nothing to contribute, the key is the issuer's.
+#[test]
+fn a_client_without_entropy_gets_the_key_of_the_service() {
+    let host = Host::default();
+    let mut rules = ClientRules::default();
+    rules.entropy = false;
+    let (pending, request) = PendingIssue::issue(&rules, None, now());
+    assert!(!request.confidential);
+    let answer = host
+        .answer(&request.body, Some(&request.action), &alice(), now())
+        .unwrap();
+    assert!(answer.confidential);
+    let body = envelope(&answer.body);
+    let ours = pending
+        .accept(body.body(), ContextOwner::Anonymous, now())
+        .unwrap();
+    assert_shared(&host, &ours);
+}
+
+/// WS-SecureConversation 1.4, 4.
+#[test]
+fn an_anonymous_context_gets_an_owner_and_keeps_its_key() {
+    let host = Host::new(|rules| rules.anonymous = true);
+    let rules = ClientRules::default();
+    let (pending, request) = PendingIssue::issue(&rules, None, now());
+    let nobody = requester(ContextOwner::Anonymous);
+    let first = exchange(&host, pending, &request, &nobody, now());
+
+    let (pending, request) = PendingIssue::amend(&rules, &first);
+    assert!(!request.confidential);
+    let signed = holder(user("alice"), &host.find(&first.name()).unwrap());
+    let answer = host
+        .answer(&request.body, Some(&request.action), &signed, now())
+        .unwrap();
+    assert!(!answer.confidential);
+    let body = envelope(&answer.body);
+    let amended = pending.accept(body.body(), user("service"), now()).unwrap();
+    assert_eq!(amended.name(), first.name());
+    assert_shared(&host, &amended);
+    assert_eq!(host.find(&first.name()).unwrap().owner.to_string(), "alice");
+}
+
+/// WS-Trust 1.4, 7.
+#[test]
+fn the_owner_of_a_context_is_told_whether_it_is_good() {
+    let host = Host::default();
+    let rules = ClientRules::default();
+    let (pending, request) = PendingIssue::issue(&rules, None, now());
+    let context = exchange(&host, pending, &request, &alice(), now());
+    let status = |name: ContextName, requester: &Requester, at| {
+        let (pending, request) = PendingValidate::new(name);
+        let answer = host
+            .answer(&request.body, Some(&request.action), requester, at)
+            .unwrap();
+        assert!(answer.effects.is_empty());
+        pending.accept(envelope(&answer.body).body()).unwrap()
+    };
+    let name = context.name();
+    assert_eq!(status(name.clone(), &alice(), now()), TokenStatus::Valid);
+    let held = holder(ContextOwner::Anonymous, &host.find(&name).unwrap());
+    assert_eq!(status(name.clone(), &held, now()), TokenStatus::Valid);
+    assert_eq!(
+        status(name.clone(), &alice(), context.expires),
+        TokenStatus::Invalid
+    );
+    let mut unknown = name;
+    unknown.identifier.push('x');
+    assert_eq!(status(unknown, &alice(), now()), TokenStatus::Invalid);
+}
+
+#[test]
+fn a_fault_is_told_with_its_code() {
+    let (pending, _) = PendingIssue::issue(&ClientRules::default(), None, now());
+    let mut fault = Vec::new();
+    let code = TrustFaultCode::ContextUnableToRenew;
+    code.write(TrustVersion::V13, SoapVersion::V12, &mut fault);
+    let refused = pending.accept(envelope(&fault).body(), ContextOwner::Anonymous, now());
+    assert_eq!(refused.unwrap_err(), TrustError::Fault { code: Some(code) });
+}
+
+#[test]
+fn a_client_renews_what_its_cache_says_is_due() {
+    let host = Host::default();
+    let mut rules = ClientRules::default();
+    rules.lifetime = Some(std::time::Duration::from_secs(100));
+    let mut cache = TokenCache::new(10);
+    let endpoint = "https://example.org/books";
+    assert!(matches!(cache.find(endpoint, now()), Cached::Missing));
+    let (pending, request) = PendingIssue::issue(&rules, None, now());
+    let context = exchange(&host, pending, &request, &alice(), now());
+    assert_eq!(context.expires, after(100));
+    cache.put(endpoint, context, now());
+    let Cached::RenewalDue(due) = cache.find(endpoint, after(95)) else {
+        panic!("a renewal is due");
+    };
+    let (pending, request) = PendingIssue::renew(&rules, &due, after(95));
+    let signed = holder(user("alice"), &host.find(&due.name()).unwrap());
+    let renewed = exchange(&host, pending, &request, &signed, after(95));
+    cache.put(endpoint, renewed.clone(), after(95));
+    cache.forget(endpoint, &due);
+    let Cached::Usable(current) = cache.find(endpoint, after(96)) else {
+        panic!("a usable context");
+    };
+    assert_eq!(current.name(), renewed.name());
+    assert_eq!(current.expires, after(195));
+}
+
+/// Two parties with certificates, and the policies between them.
+struct Wire {
+    client: Arc<Identity>,
+    service: Arc<Identity>,
+    trust: Arc<TrustStore>,
+}
+
+const RSA: KeyKind = KeyKind::Rsa { bits: 2048 };
+
+impl Wire {
+    fn new() -> Self {
+        let validity = Validity::days(now(), 30);
+        let authority = issue::authority("CN=Test CA", RSA, validity).unwrap();
+        let leaf = |subject: &str| {
+            let template = Template::new(subject, validity).unwrap();
+            Arc::new(issue::identity(&authority, RSA, &template).unwrap())
+        };
+        let mut rules = TrustRules::default();
+        rules.anchors.push(authority.certificate().clone());
+        Self {
+            client: leaf("CN=client"),
+            service: leaf("CN=service"),
+            trust: Arc::new(TrustStore::new(rules).unwrap()),
+        }
+    }
+
+    fn keys(&self, own: &Arc<Identity>, peer: &Arc<Identity>) -> Keys {
+        Keys {
+            identity: Some(Arc::clone(own)),
+            peer: Some(peer.certificate().clone()),
+            trust: Some(Arc::clone(&self.trust)),
+            ..Keys::default()
+        }
+    }
+
+    /// Secures a message with headers and a Body, and opens it at the other end.
+    fn travel(
+        &self,
+        from: &Arc<Identity>,
+        to: &Arc<Identity>,
+        headers: &Addressing,
+        body: &[u8],
+        keys: Between<'_>,
+    ) -> Verified<Envelope> {
+        let soap = SoapVersion::V11;
+        let mut text =
+            format!("<s:Envelope xmlns:s=\"{}\"><s:Header>", soap.namespace()).into_bytes();
+        headers.write(Some(soap), &mut text);
+        text.extend_from_slice(b"</s:Header><s:Body>");
+        text.extend_from_slice(body);
+        text.extend_from_slice(b"</s:Body></s:Envelope>");
+        let policy = keys.policy();
+        let (mut buffers, limits) = (Buffers::default(), Limits::default());
+        let plain = Envelope::parse(text, &limits, &mut buffers).unwrap();
+        let secured = OutboundPlan::compile(policy.clone(), self.keys(from, to))
+            .unwrap()
+            .secure(plain, keys.outgoing(), now(), &mut buffers)
+            .unwrap();
+        assert!(!String::from_utf8_lossy(&secured.bytes).contains("RequestSecurityToken"));
+        let sealed = Envelope::parse(secured.bytes, &limits, &mut buffers).unwrap();
+        let facts = Facts {
+            contexts: keys.known.to_vec(),
+            ..Facts::default()
+        };
+        let opened = InboundPlan::compile(policy, self.keys(to, from))
+            .unwrap()
+            .open(sealed, &facts, now(), &mut buffers)
+            .unwrap();
+        let first_seen = FirstSeen::assertion(opened.marks());
+        opened.admit(first_seen).unwrap()
+    }
+}
+
+/// What a message is secured with, and what its receiver knows.
+#[derive(Clone, Copy, Default)]
+struct Between<'a> {
+    context: Option<&'a SecurityContext>,
+    known: &'a [SecurityContext],
+}
+
+impl<'a> Between<'a> {
+    fn policy(self) -> Policy {
+        let mut policy = Mechanism::SignEncrypt.policy(Suite::named("Basic256Sha256").unwrap());
+        let key = match self.context {
+            Some(_) => KeyBinding::Context,
+            None => KeyBinding::Certificate,
+        };
+        if let Some(encryption) = &mut policy.encryption {
+            encryption.key = key;
+        }
+        if let Some(signature) = &mut policy.signature {
+            signature.key = key;
+            for local in ["Action", "MessageID", "To", "RelatesTo", "ReplyTo"] {
+                signature.parts.push(Part::Header {
+                    namespace: AddressingVersion::V10.namespace().to_owned(),
+                    local: local.to_owned(),
+                });
+            }
+        }
+        policy
+    }
+
+    fn outgoing(self) -> Outgoing<'a> {
+        Outgoing {
+            answers: None,
+            context: self.context,
+        }
+    }
+}
+
+/// The bootstrap by certificates, then a message and a cancellation by the context; octets to octets.
+#[test]
+fn a_context_is_established_used_and_cancelled_by_secured_messages() {
+    let wire = Wire::new();
+    let (client, service) = (&wire.client, &wire.service);
+    let host = Host::default();
+    let to = "https://example.org/books".to_owned();
+    let headers =
+        |action: &str| Addressing::request(AddressingVersion::V10, action.to_owned(), to.clone());
+    let heard = |message: &Verified<Envelope>| {
+        Addressing::read(message.envelope().header().unwrap())
+            .unwrap()
+            .unwrap()
+    };
+
+    let (pending, request) = PendingIssue::issue(&ClientRules::default(), None, now());
+    let asked = headers(&request.action);
+    let keys = Between::default();
+    let message = wire.travel(client, service, &asked, &request.body, keys);
+    assert_eq!(heard(&message), asked);
+    let requester = Requester::of(&message, &[], false);
+    assert!(requester.confidential);
+    let answer = host
+        .answer_to(message.envelope(), &asked.action, &requester)
+        .unwrap();
+    let back = asked.answer(answer.action.clone());
+    let message = wire.travel(service, client, &back, &answer.body, keys);
+    assert_eq!(heard(&message).relates_to, asked.message_id);
+    let peer = Requester::of(&message, &[], false).owner;
+    let ours = pending
+        .accept(message.envelope().body(), peer, now())
+        .unwrap();
+    assert_eq!(ours.owner.to_string(), "CN=service");
+    let theirs = host.find(&ours.name()).unwrap();
+    assert_eq!(theirs.owner.to_string(), "CN=client");
+    assert_eq!(ours.secret.expose(), theirs.secret.expose());
+
+    let (pending, request) = PendingCancel::new(&ours);
+    let known = [theirs];
+    let keys = Between {
+        context: Some(&ours),
+        known: &known,
+    };
+    let asked = headers(&request.action);
+    let message = wire.travel(client, service, &asked, &request.body, keys);
+    let requester = Requester::of(&message, &known, false);
+    assert_eq!(requester.context.as_ref().unwrap().name(), ours.name());
+    // The context's own protection does not make a new key of it confidential (WS-SecureConversation 1.4, 5).
+    assert!(!requester.confidential);
+    let answer = host
+        .answer_to(message.envelope(), &asked.action, &requester)
+        .unwrap();
+    let back = asked.answer(answer.action.clone());
+    let keys = Between {
+        context: Some(&known[0]),
+        known: std::slice::from_ref(&ours),
+    };
+    let message = wire.travel(service, client, &back, &answer.body, keys);
+    pending.accept(message.envelope().body()).unwrap();
+    assert!(host.contexts.borrow().is_empty());
+}

@@ -1,0 +1,8 @@
+//! The exchange between client and service, and what must not succeed in it.
+
+mod client;
+mod handshake;
+mod interop;
+mod service;
+mod support;
+mod vectors;

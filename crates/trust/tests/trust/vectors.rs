@@ -1,0 +1,113 @@
+//! Messages of other projects: every case of the vectors directory that is tagged `wstrust`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_trust::{
+    Action, KeyType, Lifetime, Operation, Refusal, RequestType, Requests, Responses, SecurityToken,
+    TrustVersion,
+};
+use soapstone_wss::Envelope;
+use soapstone_xml::{Buffers, Limits};
+
+use crate::support::{Host, alice, now};
+
+#[test]
+fn messages_of_other_projects_are_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let directory = std::env::var_os("SOAPSTONE_VECTORS")
+        .map_or_else(|| root.join("../../../shared/vectors"), PathBuf::from);
+    if !directory.is_dir() {
+        eprintln!(
+            "SKIPPED: no WS-Trust vector was run, there is no vectors directory at {}",
+            directory.display()
+        );
+        return;
+    }
+    let mut run = 0;
+    let mut unknown = Vec::new();
+    for suite in fs::read_dir(&directory).unwrap() {
+        let suite = suite.unwrap().path();
+        let Ok(manifest) = fs::read(suite.join("manifest.json")) else {
+            continue;
+        };
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let tagged = |case: &&Value| {
+            let tags = case["tags"].as_array();
+            tags.is_some_and(|tags| tags.iter().any(|tag| tag == "wstrust"))
+        };
+        for case in manifest["cases"].as_array().unwrap().iter().filter(tagged) {
+            run += 1;
+            let id = case["id"].as_str().unwrap();
+            let bytes = fs::read(suite.join(case["file"].as_str().unwrap())).unwrap();
+            let message =
+                Envelope::parse(bytes, &Limits::default(), &mut Buffers::default()).unwrap();
+            match id {
+                "wstrust-adal/RST" => adal_request(&message),
+                "wstrust-adal/common.rstr" => adal_response(&message),
+                other => unknown.push(other.to_owned()),
+            }
+        }
+    }
+    println!("{run} WS-Trust vectors");
+    assert!(run > 0, "no WS-Trust case in {}", directory.display());
+    assert!(unknown.is_empty(), "nothing is expected of {unknown:?}");
+}
+
+fn headers(message: &Envelope) -> Addressing {
+    let header = message.header().unwrap();
+    Addressing::read(header).unwrap().expect("headers")
+}
+
+fn adal_request(message: &Envelope) {
+    let headers = headers(message);
+    let action = Action::from_uri(&headers.action).unwrap();
+    assert_eq!(action.operation, Operation::Issue);
+    assert!(!action.context);
+    assert!(headers.is_answered_here());
+    assert_eq!(headers.to.as_deref(), Some("%WSTRUST_ENDPOINT%"));
+    let element = message.body().first_child().unwrap();
+    let Requests::One(request) = Requests::read(element).unwrap() else {
+        panic!("one request");
+    };
+    assert_eq!(request.version, TrustVersion::V13);
+    assert_eq!(request.request_type, RequestType::single(Operation::Issue));
+    assert_eq!(request.key_type, Some(KeyType::Bearer));
+    assert_eq!(request.applies_to.as_ref().unwrap().address, "%APPLIES_TO%");
+    assert!(request.not_understood.is_empty());
+    // A bearer token is no security context.
+    let fault = Host::default()
+        .answer_to(message, &headers.action, &alice())
+        .unwrap_err();
+    let found = KeyType::Bearer.uri(TrustVersion::V13);
+    assert_eq!(fault.refusal, Refusal::KeyTypeNotOffered { found });
+}
+
+fn adal_response(message: &Envelope) {
+    let headers = headers(message);
+    assert_eq!(headers.version, AddressingVersion::V10);
+    let issue = Action {
+        version: TrustVersion::V13,
+        operation: Operation::Issue,
+        context: false,
+        batch: false,
+    };
+    assert_eq!(headers.action, issue.answer_uri());
+    let element = message.body().first_child().unwrap();
+    let answers = Responses::read(element).unwrap().into_vec();
+    let [answer] = &answers[..] else {
+        panic!("one answer: {}", answers.len());
+    };
+    let element = "{urn:oasis:names:tc:SAML:1.0:assertion}Assertion".to_owned();
+    assert_eq!(answer.token, Some(SecurityToken::Other { element }));
+    assert_eq!(answer.key_type, Some(KeyType::Bearer));
+    let (created, expires) = ("2014-01-27T08:15:45.003Z", "2014-01-27T09:15:45.003Z");
+    let lifetime = Lifetime::new(created.parse().unwrap(), expires.parse().unwrap());
+    assert_eq!(answer.lifetime, Some(lifetime));
+    let scope = answer.applies_to.as_ref().unwrap();
+    assert_eq!(scope.address, "urn:federation:MicrosoftOnline");
+    assert!(answer.proof.is_none() && answer.entropy.is_none());
+    assert!(lifetime.expires.unwrap() < now());
+}
