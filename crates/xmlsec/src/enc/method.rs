@@ -175,6 +175,7 @@ impl Parameters {
                         element: "ds:DigestMethod",
                         uri: uri.into_owned(),
                     })?);
+                Children::of(child).end("no content")?;
             } else if allowed.oaep && child.is(XENC11, "MGF") && parameters.mask.is_none() {
                 let uri = required_attribute(child, "Algorithm", "an `Algorithm` attribute")?;
                 let mask = DigestAlgorithm::from_mgf1_uri(&uri);
@@ -182,6 +183,7 @@ impl Parameters {
                     element: "xenc11:MGF",
                     uri: uri.into_owned(),
                 })?);
+                Children::of(child).end("no content")?;
             } else {
                 let found = Some(child.qualified_name().to_owned());
                 return Err(StructureError::new(

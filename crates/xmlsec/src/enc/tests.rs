@@ -277,6 +277,28 @@ fn what_the_writer_says_of_a_key_the_reader_reads() {
 }
 
 #[test]
+fn nothing_can_hide_in_the_parameters_of_a_key_transport() {
+    let digest = soapstone_crypto::DigestAlgorithm::Sha256;
+    let method = KeyEncryption::Transport {
+        algorithm: KeyTransport::RsaOaep,
+        oaep: OaepParameters::new(digest, digest),
+    };
+    let key = encrypted_key(&method, b"wrapped");
+    for parameter in ["ds:DigestMethod", "xenc11:MGF"] {
+        let end = format!("></{parameter}>");
+        let filled = key.replace(&end, &format!("><hidden></hidden></{parameter}>"));
+        let document = parse(&filled);
+        let Err(EncryptionError::Structure(error)) =
+            EncryptedKey::parse(&document, document.root().id(), 2).map(drop)
+        else {
+            panic!("{parameter} hides an element");
+        };
+        assert_eq!(error.element, parameter);
+        assert_eq!(error.found.as_deref(), Some("hidden"));
+    }
+}
+
+#[test]
 fn keys_open_with_the_key_they_are_for_and_no_other() {
     let pair = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).unwrap();
     let wrapping = SymmetricKey::generate(16).unwrap();
