@@ -6,7 +6,7 @@ use super::Opening;
 use crate::confirmation;
 use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole};
-use crate::names::{DS, WSSE11};
+use crate::names::{DS, WSSE, WSSE11, XENC};
 use crate::part::Part;
 use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
 use crate::rejected::Rejected;
@@ -143,14 +143,16 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// In the Body, in the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the plan.
+    /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the
+    /// plan.
     fn is_in_place(&self, element: Element<'_>, security: Option<NodeId>) -> bool {
         let body = self.envelope.body();
         let whole = self.plan.policy.only_entire_headers_and_body;
-        let inside = |holder: Element<'_>| {
-            (!whole && holder.id() == body.id()) || Some(holder.id()) == security
-        };
-        if element.id() == body.id() || element.ancestors().any(inside) {
+        let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();
+        if element.id() == body.id()
+            || element.ancestors().any(inside_body)
+            || is_part_of_header(element, security)
+        {
             return true;
         }
         let header = self.envelope.header().map(|header| header.id());
@@ -302,7 +304,7 @@ impl Opening<'_> {
         let mut dropped = Vec::new();
         for block in self.header_blocks() {
             if Some(block.id()) == security
-                || block.is(crate::names::WSSE, "Security")
+                || block.is(WSSE, "Security")
                 || block.is(DS, "Signature")
             {
                 continue;
@@ -322,4 +324,24 @@ impl Opening<'_> {
         self.evidence.dropped = dropped;
         Ok(blocks)
     }
+}
+
+/// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or token is: in elements whose content is
+/// read strictly, so that nothing else can stand there. Others are read for what they must hold, and might hold a header block too.
+fn is_part_of_header(element: Element<'_>, security: Option<NodeId>) -> bool {
+    let is_security = |holder: Element<'_>| Some(holder.id()) == security;
+    element.parent().is_some_and(|parent| {
+        let holds_keys = [
+            (DS, "Signature"),
+            (DS, "KeyInfo"),
+            (WSSE, "SecurityTokenReference"),
+            (WSSE, "Embedded"),
+            (XENC, "EncryptedKey"),
+        ];
+        is_security(parent)
+            || holds_keys
+                .iter()
+                .any(|(namespace, local)| parent.is(namespace, local))
+                && parent.ancestors().any(is_security)
+    })
 }

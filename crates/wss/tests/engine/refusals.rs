@@ -845,7 +845,14 @@ fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
     let message = secure(&policy, PLAIN);
     assert!(open(&policy, &message).is_ok());
     let block = cut(&message, "a:To");
-    let refused = refuse(&policy, &message.replace(block, &format!("<w>{block}</w>")));
-    let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
-    assert_eq!(refused, Rejected::SignedElsewhere { element });
+    let aside = message.replace(block, &format!("<w>{block}</w>"));
+    let without = message.replace(block, "");
+    let object = format!("<ds:Object>{block}</ds:Object></ds:Signature>");
+    let hidden = without.replace("</ds:Signature>", &object);
+    for moved in [aside, hidden] {
+        assert_ne!(moved, without);
+        let refused = refuse(&policy, &moved);
+        let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+        assert_eq!(refused, Rejected::SignedElsewhere { element });
+    }
 }
