@@ -97,7 +97,8 @@ class Peer:
         return [
             "call", "--wsdl", wsdl, "--address", address, "--calls", cell.calls,
             *(word for name in cell.client for word in (f"--{name}", "true")), *_names(service, cell.soap),
-            *_security(self.keys, "client", "server"), *_signature(cell), *options, request, self.folder / f"{cell.path}.{service}.answer",
+            *_security(self.keys, "client", "server"), *_signature(cell), *options, request,
+            self.folder / f"{cell.path}.{service}.answer",
         ]  # fmt: skip
 
     def actions(self, cell, service):
@@ -150,6 +151,8 @@ def _read(request, tls=None):
             return answer.read()
     except urllib.error.HTTPError as error:
         raise Failure(f"HTTP {error.code}: {error.read()[:1000].decode(errors='replace')}") from error
+    except OSError as error:
+        raise Failure(str(error)) from error
 
 
 def _names(service, soap):
@@ -194,8 +197,8 @@ def run(report, soapstone, keys, folder):
             for service in cell.services:
                 report.check("cxf", f"{cell.name}, {service}", "cxf -> cxf", lambda: itself(peer, cell, service))
             _gateway(report, peer, cell)
-        for name, theirs, ours in refusals():
-            report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: _refused(peer, theirs, ours))
+        for name, theirs, demanded, reason in refusals():
+            report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: _refused(peer, theirs, demanded, reason))
 
 
 def itself(peer, cell, service):
@@ -210,24 +213,27 @@ def _gateway(report, peer, cell):
         ("cxf -> soapstone", "inbound", _to_gateway),
         ("soapstone -> cxf", "outbound", _from_gateway),
     ):
+        before = {service: len(peer.actions(cell, service)) for service in cell.services}
         try:
-            with gateway(peer, cell, direction) as address:
+            with gateway(peer, cell, direction) as ours:
                 for service in cell.services:
-                    report.check("cxf", f"{cell.name}, {service}", way, lambda: test(peer, cell, service, address))
+                    case = f"{cell.name}, {service}"
+                    report.check("cxf", case, way, lambda: ours.explain(lambda: test(peer, cell, service, ours.address)))
                     if direction == "inbound" and cell.generated:
-                        case = f"{cell.name}, {service}, generated"
-                        report.check("cxf", case, way, lambda: _to_gateway(peer, cell, service, address, "--generated", "true"))
+                        words = (f"{ours.address}/{service}", "--generated", "true")
+                        calling = lambda: ours.explain(lambda: peer.call(cell, service, *words))
+                        report.check("cxf", f"{case}, generated", way, calling)
         except Failure as failure:
             for service in cell.services:
                 report.record("cxf", f"{cell.name}, {service}", way, str(failure))
         else:
             if direction == "outbound" and "cancel" in cell.client:
-                report.check("cxf", f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell))
+                report.check("cxf", f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell, before))
 
 
-def _to_gateway(peer, cell, service, address, *options):
+def _to_gateway(peer, cell, service, address):
     """A CXF client calls as the gateway's own WSDL says."""
-    peer.call(cell, service, f"{address}/{service}", *options)
+    peer.call(cell, service, f"{address}/{service}")
 
 
 def _from_gateway(peer, cell, service, address):
@@ -249,16 +255,38 @@ def _from_gateway(peer, cell, service, address):
             raise Failure(f"expected a renewal within {LIFETIME} s, found these requests: {actions}")
 
 
-def _cancelled(peer, cell):
+def _cancelled(peer, cell, before):
     for service in cell.services:
-        actions = peer.actions(cell, service)
-        if actions[-1] != "Cancel":
-            raise Failure(f"expected a Cancel, found that the last requests are {actions[-3:]}")
+        actions = peer.actions(cell, service)[before[service] :]
+        if actions[-1:] != ["Cancel"]:
+            raise Failure(f"expected a Cancel at the end, found these requests: {actions}")
+
+
+@dataclass
+class Gateway:
+    """Our gateway, running."""
+
+    address: str
+    log: Path
+
+    def warnings(self):
+        """What it had to say."""
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if " WARN " in line or " ERROR " in line]
+
+    def explain(self, test):
+        """Runs a test; what the gateway says meanwhile becomes part of the reason if it fails."""
+        before = len(self.warnings())
+        try:
+            test()
+        except Failure as failure:
+            said = "\n".join(self.warnings()[before:]) or "nothing"
+            raise Failure(f"{failure}\nthe gateway said: {said}") from failure
 
 
 @contextlib.contextmanager
 def gateway(peer, cell, direction):
-    """Our gateway with a route `/SERVICE` for each service of a cell, for as long as the block runs; its address."""
+    """Our gateway with a route `/SERVICE` for each service of a cell, for as long as the block runs."""
     port = free_port()
     inbound = direction == "inbound"
     ours, theirs = ("server", "client") if inbound else ("client", "server")
@@ -275,40 +303,41 @@ def gateway(peer, cell, direction):
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
     file = peer.folder / f"{cell.path}.{direction}.toml"
     file.write_text("\n".join(sections), encoding="utf-8")
-    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], file.with_suffix(".log")):
-        yield f"{'https' if inbound and cell.tls else 'http'}://127.0.0.1:{port}"
+    log = file.with_suffix(".log")
+    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log):
+        yield Gateway(f"{'https' if inbound and cell.tls else 'http'}://127.0.0.1:{port}", log)
 
 
 def refusals():
-    """What a client obeys, and what our gateway demands."""
+    """What a client obeys, what our gateway demands, and the reason that the gateway gives."""
     known = {cell.name: cell for cell in cells()}
+    for theirs, ours, reason in (
+        ("plain", "sign-encrypt Basic256", "security-missing"),
+        ("username", "sign-encrypt Basic256", "element-unexpected"),
+        ("sign Basic256", "sign-encrypt Basic256", "unencrypted"),
+        ("encrypt Basic256", "sign-encrypt Basic256", "timestamp-missing"),
+        ("encrypt-sign Basic256", "sign-encrypt Basic256", "wrong-order"),
+        ("sign-encrypt Basic128", "sign-encrypt Basic256", "algorithm-not-allowed"),
+        ("sign-encrypt Basic256", "sign-encrypt Basic256Sha256", "algorithm-not-allowed"),
+        ("sign-encrypt TripleDesRsa15", "sign-encrypt TripleDes", "algorithm-not-allowed"),
+        ("sign-encrypt Basic256", "symmetric Basic256", "algorithm-not-allowed"),
+        ("symmetric Basic256", "sign-encrypt Basic256", "algorithm-not-allowed"),
+        ("symmetric Basic256", "symmetric derived keys Basic256", "derived-key-missing"),
+        ("symmetric Basic256", "symmetric endorsing", "endorsement-missing"),
+        ("symmetric Basic256", "symmetric signed username", "username-missing"),
+        ("symmetric Basic256", "secure-conversation Basic256", "context-missing"),
+        ("secure-conversation Basic128", "secure-conversation Basic256", "algorithm-not-allowed"),
+    ):
+        yield f"{theirs} for {ours}", known[theirs], known[ours], reason
 
-    def both(theirs, ours):
-        return f"{theirs} for {ours}", known[theirs], known[ours]
 
-    yield both("plain", "sign-encrypt Basic256")
-    yield both("username", "sign-encrypt Basic256")
-    yield both("sign Basic256", "sign-encrypt Basic256")
-    yield both("encrypt Basic256", "sign-encrypt Basic256")
-    yield both("encrypt-sign Basic256", "sign-encrypt Basic256")
-    yield both("sign-encrypt Basic128", "sign-encrypt Basic256")
-    yield both("sign-encrypt Basic256", "sign-encrypt Basic256Sha256")
-    yield both("sign-encrypt TripleDesRsa15", "sign-encrypt TripleDes")
-    yield both("sign-encrypt Basic256", "symmetric Basic256")
-    yield both("symmetric Basic256", "sign-encrypt Basic256")
-    yield both("symmetric Basic256", "symmetric derived keys Basic256")
-    yield both("symmetric Basic256", "symmetric endorsing")
-    yield both("symmetric Basic256", "symmetric signed username")
-    yield both("symmetric Basic256", "secure-conversation Basic256")
-    yield both("secure-conversation Basic128", "secure-conversation Basic256")
-
-
-def _refused(peer, theirs, ours):
-    """The client gets a fault, and the service is not called."""
-    with gateway(peer, ours, "inbound") as address:
-        result = peer.calling.job(*peer.calling_words(theirs, "echo", f"{address}/echo", peer.wsdl(theirs, "echo")))
-    if result["exit"] != 2:
-        raise Failure(f"expected a SOAP fault, found {result}")
+def _refused(peer, theirs, demanded, reason):
+    """The client gets a fault, and the gateway gives that reason."""
+    with gateway(peer, demanded, "inbound") as ours:
+        result = peer.calling.job(*peer.calling_words(theirs, "echo", f"{ours.address}/echo", peer.wsdl(theirs, "echo")))
+        said = "\n".join(ours.warnings())
+    if result["exit"] != 2 or f'reason="{reason}"' not in said:
+        raise Failure(f"expected the reason {reason}, found {result}\nthe gateway said: {said or 'nothing'}")
 
 
 def record(soapstone, keys, scratch, folder):

@@ -19,9 +19,9 @@ import jakarta.xml.ws.Service;
 import org.apache.cxf.endpoint.Client;
 import org.apache.cxf.jaxws.DispatchImpl;
 import org.apache.cxf.message.Message;
-import org.apache.cxf.rt.security.SecurityConstants;
 import org.apache.cxf.staxutils.StaxUtils;
 import org.apache.cxf.transport.http.HTTPConduit;
+import org.apache.cxf.ws.security.SecurityConstants;
 import org.apache.cxf.ws.security.tokenstore.SecurityToken;
 import org.w3c.dom.Document;
 
@@ -42,7 +42,10 @@ final class Calling {
         byte[] call(Document payload) throws Exception;
     }
 
-    /** Sends the content of the plain envelope {@code request}; writes the content of the last answer. Gives back what became of tokens. */
+    /**
+     * Sends the content of the plain envelope {@code request} and writes the content of the last answer; what became of
+     * security contexts is given back.
+     */
     static String call(Options options, Path request, Path answer) throws Exception {
         Tls.trust(options);
         Caller caller = caller(options);
@@ -107,8 +110,7 @@ final class Calling {
 
     /** Makes the client believe that its security context has expired, so that its next call renews it. */
     private static void expire(Client client) {
-        SecurityToken token =
-            (SecurityToken) client.getEndpoint().get(org.apache.cxf.ws.security.SecurityConstants.TOKEN);
+        SecurityToken token = (SecurityToken) client.getEndpoint().get(SecurityConstants.TOKEN);
         token.setExpires(Instant.now().minusSeconds(1));
     }
 

@@ -10,8 +10,8 @@ import jakarta.xml.bind.JAXBContext;
 
 import org.apache.cxf.endpoint.Client;
 import org.apache.cxf.jaxb.JAXBDataBinding;
-import org.apache.cxf.jaxws.interceptors.WrapperClassInInterceptor;
 import org.apache.cxf.jaxws.endpoint.dynamic.JaxWsDynamicClientFactory;
+import org.apache.cxf.jaxws.interceptors.WrapperClassInInterceptor;
 import org.apache.cxf.service.model.BindingOperationInfo;
 import org.w3c.dom.Document;
 

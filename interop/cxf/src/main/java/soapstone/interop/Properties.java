@@ -6,7 +6,7 @@ import java.util.Map;
 import javax.security.auth.callback.Callback;
 import javax.security.auth.callback.CallbackHandler;
 
-import org.apache.cxf.rt.security.SecurityConstants;
+import org.apache.cxf.ws.security.SecurityConstants;
 import org.apache.wss4j.common.crypto.Crypto;
 import org.apache.wss4j.common.ext.WSPasswordCallback;
 
@@ -30,11 +30,11 @@ final class Properties {
             properties.put(SecurityConstants.USERNAME, options.required("user"));
         }
         if (options.optional("signature") != null) {
-            properties.put(org.apache.cxf.ws.security.SecurityConstants.ASYMMETRIC_SIGNATURE_ALGORITHM, options.required("signature"));
+            properties.put(SecurityConstants.ASYMMETRIC_SIGNATURE_ALGORITHM, options.required("signature"));
         }
         if (options.optional("lifetime") != null) {
             long seconds = Long.parseLong(options.required("lifetime"));
-            properties.put(org.apache.cxf.ws.security.SecurityConstants.SECURITY_TOKEN_LIFETIME, String.valueOf(seconds * MILLISECONDS));
+            properties.put(SecurityConstants.SECURITY_TOKEN_LIFETIME, String.valueOf(seconds * MILLISECONDS));
         }
         Map<String, Object> both = new HashMap<>(properties);
         properties.forEach((name, value) -> both.put(name + ".sct", value));
