@@ -22,16 +22,6 @@ JAR = INTEROP / "cxf" / "target" / "cxf-peer.jar"
 JAVA = ["-Xmx512m", "-XX:+UseSerialGC"]
 USER = ("alice", "correct horse battery staple")
 ACTION = re.compile(r"<(?:\w+:)?Action\b[^>]*>([^<]*)<")
-# The reading of Basic256Sha256 in which signatures use SHA-256, too.
-ALGORITHMS = {
-    "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256": {
-        "signature": ["rsa-sha256"],
-        "digest": ["sha256"],
-        "canonicalization": ["http://www.w3.org/2001/10/xml-exc-c14n#"],
-        "key_transport": ["rsa-oaep-mgf1p"],
-        "data": ["aes256-cbc"],
-    }
-}
 # Seconds that a context lives where it is to be renewed.
 LIFETIME = 6
 REQUESTS = {
@@ -296,8 +286,7 @@ def gateway(peer, cell, direction):
     for service in cell.services:
         policy = peer.wsdl(cell, service) if inbound else peer.described(cell, service)
         backend = f"{peer.services}/{service}" if inbound else peer.at(cell, service)
-        algorithms = {"algorithms": ALGORITHMS[cell.signature]} if cell.signature else {}
-        endpoint = Endpoint(policy=str(policy), **algorithms).ours(peer.keys, ours).encrypt_to(peer.keys, theirs)
+        endpoint = Endpoint(policy=str(policy), **cell.ours).ours(peer.keys, ours).encrypt_to(peer.keys, theirs)
         tables = endpoint.trust(peer.keys.ca).pin(peer.keys.certificate(theirs)).user(*USER).inline()
         tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
@@ -322,10 +311,10 @@ def refusals():
         ("sign-encrypt TripleDesRsa15", "sign-encrypt TripleDes", "algorithm-not-allowed"),
         ("sign-encrypt Basic256", "symmetric Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "sign-encrypt Basic256", "algorithm-not-allowed"),
-        ("symmetric Basic256", "symmetric derived keys Basic256", "derived-key-missing"),
+        ("symmetric Basic256", "symmetric derived keys Basic256", "key-not-derived"),
         ("symmetric Basic256", "symmetric endorsing", "endorsement-missing"),
         ("symmetric Basic256", "symmetric signed username", "username-missing"),
-        ("symmetric Basic256", "secure-conversation Basic256", "context-missing"),
+        ("symmetric Basic256", "secure-conversation Basic256", "not-in-conversation"),
         ("secure-conversation Basic128", "secure-conversation Basic256", "algorithm-not-allowed"),
     ):
         yield f"{theirs} for {ours}", known[theirs], known[ours], reason

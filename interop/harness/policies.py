@@ -28,6 +28,8 @@ ENTROPY = (
     '<sp:EncryptedElements><sp:XPath xmlns:wst="http://docs.oasis-open.org/ws-sx/ws-trust/200512">//wst:Entropy</sp:XPath>'
     "</sp:EncryptedElements>"
 )
+# A symmetric bootstrap tells nothing of the client, and CXF renews with nothing but the context.
+ANONYMOUS = {"conversations": {"anonymous": True, "renewal_by_key_alone": "5m"}}
 
 MECHANISMS = ["sign", "encrypt", "sign-encrypt", "encrypt-sign", "secure-conversation"]
 SUITES = ["Basic256", "Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128GCM"]
@@ -52,6 +54,8 @@ class Cell:
     generated: bool = False
     # What a client is told to do beside calling, with the count that it then reports.
     client: dict = field(default_factory=dict)
+    # What our endpoint file says beside the policy.
+    ours: dict = field(default_factory=dict)
 
     @property
     def path(self):
@@ -162,7 +166,10 @@ def _asymmetric():
     named = supporting("SignedSupportingTokens", username())
     yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + named, both())
     sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
-    yield Cell("sign-encrypt Basic256Sha256, rsa-sha256", *_mechanism("sign-encrypt", "Basic256Sha256"), signature=sha256)
+    yield Cell(
+        "sign-encrypt Basic256Sha256, rsa-sha256", *_mechanism("sign-encrypt", "Basic256Sha256"), signature=sha256,
+        ours={"sha256_suites": "sha256"},
+    )  # fmt: skip
 
 
 def _transport():
@@ -177,13 +184,15 @@ def _conversations():
         bootstrap = symmetric(suite) + wss11() + trust13() + both()
         for derived in (False, True):
             name = f"secure-conversation {'derived keys ' if derived else ''}{suite}, symmetric bootstrap"
-            yield Cell(name, conversation(suite, bootstrap, derived), both(), calls=2)
+            yield Cell(name, conversation(suite, bootstrap, derived), both(), calls=2, ours=ANONYMOUS)
         # CXF answers a Cancel signed only, and its own client then misses what the bootstrap wants encrypted: not the Body,
         # therefore, but the secrets in it.
         secret = symmetric(suite) + wss11() + trust13() + parts("SignedParts") + ENTROPY
         name = f"secure-conversation {suite}"
-        yield Cell(f"{name}, cancel", conversation(suite, secret), both(), client={"cancel": ("cancelled", 1)})
-        yield Cell(f"{name}, renew", conversation(suite, bootstrap), both(), calls=2, client={"renew": ("renewed", 1)})
+        cancelled = {"cancel": ("cancelled", 1)}
+        yield Cell(f"{name}, cancel", conversation(suite, secret), both(), client=cancelled, ours=ANONYMOUS)
+        renewed = {"renew": ("renewed", 1)}
+        yield Cell(f"{name}, renew", conversation(suite, bootstrap), both(), calls=2, client=renewed, ours=ANONYMOUS)
     for name, token in (
         ("username", supporting("SignedEncryptedSupportingTokens", username())),
         ("endorsed", supporting("EndorsingSupportingTokens", CLIENT)),
@@ -192,7 +201,7 @@ def _conversations():
         yield Cell(f"secure-conversation {name} bootstrap", conversation("Basic256", bootstrap), both(), calls=2)
     bootstrap = symmetric("Basic256") + wss11() + trust13() + both()
     silent = conversation("Basic256", bootstrap, addressing="")
-    yield Cell("secure-conversation Basic256, no addressing", silent, both(), calls=2)
+    yield Cell("secure-conversation Basic256, no addressing", silent, both(), calls=2, ours=ANONYMOUS)
 
 
 def _mechanism(mechanism, suite):
