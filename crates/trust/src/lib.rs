@@ -27,9 +27,9 @@ pub use client::{
 };
 pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode};
 pub use message::{
-    AppliesTo, ContextReference, Entropy, Lifetime, MessageError, Participants, ProofToken,
-    RequestSecurityToken, RequestSecurityTokenResponse, Requests, Responses, SecurityToken,
-    TokenStatus,
+    AppliesTo, ContextReference, Entropy, Foreign, Lifetime, MessageError, Participants,
+    ProofToken, RequestSecurityToken, RequestSecurityTokenResponse, Requests, Responses,
+    SecurityToken, TokenStatus,
 };
 pub use service::{
     Answer, ContextsUnavailable, Effect, FindContext, Requester, SecurityTokenService, ServiceRules,

@@ -19,7 +19,7 @@ pub use endpoint::AppliesTo;
 pub use entropy::Entropy;
 pub use lifetime::Lifetime;
 pub use read::MessageError;
-pub use reference::{ContextReference, SecurityToken};
+pub use reference::{ContextReference, Foreign, SecurityToken};
 pub use request::{Participants, RequestSecurityToken, Requests};
 pub use response::{ProofToken, RequestSecurityTokenResponse, Responses, TokenStatus};
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use soapstone_wss::names::{WSSE, WSU};
 use soapstone_wss::{ContextName, ConversationVersion};
-use soapstone_xml::Element;
+use soapstone_xml::{Apex, C14nOptions, C14nScratch, Canonicalization, Element, canonicalize};
 
 use super::read::{MessageError, expanded_name, only_child, set, uri};
 use super::write::Writer;
@@ -25,11 +25,41 @@ pub enum SecurityToken {
         /// `wsu:Id` of the token.
         id: Option<String>,
     },
-    /// A token of a kind that is not read yet.
-    Other {
-        /// Expanded name.
-        element: String,
-    },
+    /// A token of another kind.
+    Other(Foreign),
+}
+
+/// An element whose inside says nothing to this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// Its expanded name.
+    pub name: String,
+    /// Its exclusive canonical form, with which a signature in it still verifies.
+    pub canonical: Vec<u8>,
+}
+
+impl Foreign {
+    fn read(element: Element<'_>) -> Result<Self, MessageError> {
+        let mut canonical = Vec::new();
+        let options = C14nOptions::new(Canonicalization::Exclusive);
+        let apex = Apex::Element(element.id());
+        let mut scratch = C14nScratch::default();
+        canonicalize(
+            element.document(),
+            apex,
+            &options,
+            &mut scratch,
+            &mut canonical,
+        )
+        .map_err(|_| {
+            let expected = "an element with a canonical form of acceptable size";
+            MessageError::value(element, expected, None)
+        })?;
+        Ok(Self {
+            name: expanded_name(element),
+            canonical,
+        })
+    }
 }
 
 impl SecurityToken {
@@ -39,15 +69,14 @@ impl SecurityToken {
                 name: context_name(token, version)?,
                 id: token.attribute(WSU, "Id").map(|id| id.into_owned()),
             }),
-            _ => Ok(Self::Other {
-                element: expanded_name(token),
-            }),
+            _ => Foreign::read(token).map(Self::Other),
         }
     }
 
     pub(crate) fn write(&self, writer: &mut Writer<'_>) {
-        let Self::Context { name, id } = self else {
-            return;
+        let (name, id) = match self {
+            Self::Context { name, id } => (name, id),
+            Self::Other(other) => return writer.out().extend_from_slice(&other.canonical),
         };
         let mut attributes = Vec::new();
         if let Some(id) = id {
@@ -82,11 +111,8 @@ pub enum ContextReference {
         /// The id.
         id: String,
     },
-    /// A reference to a token of another kind.
-    Other {
-        /// What stands there.
-        found: String,
-    },
+    /// A token of another kind, or a reference to one.
+    Other(Foreign),
 }
 
 impl ContextReference {
@@ -100,7 +126,7 @@ impl ContextReference {
                 let named = token.is(version.namespace(), "SecurityContextToken");
                 named.then(|| context_name(token, *version).ok()).flatten()
             }
-            Self::Other { .. } => None,
+            Self::Other(_) => None,
         }
     }
 
@@ -114,16 +140,13 @@ impl ContextReference {
         {
             return context_name(element, version).map(Self::Context);
         }
+        let other = || Foreign::read(element).map(Self::Other);
         if !element.is(WSSE, "SecurityTokenReference") {
-            return Ok(Self::Other {
-                found: expanded_name(element),
-            });
+            return other();
         }
         let reference = only_child(element, "one kind of reference")?;
         if !reference.is(WSSE, "Reference") {
-            return Ok(Self::Other {
-                found: expanded_name(reference),
-            });
+            return other();
         }
         let version = match reference.attribute("", "ValueType").as_deref() {
             None | Some("") => version,
@@ -133,11 +156,7 @@ impl ContextReference {
                     .find(|version| version.token_type() == value_type);
                 match known {
                     Some(version) => version,
-                    None => {
-                        return Ok(Self::Other {
-                            found: value_type.to_owned(),
-                        });
-                    }
+                    None => return other(),
                 }
             }
         };
@@ -168,7 +187,7 @@ impl ContextReference {
                 name.instance.as_deref(),
             ),
             Self::Token { version, id } => (*version, format!("#{id}"), None),
-            Self::Other { .. } => return,
+            Self::Other(other) => return writer.out().extend_from_slice(&other.canonical),
         };
         let mut attributes = Vec::new();
         if instance.is_some() {
@@ -189,7 +208,7 @@ impl fmt::Display for ContextReference {
         match self {
             Self::Context(name) => name.fmt(out),
             Self::Token { id, .. } => write!(out, "the token `#{id}`"),
-            Self::Other { found } => write!(out, "`{found}`"),
+            Self::Other(other) => write!(out, "`{}`", other.name),
         }
     }
 }

@@ -450,3 +450,82 @@ impl Requests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::SecurityToken;
+    use crate::testing::document;
+    use crate::version::Operation;
+
+    fn again(request: &RequestSecurityToken) -> RequestSecurityToken {
+        let mut text = Vec::new();
+        request.write(&mut text);
+        RequestSecurityToken::read(document(&text).root()).unwrap()
+    }
+
+    #[test]
+    fn everything_that_is_written_is_read_again() {
+        for version in TrustVersion::ALL {
+            for operation in Operation::ALL {
+                for batch in [false, version == TrustVersion::V13] {
+                    let request_type = RequestType { operation, batch };
+                    let mut request = RequestSecurityToken::new(version, request_type);
+                    let name = soapstone_wss::ContextName {
+                        version: version.conversation(),
+                        identifier: "urn:uuid:one".to_owned(),
+                        instance: Some("two & three".replace(' ', "")),
+                    };
+                    request.context = Some("urn:a\"b<c".to_owned());
+                    request.token_type = Some("urn:type".to_owned());
+                    request.applies_to = Some(AppliesTo::new("urn:to", AddressingVersion::V10));
+                    request.entropy = Some(Entropy::nonce(32));
+                    request.lifetime = Some(Lifetime::default());
+                    request.key_type = Some(KeyType::Other("urn:key".to_owned()));
+                    request.key_size = Some(192);
+                    request.computed_key = Some(Err("urn:computed".to_owned()));
+                    request.target =
+                        target_name(request_type).map(|_| ContextReference::Context(name));
+                    request.renewable_after_expiry = true;
+                    request.participants = Some(Participants {
+                        primary: Some("urn:primary".to_owned()),
+                        others: vec!["urn:other".to_owned()],
+                    });
+                    let read = again(&request);
+                    // Amending is issuing with another action.
+                    let read_type = RequestType::from_uri(version, &request_type.uri(version));
+                    assert_eq!(Some(read.request_type), read_type);
+                    request.request_type = read.request_type;
+                    assert_eq!(format!("{read:?}"), format!("{request:?}"));
+                }
+            }
+        }
+    }
+
+    /// What the requestor says itself takes precedence over what a template says for it (WS-Trust 1.4, 3.1).
+    #[test]
+    fn secondary_parameters_fill_what_is_missing() {
+        let text = "<t:RequestSecurityToken xmlns:t='http://docs.oasis-open.org/ws-sx/ws-trust/200512'>\
+            <t:RequestType>http://docs.oasis-open.org/ws-sx/ws-trust/200512/Issue</t:RequestType><t:KeySize>128</t:KeySize>\
+            <t:SecondaryParameters><t:KeySize>256</t:KeySize><t:TokenType>urn:type</t:TokenType></t:SecondaryParameters>\
+            </t:RequestSecurityToken>";
+        let document = document(text.as_bytes());
+        let read = RequestSecurityToken::read(document.root()).unwrap();
+        assert_eq!(read.key_size, Some(128));
+        assert_eq!(read.token_type.as_deref(), Some("urn:type"));
+    }
+
+    #[test]
+    fn a_foreign_token_keeps_its_canonical_form() {
+        let document = document(b"<a xmlns='urn:a' xmlns:b='urn:b'><b:c  d='1'/></a>");
+        let token = document.root().first_child().unwrap();
+        let SecurityToken::Other(other) = SecurityToken::read(token).unwrap() else {
+            panic!("another token");
+        };
+        assert_eq!(other.name, "{urn:b}c");
+        assert_eq!(
+            String::from_utf8(other.canonical).unwrap(),
+            "<b:c xmlns:b=\"urn:b\" d=\"1\"></b:c>"
+        );
+    }
+}

@@ -100,8 +100,29 @@ fn adal_response(message: &Envelope) {
     let [answer] = &answers[..] else {
         panic!("one answer: {}", answers.len());
     };
-    let element = "{urn:oasis:names:tc:SAML:1.0:assertion}Assertion".to_owned();
-    assert_eq!(answer.token, Some(SecurityToken::Other { element }));
+    let Some(SecurityToken::Other(token)) = &answer.token else {
+        panic!("another token: {:?}", answer.token);
+    };
+    assert_eq!(
+        token.name,
+        "{urn:oasis:names:tc:SAML:1.0:assertion}Assertion"
+    );
+    // All that verifying its signature needs is kept, and written again.
+    let mut again = Vec::new();
+    answer.write(&mut again);
+    let again = Envelope::parse(
+        [
+            b"<e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\"><e:Body>",
+            &again[..],
+            b"</e:Body></e:Envelope>",
+        ]
+        .concat(),
+        &Limits::default(),
+        &mut Buffers::default(),
+    )
+    .unwrap();
+    let read = Responses::read(again.body().first_child().unwrap()).unwrap();
+    assert_eq!(read.into_vec()[0].token, answer.token);
     assert_eq!(answer.key_type, Some(KeyType::Bearer));
     let (created, expires) = ("2014-01-27T08:15:45.003Z", "2014-01-27T09:15:45.003Z");
     let lifetime = Lifetime::new(created.parse().unwrap(), expires.parse().unwrap());

@@ -1,0 +1,193 @@
+//! Why a client does not accept an answer.
+//!
+//! The one rule: each message says what was expected and what was found, and no key or entropy is in one.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use soapstone_crypto::CryptoError;
+use soapstone_wss::ContextName;
+
+use super::rules::LONGEST_KEY;
+use crate::fault::TrustFaultCode;
+use crate::message::{Lifetime, MessageError};
+use crate::version::TrustVersion;
+
+/// Why the answer to a request is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrustError {
+    /// The Body holds no answer of WS-Trust.
+    Malformed(MessageError),
+    /// The Body holds a fault.
+    Fault {
+        /// Its code, if it is one of WS-Trust or WS-SecureConversation.
+        code: Option<TrustFaultCode>,
+    },
+    /// The answer is of another version than the request.
+    Version {
+        /// Of the answer.
+        found: TrustVersion,
+    },
+    /// One token was asked for.
+    AnswerCount {
+        /// How many answers there are.
+        found: usize,
+    },
+    /// An element of WS-Trust that is not understood.
+    NotUnderstood {
+        /// Expanded name.
+        element: String,
+    },
+    /// There is no security context token of the right version in the answer.
+    TokenMissing {
+        /// What there is instead.
+        found: Option<String>,
+    },
+    /// The answer is about another context than the one that was to be renewed, or makes two things of one.
+    ContextMismatch {
+        /// The context that was asked for, or that the token names.
+        expected: ContextName,
+        /// What was found.
+        found: String,
+    },
+    /// A renewed context has the instance of the old one, or none.
+    InstanceUnchanged {
+        /// The context.
+        name: ContextName,
+    },
+    /// The answer does not say what the key is, or says it twice.
+    ProofMissing,
+    /// The answer brings a key where none was to change.
+    ProofUnexpected,
+    /// The answer brings a key in which our entropy has no part.
+    EntropyIgnored,
+    /// The key is to be computed in a way that was not asked for.
+    ComputedKeyRefused {
+        /// Its URI, in the version of the answer.
+        found: String,
+    },
+    /// The key is to be computed from a part of the service's that is missing, or that nobody asked for.
+    EntropyMissing,
+    /// The service's entropy is our own, sent back.
+    EntropyReflected,
+    /// The service's entropy is too short.
+    EntropyLength {
+        /// Octets found.
+        found: usize,
+        /// Fewest octets.
+        minimum: usize,
+    },
+    /// Key or entropy cannot be decrypted: one failure, whatever its cause.
+    SecretUnreadable,
+    /// The key is shorter than asked for, absurdly long, or not as long as said.
+    KeySize {
+        /// Bits found.
+        found: u32,
+        /// Fewest bits.
+        minimum: u32,
+    },
+    /// The token has ended already, begins later, or ends before it begins.
+    LifetimeRefused {
+        /// As the answer says.
+        lifetime: Lifetime,
+        /// The present.
+        now: Timestamp,
+    },
+    /// Somebody else answers than the one with whom the context was established.
+    PeerChanged,
+    /// The service does not say that the context is cancelled.
+    NotCancelled,
+    /// The service does not say whether the token is good.
+    StatusMissing,
+    /// The cryptographic library refused.
+    Crypto(CryptoError),
+}
+
+impl fmt::Display for TrustError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => error.fmt(out),
+            Self::Fault { code: Some(code) } => {
+                write!(out, "the service refused: {code} ({})", code.reason())
+            }
+            Self::Fault { code: None } => out.write_str("the service answered with a fault"),
+            Self::Version { found } => write!(
+                out,
+                "expected an answer in the version of the request, found {found}"
+            ),
+            Self::AnswerCount { found } => write!(out, "expected one answer, found {found}"),
+            Self::NotUnderstood { element } => {
+                write!(out, "`{element}` in the answer is not understood")
+            }
+            Self::TokenMissing { found: Some(found) } => write!(
+                out,
+                "expected a security context token of the version asked for, found `{found}`"
+            ),
+            Self::TokenMissing { found: None } => {
+                out.write_str("expected a security context token, found none")
+            }
+            Self::ContextMismatch { expected, found } => {
+                write!(out, "expected {expected}, found {found}")
+            }
+            Self::InstanceUnchanged { name } => {
+                write!(out, "expected a new instance of {name}, found the old one or none")
+            }
+            Self::ProofMissing => {
+                out.write_str("expected one `wst:RequestedProofToken`, found none")
+            }
+            Self::ProofUnexpected => {
+                out.write_str("expected the key to stay, found a new one in the answer")
+            }
+            Self::EntropyIgnored => out.write_str(
+                "expected a key computed from both sides' entropy, found one that is the service's alone",
+            ),
+            Self::ComputedKeyRefused { found } => {
+                write!(out, "the key is to be computed by `{found}`, which was not asked for")
+            }
+            Self::EntropyMissing => {
+                out.write_str("expected entropy of the service for a computed key, found none")
+            }
+            Self::EntropyReflected => {
+                out.write_str("expected entropy of the service, found our own sent back")
+            }
+            Self::EntropyLength { found, minimum } => write!(
+                out,
+                "expected at least {minimum} octets of entropy of the service, found {found}"
+            ),
+            Self::SecretUnreadable => {
+                out.write_str("the key or entropy of the service cannot be decrypted")
+            }
+            Self::KeySize { found, minimum } => write!(
+                out,
+                "expected a key of {minimum} to {LONGEST_KEY} bits in whole octets, found {found}"
+            ),
+            Self::LifetimeRefused { lifetime, now } => write!(
+                out,
+                "expected a token that is good now ({now}), found one for {lifetime}"
+            ),
+            Self::PeerChanged => out.write_str(
+                "the answer is from somebody else than the one with whom the context was established",
+            ),
+            Self::NotCancelled => {
+                out.write_str("expected `wst:RequestedTokenCancelled`, found none")
+            }
+            Self::StatusMissing => out.write_str("expected `wst:Status`, found none"),
+            Self::Crypto(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for TrustError {}
+
+impl From<MessageError> for TrustError {
+    fn from(error: MessageError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl From<CryptoError> for TrustError {
+    fn from(error: CryptoError) -> Self {
+        Self::Crypto(error)
+    }
+}
