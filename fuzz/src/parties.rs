@@ -56,7 +56,8 @@ fn certificate(name: &str) -> Certificate {
 pub fn identity(name: &str) -> Arc<Identity> {
     let key = file(&format!("keys/{name}.key.pem"));
     let certificate = file(&format!("keys/{name}.cert.pem"));
-    Arc::new(Identity::from_pem(&key, &certificate, None).expect("key and certificate"))
+    let read = Identity::from_file_contents(&key, &certificate, None);
+    Arc::new(read.expect("key and certificate"))
 }
 
 /// What both parties know: each other's certificates, a shared key, a password.

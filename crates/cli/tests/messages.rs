@@ -236,3 +236,37 @@ fn a_message_travels_from_standard_input_to_standard_output() {
     );
     assert!(!opened.text().contains("Security"), "{}", opened.text());
 }
+
+#[test]
+fn keys_and_certificates_in_der_are_read_like_those_in_pem() {
+    let folder = Folder::new();
+    let openssl = |words: &str| {
+        let run = std::process::Command::new("openssl")
+            .args(words.split(' '))
+            .current_dir(folder.path(""))
+            .status();
+        assert!(run.expect("building needs openssl").success(), "{words}");
+    };
+    openssl(&format!(
+        "pkcs8 -topk8 -nocrypt -in {} -outform DER -out own.key.der",
+        key("client.key.pem")
+    ));
+    openssl(&format!(
+        "x509 -in {} -outform DER -out own.cert.der",
+        key("client.cert.pem")
+    ));
+    let client = Endpoint::client("sign-encrypt", "").text();
+    let client = client
+        .replace(&key("client.key.pem"), "own.key.der")
+        .replace(&key("client.cert.pem"), "own.cert.der");
+    assert!(client.contains("own.key.der") && client.contains("own.cert.der"));
+    folder.write("client.toml", client);
+    Endpoint::server("sign-encrypt", "").write(&folder, "server.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o secured.xml")
+        .succeeds();
+    folder
+        .run("open --config server.toml secured.xml -o opened.xml")
+        .succeeds();
+}

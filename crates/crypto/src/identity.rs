@@ -40,19 +40,19 @@ impl Identity {
         })
     }
 
-    /// Reads key and certificates from PEM: two files, or twice the same one. The certificate is the one that is about the key; the
-    /// others become the chain.
+    /// Reads key and certificates from the contents of two files, or twice of the same one: PEM or DER, the key encrypted or not. The
+    /// certificate is the one that is about the key; the others become the chain.
     ///
     /// # Errors
     ///
-    /// As for [`PrivateKey::from_pem`] and [`Certificate::pem_chain`]; [`CryptoError::KeyCertificateMismatch`] if no
-    /// certificate is about the key.
-    pub fn from_pem(
+    /// As for [`PrivateKey::from_file_contents`] and [`Certificate::from_file_contents`];
+    /// [`CryptoError::KeyCertificateMismatch`] if no certificate is about the key.
+    pub fn from_file_contents(
         key: &[u8],
         certificates: &[u8],
         password: Option<&str>,
     ) -> Result<Self, CryptoError> {
-        let key = PrivateKey::from_pem(key, password)?;
+        let key = PrivateKey::from_file_contents(key, password)?;
         Self::among(key, Certificate::from_file_contents(certificates)?)
     }
 

@@ -344,6 +344,21 @@ fn private_keys_of_openssl_are_read_in_every_container() {
         from_file("encrypted.der", None),
         Err(CryptoError::PasswordNeeded)
     );
+    let validity = Validity::days(jiff::Timestamp::now(), 1);
+    let template = Template::new("CN=us", validity).unwrap();
+    let own = issue::self_signed(original.clone(), &template).unwrap();
+    let certificate = own.certificate();
+    for (name, password) in [
+        ("rsa.pem", None),
+        ("rsa.der", None),
+        ("encrypted.der", Some("secret")),
+    ] {
+        for certificate in [certificate.to_pem().as_bytes(), certificate.der()] {
+            let key = scratch.read(name);
+            let identity = Identity::from_file_contents(&key, certificate, password).unwrap();
+            assert_eq!(identity.key().public_key(), original.public_key(), "{name}");
+        }
+    }
     for name in ["public.pem", "rsa-public.pem"] {
         let public = soapstone_crypto::PublicKey::from_pem(&scratch.read(name)).unwrap();
         assert_eq!(&public, original.public_key(), "{name}");

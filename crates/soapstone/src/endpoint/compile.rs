@@ -459,7 +459,11 @@ impl Compiler<'_> {
         let (file, identity) = match &config.source {
             IdentitySource::KeyAndCertificate { key, certificate } => (
                 key,
-                Identity::from_pem(key.bytes.expose(), certificate.bytes.expose(), password),
+                Identity::from_file_contents(
+                    key.bytes.expose(),
+                    certificate.bytes.expose(),
+                    password,
+                ),
             ),
             IdentitySource::Keystore { keystore, alias } => {
                 let alias = alias.as_ref().map(|alias| alias.value.as_str());
