@@ -157,9 +157,11 @@ impl Opening<'_> {
         }
         let header = self.envelope.header().map(|header| header.id());
         let is_block = |block: Element<'_>| block.parent().map(|parent| parent.id()) == header;
-        let in_encrypted_header = element
-            .parent()
-            .is_some_and(|parent| parent.is(WSSE11, "EncryptedHeader") && is_block(parent));
+        // One that holds more is not read as the block that it holds.
+        let in_encrypted_header = element.parent().is_some_and(|parent| {
+            let alone = parent.children().nth(1).is_none();
+            alone && parent.is(WSSE11, "EncryptedHeader") && is_block(parent)
+        });
         is_block(element) || in_encrypted_header || self.is_named(element)
     }
 

@@ -7,8 +7,8 @@ use crate::support::*;
 use soapstone_crypto::issue::Validity;
 use soapstone_crypto::{SecretBytes, TrustError, TrustStore};
 use soapstone_wss::{
-    AlgorithmUse, Facts, FaultCode, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, Part,
-    PasswordKind, PlanProblem, Rejected, Retirement, TimestampPolicy,
+    AlgorithmUse, EncryptedPart, Facts, FaultCode, FirstSeen, InboundPlan, KeyBinding, Keys,
+    Mechanism, Part, PasswordKind, PlanProblem, Rejected, Retirement, TimestampPolicy,
 };
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
@@ -855,4 +855,26 @@ fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
         let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
         assert_eq!(refused, Rejected::SignedElsewhere { element });
     }
+}
+
+#[test]
+fn a_signed_header_block_in_an_encrypted_header_that_holds_more_is_not_overlooked() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    policy.signature.as_mut().unwrap().parts.push(to.clone());
+    let encryption = policy.encryption.as_mut().unwrap();
+    encryption.parts.push(EncryptedPart::customary(to));
+    let message = secure(&policy, PLAIN);
+    assert!(open(&policy, &message).is_ok());
+    let start = message.find("<wsse11:EncryptedHeader").unwrap();
+    let inside = start + message[start..].find('>').unwrap() + 1;
+    let refused = refuse(
+        &policy,
+        &format!("{}<w/>{}", &message[..inside], &message[inside..]),
+    );
+    let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+    assert_eq!(refused, Rejected::SignedElsewhere { element });
 }
