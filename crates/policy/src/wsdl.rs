@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::document::{PolicyDocument, policy_uris};
 use crate::error::PolicyError;
 use crate::limits::Budget;
-use crate::names::{WSDL, WSDL_SOAP11, WSDL_SOAP12};
+use crate::names::{PolicyVersion, WSDL, WSDL_SOAP11, WSDL_SOAP12};
 use crate::node::Node;
-use crate::normal::{Alternative, Assertion, Normalizer, exhaustion, multiply};
+use crate::normal::{Alternative, Assertion, NormalPolicy, Normalizer, exhaustion, multiply};
 
 /// An operation of a port, or a policy that stands alone, with the policies that apply to it.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,15 @@ enum Attached {
     Inside(Arc<Node>),
     /// A URI in its attribute `wsp:PolicyURIs`.
     Named(String, Arc<Node>),
+}
+
+/// One of the messages of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageKind {
+    /// The input.
+    Request,
+    /// The output.
+    Response,
 }
 
 /// What the policies attached to a fault demand.
@@ -158,6 +167,30 @@ impl PolicyDocument {
             }
         }
         Ok(alternatives)
+    }
+
+    /// The policy of one message of a subject, in normal form: of what lies around the message, and of the message itself.
+    ///
+    /// # Errors
+    /// As for [`alternatives`](Self::alternatives).
+    pub fn message_policy(
+        &self,
+        subject: &PolicySubject,
+        message: MessageKind,
+    ) -> Result<NormalPolicy, PolicyError> {
+        let own = match message {
+            MessageKind::Request => &subject.request,
+            MessageKind::Response => &subject.response,
+        };
+        let attached: Vec<Attached> = subject.endpoint.iter().chain(own).cloned().collect();
+        let version = attached.iter().find_map(|attached| match attached {
+            Attached::Inside(node) => node.name.policy_version(),
+            Attached::Named(..) => None,
+        });
+        Ok(NormalPolicy {
+            version: version.unwrap_or(PolicyVersion::V15),
+            alternatives: self.effective(&attached)?,
+        })
     }
 
     /// What is demanded of faults in particular. Nothing of it becomes part of an agreement: a fault is an answer like any other.

@@ -1,0 +1,304 @@
+//! Agreements in words, for people who are to trust them.
+//!
+//! The one rule: everything that the plan demands is said, and nothing else.
+
+use std::fmt::Write;
+
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
+    Part, PasswordKind, Policy, ProtectionOrder, Recipient,
+};
+
+use crate::compile::Agreement;
+use crate::requirements::TrustVersion;
+
+impl Agreement {
+    /// What the agreement demands, one sentence per line, without line ends.
+    pub fn in_words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.demands_nothing() {
+            words.push("Messages need no protection.".to_owned());
+        }
+        if let Some(transport) = &self.transport {
+            words.push(
+                if transport.client_certificate {
+                    "The connection is TLS, and the client proves a certificate while it is made."
+                } else {
+                    "The connection is TLS."
+                }
+                .to_owned(),
+            );
+        }
+        if self.addressing {
+            words.push("Messages carry WS-Addressing headers.".to_owned());
+        }
+        if let Some(conversation) = &self.conversation {
+            let version = version_name(conversation.version);
+            words.push(match &conversation.bootstrap {
+                Some(_) => format!(
+                    "Messages belong to a conversation ({version}): client and service agree on a key first, and every message \
+                     is protected with it."
+                ),
+                None => format!(
+                    "Messages belong to a conversation ({version}) whose key both sides have already."
+                ),
+            });
+            for (allowed, what) in [
+                (conversation.may_renew, "renew"),
+                (conversation.may_amend, "amend"),
+                (conversation.may_cancel, "cancel"),
+            ] {
+                if !allowed {
+                    words.push(format!("The client must not {what} the conversation."));
+                }
+            }
+        }
+        if let Some(trust) = &self.trust {
+            let version = match trust.version {
+                TrustVersion::February2005 => "of February 2005",
+                TrustVersion::V13 => "1.3",
+            };
+            let mut sentence = format!("Tokens are made by WS-Trust {version}");
+            let entropy = match (trust.client_entropy, trust.server_entropy) {
+                (true, true) => " from random octets of both sides",
+                (true, false) => " from random octets of the client",
+                (false, true) => " from random octets of the service",
+                (false, false) => "",
+            };
+            sentence.push_str(entropy);
+            sentence.push('.');
+            words.push(sentence);
+        }
+        words
+    }
+}
+
+/// What one message must do, one sentence per line: the plan of [`Policy`] in words.
+pub fn message_in_words(policy: &Policy) -> Vec<String> {
+    let mut words = Vec::new();
+    if !policy.has_security() {
+        words.push("Nothing is signed or encrypted.".to_owned());
+    } else {
+        let mut sentence = format!("Algorithms: {}", policy.suite.name);
+        let _ = write!(sentence, " ({})", algorithms(policy));
+        words.push(sentence + ".");
+    }
+    if let Some(timestamp) = policy.timestamp {
+        let verb = if timestamp.required {
+            "has"
+        } else {
+            "may have"
+        };
+        words.push(format!(
+            "It {verb} a Timestamp, at most {} s old.",
+            timestamp.ttl.as_secs()
+        ));
+    }
+    if let Some(username) = &policy.username {
+        let kinds: Vec<&str> = username
+            .passwords
+            .iter()
+            .map(|kind| match kind {
+                PasswordKind::Text => "a password",
+                PasswordKind::Digest => "a password digest",
+            })
+            .collect();
+        words.push(format!("It names a user with {}.", kinds.join(" or ")));
+    }
+    if let Some(signature) = &policy.signature {
+        words.push(format!(
+            "Signed with {}: {}.",
+            key_in_words(signature.key, signature.reference, None),
+            list(signature.parts.iter().map(part_in_words))
+        ));
+    }
+    if let Some(encryption) = &policy.encryption {
+        words.push(format!(
+            "Encrypted with {}: {}.",
+            key_in_words(
+                encryption.key,
+                encryption.reference,
+                Some(encryption.recipient)
+            ),
+            list(encryption.parts.iter().map(encrypted_in_words))
+        ));
+    }
+    if let Some(derived) = &policy.derived_keys {
+        let form = match derived.form {
+            DerivedKeyForm::Explicit => "tokens of their own",
+            DerivedKeyForm::Implied => "their references",
+        };
+        words.push(format!(
+            "Keys are derived from that key ({}), and described in {form}; signature keys have {} octets.",
+            version_name(derived.version),
+            derived.signature_length
+        ));
+    }
+    if let Some(endorsing) = &policy.endorsing {
+        let signed = if endorsing.token_signed {
+            ", which the signature covers,"
+        } else {
+            ""
+        };
+        words.push(format!(
+            "The signature is endorsed by a second one: the sender's certificate{signed} is {}.",
+            reference_in_words(endorsing.reference)
+        ));
+    }
+    if policy.signature_confirmation {
+        words.push("It confirms the signatures of its request.".to_owned());
+    }
+    if policy.signature.is_some() && policy.encryption.is_some() {
+        words.push(
+            match policy.order {
+                ProtectionOrder::SignBeforeEncrypting => "It is signed first, then encrypted.",
+                ProtectionOrder::EncryptBeforeSigning => "It is encrypted first, then signed.",
+            }
+            .to_owned(),
+        );
+    }
+    if policy.only_entire_headers_and_body && policy.signature.is_some() {
+        words.push(
+            "Signatures cover header blocks and the Body as a whole, not parts of them.".to_owned(),
+        );
+    }
+    let layout = match policy.layout {
+        Layout::Lax => None,
+        Layout::Strict => Some("Tokens stand before they are used."),
+        Layout::LaxTimestampFirst => Some("The Timestamp is first in the Security header."),
+        Layout::LaxTimestampLast => Some("The Timestamp is last in the Security header."),
+    };
+    if policy.has_security() {
+        words.extend(layout.map(str::to_owned));
+    }
+    if !policy.required.is_empty() {
+        words.push(format!(
+            "It must have: {}.",
+            list(policy.required.iter().map(part_in_words))
+        ));
+    }
+    words
+}
+
+fn algorithms(policy: &Policy) -> String {
+    let suite = &policy.suite;
+    let mut names: Vec<String> = Vec::new();
+    let signs = policy.signature.as_ref().map(|signature| signature.key);
+    if let Some(key) = signs {
+        let symmetric = key != KeyBinding::Certificate;
+        if symmetric {
+            names.extend(
+                suite
+                    .symmetric_signature
+                    .iter()
+                    .map(|one| one.short_name().to_owned()),
+            );
+        }
+        if !symmetric || policy.endorsing.is_some() {
+            names.extend(
+                suite
+                    .signature
+                    .iter()
+                    .map(|one| one.short_name().to_owned()),
+            );
+        }
+        names.extend(suite.digest.iter().map(|one| one.short_name().to_owned()));
+    }
+    let wraps = [
+        signs,
+        policy.encryption.as_ref().map(|encryption| encryption.key),
+    ]
+    .into_iter()
+    .flatten()
+    .any(|key| key == KeyBinding::SessionKey)
+        || policy
+            .encryption
+            .as_ref()
+            .is_some_and(|encryption| encryption.key == KeyBinding::Certificate);
+    if wraps {
+        names.extend(
+            suite
+                .key_transport
+                .iter()
+                .map(|one| one.algorithm.short_name().to_owned()),
+        );
+    }
+    if policy.encryption.is_some() {
+        names.extend(suite.data.iter().map(|one| one.short_name().to_owned()));
+    }
+    names.join(", ")
+}
+
+fn key_in_words(key: KeyBinding, reference: KeyReference, recipient: Option<Recipient>) -> String {
+    match key {
+        KeyBinding::Certificate => {
+            let named = reference_in_words(reference);
+            match recipient {
+                None => format!("the key of the sender's certificate, which is {named}"),
+                Some(Recipient::Peer) => {
+                    format!("a fresh key, wrapped to the receiver's certificate, which is {named}")
+                }
+                Some(Recipient::Requester) => format!(
+                    "a fresh key, wrapped to the certificate that signed the request, which is {named}"
+                ),
+            }
+        }
+        KeyBinding::Shared => "the shared key".to_owned(),
+        KeyBinding::RequestKey => "the key that the request carried".to_owned(),
+        KeyBinding::SessionKey => format!(
+            "a fresh key, wrapped to the receiver's certificate, which is {}",
+            reference_in_words(reference)
+        ),
+        KeyBinding::Context => match reference {
+            KeyReference::Direct => {
+                "the key of the conversation, whose token is in the message".to_owned()
+            }
+            _ => "the key of the conversation".to_owned(),
+        },
+    }
+}
+
+fn reference_in_words(reference: KeyReference) -> &'static str {
+    match reference {
+        KeyReference::Direct => "in the message",
+        KeyReference::SubjectKeyIdentifier => "named by its subject key identifier",
+        KeyReference::Thumbprint => "named by its thumbprint",
+        KeyReference::IssuerSerial => "named by issuer and serial number",
+        KeyReference::Embedded => "inside the reference to it",
+        KeyReference::KeyName => "named",
+        KeyReference::EncryptedKeySha1 => "named by its SHA-1",
+    }
+}
+
+fn part_in_words(part: &Part) -> String {
+    match part {
+        Part::Body => "the Body".to_owned(),
+        Part::Timestamp => "the Timestamp".to_owned(),
+        Part::Signature => "the signature".to_owned(),
+        Part::UsernameToken => "the UsernameToken".to_owned(),
+        Part::Token => "the token of the signature's key".to_owned(),
+        Part::SignatureConfirmation => "the signature confirmations".to_owned(),
+        Part::Header { namespace, local } => format!("the header {{{namespace}}}{local}"),
+        Part::Path(path) => format!("the elements {path}"),
+        other => other.to_string(),
+    }
+}
+
+fn encrypted_in_words(wanted: &EncryptedPart) -> String {
+    let part = part_in_words(&wanted.part);
+    match wanted.extent {
+        Extent::Element => part,
+        Extent::Content => format!("the content of {part}"),
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+fn version_name(version: ConversationVersion) -> &'static str {
+    match version {
+        ConversationVersion::February2005 => "WS-SecureConversation of February 2005",
+        ConversationVersion::V13 => "WS-SecureConversation 1.3",
+    }
+}

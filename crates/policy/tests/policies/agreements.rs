@@ -1,0 +1,374 @@
+//! What policies compile to.
+
+use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
+use soapstone_policy::{CompileOptions, SignatureReading, TransportRequirement};
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingPolicy, Extent, KeyBinding,
+    KeyReference, KeyTransportMethod, Layout, Part, PasswordKind, Policy, ProtectionOrder,
+    Recipient, SUITE_NAMES,
+};
+
+use crate::support::*;
+
+fn signed(policy: &Policy) -> &[Part] {
+    &policy.signature.as_ref().unwrap().parts
+}
+
+fn encrypted(policy: &Policy) -> &[EncryptedPart] {
+    &policy.encryption.as_ref().unwrap().parts
+}
+
+fn body() -> EncryptedPart {
+    EncryptedPart::customary(Part::Body)
+}
+
+#[test]
+fn an_asymmetric_binding_signs_and_encrypts_with_certificates_both_ways() {
+    let agreement = agreement(&format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
+        asymmetric(&format!("{}<sp:IncludeTimestamp/>", suite("Basic256")))
+    ));
+    let request = &agreement.request;
+    assert_eq!(signed(request), [Part::Body, Part::Timestamp]);
+    assert_eq!(encrypted(request), [body()]);
+    let signature = request.signature.as_ref().unwrap();
+    assert_eq!(
+        (signature.key, signature.reference),
+        (KeyBinding::Certificate, KeyReference::Direct)
+    );
+    let encryption = request.encryption.as_ref().unwrap();
+    assert_eq!(
+        (encryption.reference, encryption.recipient),
+        (KeyReference::Thumbprint, Recipient::Peer)
+    );
+    assert!(request.timestamp.unwrap().required);
+    // The recipient's token is in no message; the initiator's in none to the initiator.
+    let response = &agreement.response;
+    assert_eq!(
+        response.signature.as_ref().unwrap().reference,
+        KeyReference::Thumbprint
+    );
+    let encryption = response.encryption.as_ref().unwrap();
+    assert_eq!(
+        (encryption.reference, encryption.recipient),
+        (KeyReference::IssuerSerial, Recipient::Requester)
+    );
+    assert!(agreement.transport.is_none() && agreement.conversation.is_none());
+}
+
+#[test]
+fn properties_of_a_binding_become_those_of_both_plans() {
+    let layout = nest("Layout", "<sp:LaxTsLast/>");
+    let agreement = agreement(&format!(
+        "{}{SIGNED_BODY}",
+        asymmetric(&format!(
+            "{}{layout}<sp:IncludeTimestamp/><sp:EncryptBeforeSigning/><sp:EncryptSignature/><sp:ProtectTokens/>\
+             <sp:OnlySignEntireHeadersAndBody/>",
+            suite("Basic128")
+        ))
+    ));
+    for policy in [&agreement.request, &agreement.response] {
+        assert_eq!(policy.layout, Layout::LaxTimestampLast);
+        assert_eq!(policy.order, ProtectionOrder::EncryptBeforeSigning);
+        assert!(policy.only_entire_headers_and_body);
+        assert_eq!(signed(policy), [Part::Body, Part::Timestamp, Part::Token]);
+        assert_eq!(
+            encrypted(policy),
+            [EncryptedPart::customary(Part::Signature)]
+        );
+    }
+}
+
+#[test]
+fn without_include_timestamp_there_is_none() {
+    let agreement = agreement(&format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256"))));
+    assert_eq!(agreement.request.timestamp, None);
+    assert_eq!(signed(&agreement.request), [Part::Body]);
+}
+
+#[test]
+fn a_symmetric_binding_uses_one_fresh_key_for_both_directions() {
+    let agreement = agreement(&format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
+        symmetric(
+            &x509("Never", "<sp:RequireDerivedKeys/>"),
+            &suite("Basic256")
+        )
+    ));
+    let request = agreement.request;
+    assert_eq!(
+        request.signature.as_ref().unwrap().key,
+        KeyBinding::SessionKey
+    );
+    assert_eq!(
+        request.encryption.as_ref().unwrap().key,
+        KeyBinding::SessionKey
+    );
+    let derived = request.derived_keys.unwrap();
+    assert_eq!(
+        (derived.version, derived.form, derived.signature_length),
+        (ConversationVersion::V13, DerivedKeyForm::Explicit, 24)
+    );
+    let response = agreement.response;
+    let encryption = response.encryption.unwrap();
+    assert_eq!(
+        (encryption.key, encryption.reference),
+        (KeyBinding::RequestKey, KeyReference::EncryptedKeySha1)
+    );
+    assert_eq!(response.derived_keys, Some(derived));
+}
+
+#[test]
+fn https_with_a_user_needs_nothing_of_messages_but_the_user() {
+    let users = nest(
+        "SignedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", "<sp:HashPassword/>"),
+    );
+    let https = nest(
+        "TransportToken",
+        &nest("HttpsToken", "<sp:RequireClientCertificate/>"),
+    );
+    let binding = nest(
+        "TransportBinding",
+        &format!("{https}{}<sp:IncludeTimestamp/>", suite("Basic128")),
+    );
+    let agreement = agreement(&format!("{binding}{users}{SIGNED_BODY}"));
+    assert_eq!(
+        agreement.transport,
+        Some(TransportRequirement {
+            client_certificate: true
+        })
+    );
+    let request = agreement.request;
+    assert_eq!(request.username.unwrap().passwords, [PasswordKind::Digest]);
+    assert!(request.timestamp.is_some());
+    // What is signed and encrypted, TLS signs and encrypts.
+    assert!(request.signature.is_none() && request.encryption.is_none());
+    assert!(agreement.response.username.is_none());
+}
+
+#[test]
+fn a_user_in_a_message_binding_is_signed_and_a_password_in_the_clear_is_encrypted() {
+    let users = |inner| {
+        nest(
+            "SignedSupportingTokens",
+            &token("UsernameToken", "AlwaysToRecipient", inner),
+        )
+    };
+    let with = |inner| {
+        agreement(&format!(
+            "{}{SIGNED_BODY}{}",
+            asymmetric(&suite("Basic256")),
+            users(inner)
+        ))
+        .request
+    };
+    let clear = with("");
+    assert_eq!(signed(&clear), [Part::Body, Part::UsernameToken]);
+    let token = EncryptedPart::customary(Part::UsernameToken);
+    assert_eq!(encrypted(&clear), std::slice::from_ref(&token));
+    let digest = with("<sp:HashPassword/>");
+    assert!(digest.encryption.is_none());
+    let encrypting = agreement(&format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}{}",
+        asymmetric(&suite("Basic256")),
+        users("").replace("SignedSupporting", "SignedEncryptedSupporting")
+    ));
+    assert_eq!(encrypted(&encrypting.request), [body(), token]);
+}
+
+#[test]
+fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
+    let endorsing = nest(
+        "SignedEndorsingSupportingTokens",
+        &x509("AlwaysToRecipient", ""),
+    );
+    let message = agreement(&format!(
+        "{}{SIGNED_BODY}{endorsing}",
+        symmetric(&x509("Never", ""), &suite("Basic256"))
+    ));
+    assert_eq!(
+        message.request.endorsing,
+        Some(EndorsingPolicy {
+            reference: KeyReference::Direct,
+            token_signed: true
+        })
+    );
+    assert_eq!(message.response.endorsing, None);
+    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
+    let endorsing = nest(
+        "EndorsingSupportingTokens",
+        &format!("{}{to}", x509("AlwaysToRecipient", "")),
+    );
+    let over_https = agreement(&format!(
+        "{}{endorsing}",
+        transport("<sp:IncludeTimestamp/>")
+    ));
+    assert_eq!(over_https.request.endorsing, None);
+    assert_eq!(
+        signed(&over_https.request),
+        [
+            Part::Timestamp,
+            Part::Header {
+                namespace: "urn:a".to_owned(),
+                local: "To".to_owned()
+            }
+        ]
+    );
+    assert!(over_https.response.signature.is_none());
+}
+
+#[test]
+fn answers_confirm_signatures_and_encrypt_the_confirmations_where_signatures_are() {
+    let wss = nest("Wss11", "<sp:RequireSignatureConfirmation/>");
+    let binding = asymmetric(&format!("{}<sp:EncryptSignature/>", suite("Basic256")));
+    let agreement = agreement(&format!("{binding}{wss}{SIGNED_BODY}"));
+    assert!(!agreement.request.signature_confirmation);
+    let response = agreement.response;
+    assert!(response.signature_confirmation);
+    assert_eq!(signed(&response), [Part::Body, Part::SignatureConfirmation]);
+    assert_eq!(
+        encrypted(&response),
+        [Part::Signature, Part::SignatureConfirmation].map(EncryptedPart::customary)
+    );
+}
+
+#[test]
+fn a_conversation_has_the_agreement_of_its_bootstrap_inside() {
+    let bootstrap = format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
+        symmetric(&x509("Never", ""), &suite("Basic128"))
+    );
+    let token = token(
+        "SecureConversationToken",
+        "AlwaysToRecipient",
+        &format!(
+            "<sp:RequireDerivedKeys/><sp:MustNotSendAmend/>{}",
+            nest("BootstrapPolicy", &bootstrap)
+        ),
+    );
+    let agreement = agreement(&format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
+        symmetric(&token, &suite("Basic128"))
+    ));
+    let conversation = agreement.conversation.unwrap();
+    assert_eq!(conversation.version, ConversationVersion::V13);
+    assert!(conversation.may_cancel && conversation.may_renew && !conversation.may_amend);
+    let inside = conversation.bootstrap.unwrap();
+    assert_eq!(
+        inside.request.signature.unwrap().key,
+        KeyBinding::SessionKey
+    );
+    let signature = |policy: &Policy| {
+        let signature = policy.signature.as_ref().unwrap();
+        (signature.key, signature.reference)
+    };
+    assert_eq!(
+        signature(&agreement.request),
+        (KeyBinding::Context, KeyReference::Direct)
+    );
+    // The token is in requests only.
+    assert_eq!(
+        signature(&agreement.response),
+        (KeyBinding::Context, KeyReference::KeyName)
+    );
+    assert_eq!(agreement.request.derived_keys.unwrap().signature_length, 16);
+}
+
+#[test]
+fn elements_and_headers_of_a_namespace_are_selected_by_paths() {
+    let agreement = agreement(&format!(
+        "{}<sp:SignedParts><sp:Header Namespace='urn:a'/></sp:SignedParts>\
+         <sp:SignedElements xmlns:e='urn:e'><sp:XPath>//e:x</sp:XPath></sp:SignedElements>\
+         <sp:ContentEncryptedElements xmlns:e='urn:e'><sp:XPath>//e:y</sp:XPath></sp:ContentEncryptedElements>\
+         <sp:RequiredElements xmlns:e='urn:e'><sp:XPath>//e:z</sp:XPath></sp:RequiredElements>\
+         <sp:RequiredParts><sp:Header Name='To' Namespace='urn:a'/></sp:RequiredParts>",
+        asymmetric(&suite("Basic256"))
+    ));
+    let request = agreement.request;
+    let texts: Vec<String> = signed(&request).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "/*[local-name()='Envelope']/*[local-name()='Header']/namespace:*",
+            "//e:x"
+        ]
+    );
+    assert_eq!(encrypted(&request)[0].extent, Extent::Content);
+    assert_eq!(encrypted(&request)[0].part.to_string(), "//e:y");
+    let required: Vec<String> = request.required.iter().map(ToString::to_string).collect();
+    assert_eq!(required, ["{urn:a}To", "//e:z"]);
+}
+
+#[test]
+fn signed_parts_without_a_name_are_the_body_and_all_headers() {
+    let agreement = agreement(&format!(
+        "{}<sp:SignedParts/>",
+        asymmetric(&suite("Basic256"))
+    ));
+    let parts = signed(&agreement.request);
+    assert!(matches!(parts, [Part::Path(_), Part::Body]), "{parts:?}");
+}
+
+#[test]
+fn all_suites_of_the_specification_are_known_in_both_readings() {
+    let by_the_letter = CompileOptions::default();
+    let with_sha256 = CompileOptions {
+        signatures: SignatureReading::Sha256,
+    };
+    for name in SUITE_NAMES.iter().filter(|name| !name.contains("GCM")) {
+        let policy = format!("{}{SIGNED_BODY}", asymmetric(&suite(name)));
+        let letter = agreement_with(&policy, &by_the_letter)
+            .unwrap()
+            .request
+            .suite;
+        assert_eq!(letter.name, *name);
+        assert_eq!(letter.signature, [SignatureAlgorithm::RsaSha1]);
+        let modern = agreement_with(&policy, &with_sha256).unwrap().request.suite;
+        let expected = if name.contains("Sha256") {
+            SignatureAlgorithm::RsaSha256
+        } else {
+            SignatureAlgorithm::RsaSha1
+        };
+        assert_eq!(modern.signature, [expected], "{name}");
+    }
+}
+
+#[test]
+fn suites_of_cxf_change_the_data_encryption_of_the_classic_ones() {
+    let cxf = |name: &str| {
+        let suite = nest(
+            "AlgorithmSuite",
+            &format!("<c:{name} xmlns:c='http://cxf.apache.org/custom/security-policy'/>"),
+        );
+        agreement(&format!("{}{SIGNED_BODY}", asymmetric(&suite)))
+            .request
+            .suite
+    };
+    let suite = cxf("Basic256GCM");
+    assert_eq!(suite.data, [DataEncryption::Aes256Gcm]);
+    assert_eq!(suite.digest, [DigestAlgorithm::Sha1]);
+    assert_eq!(suite.key_transport, [KeyTransportMethod::OAEP_SHA1]);
+    let suite = cxf("Basic192GCMSha256Rsa15");
+    assert_eq!(suite.data, [DataEncryption::Aes192Gcm]);
+    assert_eq!(suite.digest, [DigestAlgorithm::Sha256]);
+    assert_eq!(suite.key_transport, [KeyTransportMethod::RSA15]);
+}
+
+#[test]
+fn the_first_alternative_that_can_be_done_is_taken() {
+    let kerberos = symmetric(&token("KerberosToken", "Once", ""), &suite("Basic128"));
+    let agreement = agreement(&format!(
+        "<wsp:ExactlyOne>{kerberos}{}{}</wsp:ExactlyOne>{SIGNED_BODY}",
+        asymmetric(&suite("Basic192")),
+        asymmetric(&suite("Basic128"))
+    ));
+    assert_eq!(agreement.request.suite.name, "Basic192");
+}
+
+#[test]
+fn an_empty_policy_demands_nothing_and_says_so() {
+    let agreement = agreement("");
+    assert!(agreement.demands_nothing());
+    assert_eq!(agreement.in_words(), ["Messages need no protection."]);
+}

@@ -1,0 +1,260 @@
+//! Policies attached to the parts of a WSDL.
+
+use soapstone_policy::{
+    AgreementError, CompileOptions, MessageKind, PolicyDocument, PolicyLimits, Selection,
+};
+use soapstone_wss::{EncryptedPart, Part};
+
+use crate::support::*;
+
+/// A WSDL with two operations; each argument is put where its name says.
+#[derive(Default)]
+struct Wsdl<'a> {
+    service: &'a str,
+    port: &'a str,
+    binding: &'a str,
+    port_type: &'a str,
+    operation: &'a str,
+    input: &'a str,
+    output: &'a str,
+    message: &'a str,
+    other_input: &'a str,
+    policies: &'a str,
+    attributes: &'a str,
+}
+
+impl Wsdl<'_> {
+    fn source(&self) -> String {
+        let Self {
+            service,
+            port,
+            binding,
+            port_type,
+            operation,
+            input,
+            output,
+            message,
+            other_input,
+            policies,
+            attributes,
+        } = self;
+        format!(
+            "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:t='urn:t' targetNamespace='urn:t' xmlns:wsp='{WSP}' xmlns:sp='{SP}'
+               xmlns:soap='http://schemas.xmlsoap.org/wsdl/soap/'
+               xmlns:u='http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd'>{policies}
+              <types><schema xmlns='http://www.w3.org/2001/XMLSchema'/></types>
+              <message name='ask'>{message}</message>
+              <portType name='T'>{port_type}<operation name='a'><input message='t:ask'/><output/></operation>
+                <operation name='b'><input/><output/></operation></portType>
+              <binding name='B' type='t:T' {attributes}>{binding}<soap:binding transport='http://schemas.xmlsoap.org/soap/http'/>
+                <operation name='a'>{operation}<soap:operation soapAction='urn:a'/><input>{input}</input><output>{output}</output></operation>
+                <operation name='b'><input>{other_input}</input><output/></operation></binding>
+              <service name='S'>{service}<port name='P' binding='t:B'>{port}<soap:address location='http://localhost/s'/></port></service>
+             </definitions>"
+        )
+    }
+
+    fn document(&self) -> PolicyDocument {
+        document(&self.source())
+    }
+}
+
+fn inline(assertions: &str) -> String {
+    format!("<wsp:Policy>{assertions}</wsp:Policy>")
+}
+
+fn operation(name: &str) -> Selection {
+    Selection {
+        operation: Some(name.to_owned()),
+        ..Selection::default()
+    }
+}
+
+#[test]
+fn policies_of_every_scope_apply_to_the_messages_inside_it() {
+    let binding = inline(&asymmetric(&suite("Basic256")));
+    let header = |name: &str| {
+        inline(&format!(
+            "<sp:SignedParts><sp:Header Name='{name}' Namespace='urn:h'/></sp:SignedParts>"
+        ))
+    };
+    let encrypted = inline(ENCRYPTED_BODY);
+    let wsdl = Wsdl {
+        service: &header("service"),
+        port: &header("port"),
+        binding: &binding,
+        port_type: &header("portType"),
+        operation: &header("operation"),
+        input: &header("input"),
+        output: &encrypted,
+        message: &header("message"),
+        ..Wsdl::default()
+    };
+    let agreement = wsdl
+        .document()
+        .agreement(&operation("a"), &CompileOptions::default())
+        .unwrap();
+    let names = |parts: &[Part]| -> Vec<String> {
+        parts
+            .iter()
+            .map(|part| part.to_string().replace("{urn:h}", ""))
+            .collect()
+    };
+    let request = agreement.request.signature.unwrap().parts;
+    assert_eq!(
+        names(&request),
+        [
+            "service",
+            "port",
+            "portType",
+            "operation",
+            "message",
+            "input"
+        ]
+    );
+    let response = agreement.response.signature.unwrap().parts;
+    assert_eq!(
+        names(&response),
+        ["service", "port", "portType", "operation"]
+    );
+    assert!(agreement.request.encryption.is_none());
+    assert_eq!(
+        agreement.response.encryption.unwrap().parts,
+        [EncryptedPart::customary(Part::Body)]
+    );
+}
+
+#[test]
+fn policies_are_attached_by_reference_and_by_attribute() {
+    let policies = format!(
+        "<wsp:Policy u:Id='binding'>{}</wsp:Policy><wsp:Policy u:Id='parts'>{SIGNED_BODY}</wsp:Policy>",
+        asymmetric(&suite("Basic256"))
+    );
+    let wsdl = Wsdl {
+        policies: &policies,
+        binding: "<wsp:PolicyReference URI='#binding'/>",
+        attributes: "wsp:PolicyURIs='#parts'",
+        ..Wsdl::default()
+    };
+    let agreement = wsdl
+        .document()
+        .agreement(&Selection::default(), &CompileOptions::default())
+        .unwrap();
+    assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+}
+
+#[test]
+fn a_subject_knows_where_it_is_reached() {
+    let subjects = Wsdl::default().document().subjects();
+    let [first, second] = subjects.as_slice() else {
+        panic!("{subjects:?}")
+    };
+    assert_eq!(first.to_string(), "service S, port P, operation a");
+    assert_eq!(second.operation.as_deref(), Some("b"));
+    assert_eq!(first.address.as_deref(), Some("http://localhost/s"));
+    assert_eq!(first.action.as_deref(), Some("urn:a"));
+    assert!(!first.has_policy());
+}
+
+#[test]
+fn operations_that_demand_different_things_must_be_named() {
+    let binding = inline(&asymmetric(&suite("Basic256")));
+    let signed = inline(SIGNED_BODY);
+    let wsdl = Wsdl {
+        binding: &binding,
+        input: &signed,
+        ..Wsdl::default()
+    };
+    let document = wsdl.document();
+    let options = CompileOptions::default();
+    assert_eq!(
+        document
+            .agreement(&Selection::default(), &options)
+            .unwrap_err(),
+        AgreementError::Ambiguous {
+            first: "service S, port P, operation a".to_owned(),
+            second: "service S, port P, operation b".to_owned()
+        }
+    );
+    assert!(
+        document
+            .agreement(&operation("b"), &options)
+            .unwrap()
+            .request
+            .signature
+            .is_none()
+    );
+    let same = Wsdl {
+        other_input: &signed,
+        ..wsdl
+    };
+    assert!(
+        same.document()
+            .agreement(&Selection::default(), &options)
+            .is_ok()
+    );
+}
+
+#[test]
+fn what_is_not_there_is_not_chosen() {
+    let error = Wsdl::default()
+        .document()
+        .agreement(&operation("c"), &CompileOptions::default())
+        .unwrap_err();
+    assert_eq!(
+        error,
+        AgreementError::NotFound {
+            known: vec![
+                "service S, port P, operation a".to_owned(),
+                "service S, port P, operation b".to_owned()
+            ]
+        }
+    );
+}
+
+#[test]
+fn a_problem_says_where_its_policy_is_attached() {
+    let binding = inline("<sp:Unheard/>");
+    let wsdl = Wsdl {
+        binding: &binding,
+        ..Wsdl::default()
+    };
+    let error = wsdl
+        .document()
+        .agreement(&operation("a"), &CompileOptions::default())
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("service S, port P, operation a)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn bindings_of_imported_documents_are_found() {
+    let binding = inline(&asymmetric(&suite("Basic256")));
+    let all = Wsdl {
+        binding: &binding,
+        ..Wsdl::default()
+    }
+    .source();
+    let (definitions, service) = all.split_once("<service ").unwrap();
+    let importing = format!(
+        "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:t='urn:t' xmlns:soap='http://schemas.xmlsoap.org/wsdl/soap/'>\
+         <import location='logical.wsdl' namespace='urn:t'/><service {service}"
+    );
+    let resolver = |uri: &str| {
+        (uri == "logical.wsdl").then(|| format!("{definitions}</definitions>").into_bytes())
+    };
+    let document =
+        PolicyDocument::parse_with(importing.into_bytes(), &PolicyLimits::default(), &resolver)
+            .unwrap();
+    let subjects = document.subjects();
+    assert_eq!(subjects.len(), 2);
+    assert!(subjects[0].has_policy());
+    let policy = document
+        .message_policy(&subjects[0], MessageKind::Response)
+        .unwrap();
+    assert_eq!(policy.alternatives[0].assertions.len(), 1);
+}

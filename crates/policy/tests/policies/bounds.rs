@@ -1,0 +1,150 @@
+//! Small documents that would be large policies.
+
+use soapstone_policy::{PolicyDocument, PolicyError, PolicyLimits};
+use soapstone_xml::{Limit, Problem};
+
+use crate::support::*;
+
+fn optional(count: usize) -> String {
+    (0..count)
+        .map(|number| format!("<a{number} xmlns='urn:a' wsp:Optional='true'/>"))
+        .collect()
+}
+
+#[test]
+fn optional_assertions_double_the_alternatives_up_to_a_bound() {
+    let twelve = document(&policy(&optional(12))).normal_form().unwrap();
+    assert_eq!(twelve.alternatives.len(), 4096);
+    match normal_error(&policy(&optional(13))) {
+        PolicyError::TooManyAlternatives {
+            allowed: 4096,
+            place: Some(place),
+        } => assert_eq!(place.line, 1),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(
+        normal_error(&policy(&optional(64))),
+        PolicyError::TooManyAlternatives { .. }
+    ));
+}
+
+#[test]
+fn references_that_multiply_are_stopped_by_the_work_they_ask_for() {
+    // Each policy nests the next one twice.
+    let mut source = String::new();
+    for number in 0..15 {
+        let next = number + 1;
+        source.push_str(&format!(
+            "<wsp:Policy u:Id='p{number}'><x xmlns='urn:a'><wsp:Policy><wsp:PolicyReference URI='#p{next}'/></wsp:Policy></x>\
+             <y xmlns='urn:a'><wsp:Policy><wsp:PolicyReference URI='#p{next}'/></wsp:Policy></y></wsp:Policy>"
+        ));
+    }
+    source.push_str("<wsp:Policy u:Id='p15'><z xmlns='urn:a'/></wsp:Policy>");
+    let source =
+        format!("<wsp:PolicyReference URI='#p0'/><wsp:ExactlyOne>{source}</wsp:ExactlyOne>");
+    let mut limits = PolicyLimits::default();
+    limits.steps = 100_000;
+    let document = PolicyDocument::parse(policy(&source).into_bytes(), &limits).unwrap();
+    match document.normal_form().unwrap_err() {
+        PolicyError::TooMuchWork {
+            allowed: 100_000, ..
+        } => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_large_assertion_in_many_alternatives_is_as_much_as_it_would_be_written_out() {
+    let parameters = "<p/>".repeat(1000);
+    let source = format!("<a xmlns='urn:a'>{parameters}</a>{}", optional(11));
+    assert!(matches!(
+        normal_error(&policy(&source)),
+        PolicyError::TooMuchWork {
+            allowed: 1_000_000,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_chain_of_references_ends_at_its_bound() {
+    let mut source = String::new();
+    for number in 0..20 {
+        source.push_str(&format!(
+            "<wsp:Policy u:Id='p{number}'><wsp:PolicyReference URI='#p{}'/></wsp:Policy>",
+            number + 1
+        ));
+    }
+    source.push_str("<wsp:Policy u:Id='p20'/>");
+    let source = policy(&format!("<wsp:ExactlyOne>{source}</wsp:ExactlyOne>"));
+    assert!(matches!(
+        normal_error(&source),
+        PolicyError::ReferencesTooDeep { allowed: 16, .. }
+    ));
+}
+
+#[test]
+fn a_policy_that_refers_to_itself_through_another_is_refused() {
+    let source = policy(
+        "<wsp:All><wsp:Policy u:Id='a'><wsp:PolicyReference URI='#b'/></wsp:Policy>\n\
+         <wsp:Policy u:Id='b'><wsp:PolicyReference URI='#a'/></wsp:Policy></wsp:All>",
+    );
+    match normal_error(&source) {
+        PolicyError::ReferenceLoop { uri, place } => {
+            assert_eq!((uri.as_str(), place.line), ("#a", 2));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn deep_documents_and_long_ones_are_refused_while_they_are_read() {
+    let deep = policy(&format!(
+        "{}{}",
+        "<wsp:All>".repeat(100),
+        "</wsp:All>".repeat(100)
+    ));
+    let mut limits = PolicyLimits::default();
+    match PolicyDocument::parse(deep.into_bytes(), &limits).unwrap_err() {
+        PolicyError::NotXml {
+            document: None,
+            error,
+        } => assert_eq!(
+            error.problem,
+            Problem::TooMany {
+                limit: Limit::Depth,
+                allowed: 100
+            }
+        ),
+        other => panic!("{other:?}"),
+    }
+    limits.document = 100;
+    assert!(matches!(
+        PolicyDocument::parse(policy("").into_bytes(), &limits).unwrap_err(),
+        PolicyError::NotXml { .. }
+    ));
+}
+
+#[test]
+fn documents_that_import_each_other_are_read_once_and_not_too_many() {
+    let next = |uri: &str| -> Option<Vec<u8>> {
+        let number: usize = uri.trim_end_matches(".wsdl").parse().ok()?;
+        Some(
+            format!(
+                "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/'><import location='{}.wsdl'/><import location='0.wsdl'/></definitions>",
+                number + 1
+            )
+            .into_bytes(),
+        )
+    };
+    let first = next("0.wsdl").unwrap();
+    assert_eq!(
+        PolicyDocument::parse_with(first, &PolicyLimits::default(), &next).unwrap_err(),
+        PolicyError::TooManyDocuments { allowed: 32 }
+    );
+    let both = |uri: &str| next(if uri == "0.wsdl" { "0.wsdl" } else { "x" });
+    assert!(
+        PolicyDocument::parse_with(next("0.wsdl").unwrap(), &PolicyLimits::default(), &both)
+            .is_ok()
+    );
+}

@@ -1,0 +1,8 @@
+//! Policies written for these tests: what they compile to, what is refused, and what costs too much.
+
+mod agreements;
+mod attachments;
+mod bounds;
+mod normal_forms;
+mod refusals;
+mod support;

@@ -1,0 +1,257 @@
+//! What is not supported, by name and place.
+
+use soapstone_policy::{AgreementError, CompileOptions, ProblemKind};
+use soapstone_wss::PathError;
+
+use crate::support::*;
+
+fn not_supported(assertions: &str) -> (String, &'static str) {
+    match refused(assertions).as_slice() {
+        [(name, ProblemKind::NotSupported { reason })] => (name.clone(), *reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_problem_names_the_assertion_with_line_and_column() {
+    let binding = symmetric(
+        &format!("\n  {}", token("KerberosToken", "Once", "")),
+        &suite("Basic128"),
+    );
+    let problems = problems(&format!("{binding}{SIGNED_BODY}"));
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:?}")
+    };
+    assert_eq!((problem.place.line, problem.place.column), (2, 3));
+    assert_eq!(
+        problem.to_string(),
+        "`sp:KerberosToken` is not supported: Kerberos tickets are not supported (at line 2 column 3)"
+    );
+}
+
+#[test]
+fn every_problem_is_reported_not_only_the_first() {
+    let found = refused(&format!(
+        "{}{SIGNED_BODY}<sp:Unheard/><x xmlns='urn:x'/>",
+        asymmetric(&format!(
+            "{}{}",
+            suite("Basic600"),
+            "<sp:ProtectTokens/><sp:Protect/>"
+        ))
+    ));
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    for name in ["Basic600", "Protect", "Unheard", "x"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert!(
+        found
+            .iter()
+            .filter(|(name, _)| name != "AsymmetricBinding")
+            .all(|(_, kind)| *kind == ProblemKind::Unknown)
+    );
+}
+
+#[test]
+fn tokens_that_messages_cannot_carry_are_refused_each_by_name() {
+    for name in [
+        "SamlToken",
+        "IssuedToken",
+        "RelToken",
+        "SpnegoContextToken",
+        "KerberosToken",
+        "KeyValueToken",
+    ] {
+        let supporting = nest("SupportingTokens", &token(name, "AlwaysToRecipient", ""));
+        let binding = asymmetric(&suite("Basic256"));
+        let (refused, _) = not_supported(&format!("{binding}{SIGNED_BODY}{supporting}"));
+        assert_eq!(refused, name);
+        let binding = symmetric(&token(name, "AlwaysToRecipient", ""), &suite("Basic256"));
+        let (refused, _) = not_supported(&format!("{binding}{SIGNED_BODY}"));
+        assert_eq!(refused, name);
+    }
+}
+
+#[test]
+fn a_stronger_alternative_that_cannot_be_done_is_not_replaced_by_none() {
+    let kerberos = symmetric(&token("KerberosToken", "Once", ""), &suite("Basic128")).replacen(
+        "<sp:SymmetricBinding>",
+        "<sp:SymmetricBinding wsp:Optional='true'>",
+        1,
+    );
+    let (refused, _) = not_supported(&kerberos);
+    assert_eq!(refused, "KerberosToken");
+}
+
+#[test]
+fn a_policy_without_alternatives_allows_no_messages() {
+    let error = agreement_with("<wsp:ExactlyOne/>", &CompileOptions::default()).unwrap_err();
+    assert_eq!(
+        error,
+        AgreementError::NothingAllowed {
+            subject: "the policy".to_owned()
+        }
+    );
+}
+
+#[test]
+fn parts_without_a_binding_are_refused() {
+    assert_eq!(
+        refused(ENCRYPTED_BODY),
+        [(
+            "EncryptedParts".to_owned(),
+            ProblemKind::Missing { what: "a binding" }
+        )]
+    );
+}
+
+#[test]
+fn two_bindings_that_differ_are_refused_and_two_that_agree_are_one() {
+    let one = asymmetric(&suite("Basic256"));
+    let other = asymmetric(&suite("Basic128"));
+    assert_eq!(
+        refused(&format!("{one}{other}{SIGNED_BODY}")),
+        [("AsymmetricBinding".to_owned(), ProblemKind::Repeated)]
+    );
+    agreement(&format!("{one}{one}{SIGNED_BODY}"));
+}
+
+#[test]
+fn a_bootstrap_whose_body_is_not_protected_is_refused() {
+    let bootstrap = symmetric(
+        &x509("Never", ""),
+        &format!("{}<sp:IncludeTimestamp/>", suite("Basic128")),
+    );
+    let conversation = token(
+        "SecureConversationToken",
+        "AlwaysToRecipient",
+        &nest("BootstrapPolicy", &bootstrap),
+    );
+    let found = refused(&format!(
+        "{}{SIGNED_BODY}",
+        symmetric(&conversation, &suite("Basic128"))
+    ));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found.iter().all(|(name, kind)| name == "SymmetricBinding"
+            && matches!(kind, ProblemKind::Missing { .. }))
+    );
+}
+
+#[test]
+fn a_conversation_needs_a_bootstrap_and_the_bootstrap_is_no_conversation() {
+    let bare = token("SecureConversationToken", "AlwaysToRecipient", "");
+    assert_eq!(
+        refused(&format!(
+            "{}{SIGNED_BODY}",
+            symmetric(&bare, &suite("Basic128"))
+        )),
+        [(
+            "SecureConversationToken".to_owned(),
+            ProblemKind::Missing {
+                what: "sp:BootstrapPolicy"
+            }
+        )]
+    );
+    let inner = format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
+        symmetric(
+            &token(
+                "SecureConversationToken",
+                "AlwaysToRecipient",
+                &nest("BootstrapPolicy", ""),
+            ),
+            &suite("Basic128"),
+        )
+    );
+    let outer = token(
+        "SecureConversationToken",
+        "AlwaysToRecipient",
+        &nest("BootstrapPolicy", &inner),
+    );
+    let (name, reason) = not_supported(&format!(
+        "{}{SIGNED_BODY}",
+        symmetric(&outer, &suite("Basic128"))
+    ));
+    assert_eq!(
+        (name.as_str(), reason),
+        (
+            "SecureConversationToken",
+            "a conversation is made by messages outside of conversations"
+        )
+    );
+}
+
+#[test]
+fn paths_that_are_not_understood_are_refused_with_the_expression() {
+    let binding = asymmetric(&suite("Basic256"));
+    let found = refused(&format!(
+        "{binding}<sp:SignedElements><sp:XPath>//q:x</sp:XPath></sp:SignedElements>"
+    ));
+    assert_eq!(
+        found,
+        [(
+            "XPath".to_owned(),
+            ProblemKind::Path {
+                expression: "//q:x".to_owned(),
+                error: PathError::UnknownPrefix {
+                    prefix: "q".to_owned()
+                }
+            }
+        )]
+    );
+    let found = refused(&format!(
+        "{binding}<sp:SignedElements XPathVersion='2.0'><sp:XPath>//x</sp:XPath></sp:SignedElements>"
+    ));
+    assert!(matches!(
+        found.as_slice(),
+        [(name, ProblemKind::Value { attribute: "XPathVersion", .. })] if name == "SignedElements"
+    ));
+}
+
+#[test]
+fn users_whose_password_cannot_be_checked_are_refused() {
+    for (inner, reason) in [
+        (
+            "<sp:NoPassword/>",
+            "a user without a password proves nothing",
+        ),
+        (
+            "<sp:RequireDerivedKeys/>",
+            "keys are not derived from passwords",
+        ),
+    ] {
+        let users = nest(
+            "SupportingTokens",
+            &token("UsernameToken", "AlwaysToRecipient", inner),
+        );
+        assert_eq!(
+            not_supported(&format!("{}{users}", transport(""))),
+            ("UsernameToken".to_owned(), reason)
+        );
+    }
+}
+
+#[test]
+fn other_canonical_forms_than_the_exclusive_one_are_refused() {
+    let suite = nest("AlgorithmSuite", "<sp:Basic256/><sp:InclusiveC14N/>");
+    let (name, reason) = not_supported(&format!("{}{SIGNED_BODY}", asymmetric(&suite)));
+    assert_eq!(name, "AsymmetricBinding");
+    assert!(reason.contains("InclusiveC14N"));
+}
+
+#[test]
+fn an_inclusion_that_no_version_knows_is_refused() {
+    let token = x509("Sometimes", "");
+    let found = refused(&format!(
+        "{}{SIGNED_BODY}",
+        symmetric(&token, &suite("Basic256"))
+    ));
+    assert!(found.iter().any(|(name, kind)| name == "X509Token"
+        && matches!(
+            kind,
+            ProblemKind::Value {
+                attribute: "sp:IncludeToken",
+                ..
+            }
+        )));
+}
