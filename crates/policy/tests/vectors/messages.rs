@@ -65,7 +65,7 @@ fn keys(folder: &Path, case: &Case) -> Keys {
     rules.ignore_validity = true;
     Keys {
         identity: Some(Arc::new(
-            Identity::from_pem(&key, &certificate, None).expect("an identity"),
+            Identity::from_file_contents(&key, &certificate, None).expect("an identity"),
         )),
         peer: Some(known),
         trust: Some(Arc::new(TrustStore::new(rules).expect("a trust store"))),
