@@ -151,22 +151,22 @@ pub enum TrustError {
 }
 
 impl TrustError {
-    /// A stable name in kebab case, for logs and tests.
+    /// Stable name of the reason, for logs, metrics and `--json`; one for what has one remedy.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Untrusted { .. } => "untrusted-certificate",
-            Self::Expired { .. } => "expired-certificate",
+            Self::Untrusted { .. } | Self::LegacyCertificate { .. } | Self::InvalidPath { .. } => {
+                "untrusted"
+            }
+            Self::Expired { .. } => "certificate-expired",
             Self::NotYetValid { .. } => "certificate-not-yet-valid",
-            Self::Revoked { .. } => "revoked-certificate",
-            Self::RevocationUnknown { .. } => "revocation-unknown",
-            Self::RevocationListExpired { .. } => "expired-revocation-list",
-            Self::WeakKey { .. } => "weak-key",
-            Self::WeakSignature { .. } => "weak-certificate-signature",
-            Self::LegacyCertificate { .. } => "legacy-certificate",
+            Self::Revoked { .. } => "certificate-revoked",
+            Self::RevocationUnknown { .. } | Self::RevocationListExpired { .. } => {
+                "revocation-unknown"
+            }
+            Self::WeakKey { .. } | Self::WeakSignature { .. } => "certificate-weak",
             Self::KeyUsage { .. } => "key-usage",
             Self::SubjectNotAllowed { .. } => "subject-not-allowed",
-            Self::InvalidPath { .. } => "invalid-certificate-path",
         }
     }
 }

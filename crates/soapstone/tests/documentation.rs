@@ -61,15 +61,21 @@ fn every_endpoint_file_of_the_guides_is_read() {
 
 #[test]
 fn every_reason_for_a_refusal_is_explained() {
-    let source = fs::read_to_string(root().join("crates/wss/src/rejected.rs")).expect("source");
     let guide = fs::read_to_string(root().join("docs/debug-a-signature.md")).expect("a guide");
-    let between = |from: &str, to: &str| {
+    let between = |file: &str, from: &str, to: &str| {
+        let source = fs::read_to_string(root().join("crates").join(file)).expect("source");
         let (_, rest) = source.split_once(from).expect("the functions that name");
-        rest.split_once(to).expect("what follows them").0
+        let (code, _) = rest.split_once(to).expect("what follows them");
+        code.to_owned()
     };
     let naming = [
-        between("pub fn name(", "pub fn hint("),
-        between("fn trust_name(", "impl std::error::Error"),
+        between("wss/src/rejected.rs", "pub fn name(", "pub fn hint("),
+        between(
+            "wss/src/rejected.rs",
+            "fn xml_name(",
+            "impl std::error::Error",
+        ),
+        between("crypto/src/trust.rs", "const fn name(", "impl fmt::Display"),
     ];
     let names: Vec<&str> = naming
         .iter()

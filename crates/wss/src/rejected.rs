@@ -421,7 +421,7 @@ impl Rejected {
             Self::EndorsementMissing => "endorsement-missing",
             Self::PartMissing { .. } => "part-missing",
             Self::LayoutViolated { .. } => "layout-violated",
-            Self::Untrusted(error) => trust_name(error),
+            Self::Untrusted(error) => error.name(),
             Self::Reflected => "reflected",
             Self::KeyMisused { .. } => "key-misused",
             Self::Encryption(error) => encryption_name(error),
@@ -579,21 +579,6 @@ impl fmt::Display for Rejected {
             }
             Self::ContextsUnavailable { problem } => out.write_str(problem),
         }
-    }
-}
-
-fn trust_name(error: &TrustError) -> &'static str {
-    match error {
-        TrustError::Expired { .. } => "certificate-expired",
-        TrustError::NotYetValid { .. } => "certificate-not-yet-valid",
-        TrustError::Revoked { .. } => "certificate-revoked",
-        TrustError::RevocationUnknown { .. } | TrustError::RevocationListExpired { .. } => {
-            "revocation-unknown"
-        }
-        TrustError::WeakKey { .. } | TrustError::WeakSignature { .. } => "certificate-weak",
-        TrustError::KeyUsage { .. } => "key-usage",
-        TrustError::SubjectNotAllowed { .. } => "subject-not-allowed",
-        _ => "untrusted",
     }
 }
 
