@@ -204,6 +204,11 @@ impl Verified<Envelope> {
         &self.inner
     }
 
+    /// Header blocks that are passed on: where the plan wants signatures, those that are signed.
+    pub fn blocks(&self) -> &[NodeId] {
+        &self.blocks
+    }
+
     /// What was proven.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence

@@ -158,7 +158,7 @@ impl Policy {
     }
 
     /// Whether something is signed or encrypted with this kind of key.
-    pub(crate) fn uses(&self, key: KeyBinding) -> bool {
+    pub fn uses(&self, key: KeyBinding) -> bool {
         self.signature
             .as_ref()
             .is_some_and(|signature| signature.key == key)

@@ -164,6 +164,8 @@ pub enum Rejected {
         /// When.
         expired: Timestamp,
     },
+    /// The message is secured as a request for a security context is, and asks for something else.
+    NotInConversation,
     /// The answer confirms no signature, and the plan wants it to.
     ConfirmationMissing,
     /// The answer confirms other signatures than those of its request.
@@ -338,6 +340,7 @@ impl Rejected {
             | Self::UsernameMissing
             | Self::SignatureMissing
             | Self::KeyNotDerived
+            | Self::NotInConversation
             | Self::ConfirmationMissing
             | Self::ConfirmationMismatch
             | Self::EndorsementMissing
@@ -414,6 +417,7 @@ impl Rejected {
             Self::KeyNotFound { .. } => "key-not-found",
             Self::TokenUnsupported { .. } => "token-unsupported",
             Self::KeyNotDerived => "key-not-derived",
+            Self::NotInConversation => "not-in-conversation",
             Self::ContextUnknown { .. } => "context-unknown",
             Self::ContextExpired { .. } => "context-expired",
             Self::ConfirmationMissing => "confirmation-missing",
@@ -537,6 +541,9 @@ impl fmt::Display for Rejected {
             Self::KeyNotDerived => out.write_str("expected a derived key, found a key used as it is"),
             Self::ContextUnknown { name } => write!(out, "{name} is not known to this endpoint"),
             Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
+            Self::NotInConversation => out.write_str(
+                "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",
+            ),
             Self::ConfirmationMissing => {
                 out.write_str("expected the answer to confirm the signatures of its request, found no `wsse11:SignatureConfirmation`")
             }

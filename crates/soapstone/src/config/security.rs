@@ -7,8 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
+use soapstone_wss::{
+    ConversationVersion, EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind,
+};
 
+use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::store::{StoreConfig, WhenUnavailable, read_when_unavailable};
 use super::table::Table;
@@ -30,7 +33,7 @@ pub enum SecuritySource {
     /// `mechanism = "…"`: a preset.
     Mechanism(Mechanism),
     /// `policy = "service.wsdl"`: a file with a WSDL or a WS-Policy document.
-    Policy(PathBuf),
+    Policy(Box<LoadedFile>),
     /// `profile = "…"`: a named profile.
     Profile(String),
 }
@@ -109,6 +112,19 @@ pub enum ConversationStoreConfig {
     },
 }
 
+/// `policy_subject = { … }` and `sha256_suites`: what a WSDL leaves open.
+#[derive(Clone, Debug, Default)]
+pub struct PolicyChoice {
+    /// The service that is meant.
+    pub service: Option<String>,
+    /// The port that is meant.
+    pub port: Option<String>,
+    /// The operation that is meant.
+    pub operation: Option<String>,
+    /// Signatures of the `…Sha256` suites use SHA-256 too.
+    pub sha256_signatures: bool,
+}
+
 /// `conversations = { … }`.
 #[derive(Clone, Debug)]
 pub struct ConversationsConfig {
@@ -118,6 +134,16 @@ pub struct ConversationsConfig {
     pub store: ConversationStoreConfig,
     /// How many contexts are kept in memory at most.
     pub capacity: Option<u64>,
+    /// Preset by which contexts are asked for; `None` is `sign-encrypt`.
+    pub bootstrap: Option<Located<Mechanism>>,
+    /// Version of the tokens; `None` is 1.3.
+    pub version: Option<Located<ConversationVersion>>,
+    /// Life of contexts.
+    pub lifetime: Option<Located<Duration>>,
+    /// Contexts may be renewed by their key alone for so long after their owner was authenticated.
+    pub renewal_by_key_alone: Option<Located<Duration>>,
+    /// Whether somebody who does not authenticate is given a context.
+    pub anonymous: bool,
 }
 
 /// `allow_weak_until = { "rsa-sha1" = "2027-01-01" }`: one algorithm and the moment from which it is refused.
@@ -136,6 +162,8 @@ pub struct SecurityConfig {
     pub place: Place,
     /// Preset, policy or profile.
     pub source: Located<SecuritySource>,
+    /// What is meant in a policy file.
+    pub policy_choice: PolicyChoice,
     /// Name of an algorithm suite.
     pub suite: Option<Located<String>>,
     /// Algorithms listed one by one instead of a suite.
@@ -177,6 +205,7 @@ impl SecurityConfig {
     pub(super) fn read(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
         let place = table.place();
         let source = read_source(&mut table);
+        let policy_choice = read_policy_choice(&mut table);
         let suite = table.string("suite");
         let algorithms = table.table("algorithms").map(read_algorithms);
         if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
@@ -225,6 +254,7 @@ impl SecurityConfig {
         Some(Self {
             place,
             source: source?,
+            policy_choice,
             suite,
             algorithms,
             signed,
@@ -266,13 +296,32 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
     let mechanism = table
         .choice("mechanism", &choices)
         .map(|preset| preset.map(SecuritySource::Mechanism));
-    let policy = table
-        .path("policy")
-        .map(|path| path.map(SecuritySource::Policy));
+    let policy = table.file("policy").map(|file| Located {
+        place: file.place,
+        value: SecuritySource::Policy(Box::new(file)),
+    });
     let profile = table
         .string("profile")
         .map(|name| name.map(SecuritySource::Profile));
     mechanism.or(policy).or(profile)
+}
+
+fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
+    let sha256_signatures = table
+        .choice("sha256_suites", &[("letter", false), ("sha256", true)])
+        .is_some_and(|choice| choice.value);
+    let mut choice = PolicyChoice {
+        sha256_signatures,
+        ..PolicyChoice::default()
+    };
+    if let Some(mut subject) = table.table("policy_subject") {
+        let mut name = |key| subject.string(key).map(|name| name.value);
+        choice.service = name("service");
+        choice.port = name("port");
+        choice.operation = name("operation");
+        subject.finish();
+    }
+    choice
 }
 
 fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
@@ -406,11 +455,39 @@ fn read_conversations(
         None if table.has("store") => None,
         None => Some(ConversationStoreConfig::Memory),
     };
+    let bootstraps = [
+        Mechanism::Username,
+        Mechanism::Sign,
+        Mechanism::Encrypt,
+        Mechanism::SignEncrypt,
+        Mechanism::EncryptSign,
+    ];
+    let bootstrap = table.choice(
+        "bootstrap",
+        &bootstraps.map(|mechanism| (mechanism.name(), mechanism)),
+    );
+    let version = table.choice(
+        "version",
+        &[
+            ("1.3", ConversationVersion::V13),
+            ("2005-02", ConversationVersion::February2005),
+        ],
+    );
+    let lifetime = table.duration("lifetime");
+    let renewal_by_key_alone = table.duration("renewal_by_key_alone");
+    let anonymous = table
+        .boolean("anonymous")
+        .is_some_and(|anonymous| anonymous.value);
     table.finish();
     Some(ConversationsConfig {
         place,
         store: store?,
         capacity,
+        bootstrap,
+        version,
+        lifetime,
+        renewal_by_key_alone,
+        anonymous,
     })
 }
 

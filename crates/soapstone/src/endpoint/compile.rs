@@ -9,6 +9,7 @@ use soapstone_crypto::{
     Certificate, DataEncryption, DigestAlgorithm, Identity, KeyStore, KeyTransport, SecretBytes,
     SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore,
 };
+use soapstone_trust::{ClientRules, SecurityTokenService, ServiceRules, TrustVersion};
 use soapstone_wss::{
     EncryptionPolicy, InboundPlan, KeyBinding, KeyReference, KeyTransportMethod, Keys, Mechanism,
     OutboundPlan, Part, Policy, Recipient, Retirement, SUITE_NAMES, SharedKey, SignaturePolicy,
@@ -16,9 +17,10 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Canonicalization, Limits};
 
-use super::{Endpoint, Role};
+use super::agreed::Bootstrap;
+use super::{Conversation, Endpoint, Role};
 use crate::config::{
-    EndpointConfig, IdentitySource, LoadedFile, Located, Place, Problem, Problems, SecuritySource,
+    EndpointConfig, IdentitySource, LoadedFile, Located, Place, Problem, Problems,
 };
 
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.
@@ -41,17 +43,17 @@ pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, P
     }
 }
 
-struct Compiler<'c> {
-    config: &'c EndpointConfig,
+pub(super) struct Compiler<'c> {
+    pub(super) config: &'c EndpointConfig,
     problems: Vec<Problem>,
 }
 
 impl Compiler<'_> {
-    fn report(&mut self, place: Place, message: impl Into<String>) {
+    pub(super) fn report(&mut self, place: Place, message: impl Into<String>) {
         self.problems.push(self.config.problem(place, message));
     }
 
-    fn report_with_hint(
+    pub(super) fn report_with_hint(
         &mut self,
         place: Place,
         message: impl Into<String>,
@@ -62,29 +64,27 @@ impl Compiler<'_> {
     }
 
     fn endpoint(&mut self, role: Role) -> Option<Endpoint> {
-        let mechanism = self.mechanism();
-        let suite = self.suite();
+        let agreed = self.agreed(role);
         let keys = self.keys();
         let limits = self.limits();
         let users = self.users();
-        let (mechanism, suite) = (mechanism?, suite?);
-        let name = suite.name.clone();
-        let mut policy = self.policy(mechanism, suite);
-        policy.refuse_own_signatures = matches!(role, Role::Service | Role::Client);
-
-        let (inbound, outbound) = match role {
-            Role::Secure => (None, Some(policy)),
-            Role::Open => (Some(policy), None),
-            Role::Service => {
-                let response = self.response(&policy, self.config.peer.is_some());
-                (Some(policy), Some(response))
-            }
-            Role::Client => {
-                let response = self.response(&policy, self.config.identity.is_some());
-                (Some(response), Some(policy))
-            }
+        let agreed = agreed?;
+        let place = self.config.security.source.place;
+        let suite = if agreed.request.has_security() {
+            agreed.request.suite.name.clone()
+        } else {
+            String::new()
         };
-        let place = self.config.security.place;
+        let conversation = match agreed.bootstrap {
+            Some(bootstrap) => Some(self.conversation(bootstrap, &keys, role)?),
+            None => None,
+        };
+        let (inbound, outbound) = match role {
+            Role::Secure => (None, Some(agreed.request)),
+            Role::Open => (Some(agreed.request), None),
+            Role::Service => (Some(agreed.request), Some(agreed.response)),
+            Role::Client => (Some(agreed.response), Some(agreed.request)),
+        };
         let inbound =
             inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
         let outbound =
@@ -97,13 +97,64 @@ impl Compiler<'_> {
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
-            mechanism: mechanism.name(),
-            suite: if mechanism == Mechanism::None {
-                String::new()
-            } else {
-                name
-            },
+            mechanism: agreed.mechanism,
+            suite,
             scope: String::new(),
+            conversation,
+            private_transport: agreed.private_transport,
+        })
+    }
+
+    fn conversation(
+        &mut self,
+        bootstrap: Bootstrap,
+        keys: &Keys,
+        role: Role,
+    ) -> Option<Conversation> {
+        let place = self.config.security.source.place;
+        if matches!(role, Role::Secure | Role::Open) {
+            self.report_with_hint(
+                place,
+                "a conversation takes more than one message",
+                "use it in a gateway; for single messages, name another mechanism",
+            );
+            return None;
+        }
+        let (inbound, outbound) = match role {
+            Role::Client => (bootstrap.response, bootstrap.request),
+            _ => (bootstrap.request, bootstrap.response),
+        };
+        let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
+        let bootstrap_outbound = self.plan(OutboundPlan::compile(outbound, keys.clone()), place);
+        let config = self.config.security.conversations.as_ref();
+        let lifetime = config.and_then(|config| config.lifetime.as_ref());
+        let mut rules = ServiceRules::default();
+        rules.versions = vec![TrustVersion::from(bootstrap.version)];
+        let mut client = ClientRules::default();
+        client.version = TrustVersion::from(bootstrap.version);
+        if let Some(lifetime) = lifetime {
+            rules.lifetime = lifetime.value;
+            rules.longest_lifetime = lifetime.value;
+            client.lifetime = Some(lifetime.value);
+        }
+        if let Some(config) = config {
+            rules.anonymous = config.anonymous;
+            rules.renewal_by_key_alone = config
+                .renewal_by_key_alone
+                .as_ref()
+                .map(|limit| limit.value);
+        }
+        let key = keys
+            .identity
+            .as_ref()
+            .map(|identity| identity.key().clone());
+        rules.decryption_key.clone_from(&key);
+        client.decryption_key = key;
+        Some(Conversation {
+            bootstrap_inbound: bootstrap_inbound?,
+            bootstrap_outbound: bootstrap_outbound?,
+            service: SecurityTokenService::new(rules),
+            client,
         })
     }
 
@@ -124,7 +175,7 @@ impl Compiler<'_> {
     }
 
     /// The policy of answers: the same protection, without a password, and with the keys that are there for the way back.
-    fn response(&self, request: &Policy, has_certificate: bool) -> Policy {
+    pub(super) fn response(&self, request: &Policy, has_certificate: bool) -> Policy {
         let mut policy = request.clone();
         policy.username = None;
         let signs = policy.signature.is_some();
@@ -146,27 +197,7 @@ impl Compiler<'_> {
         policy
     }
 
-    fn mechanism(&mut self) -> Option<Mechanism> {
-        let source = &self.config.security.source;
-        let unsupported = match &source.value {
-            SecuritySource::Mechanism(Mechanism::SecureConversation) => {
-                "mechanism `secure-conversation` is"
-            }
-            SecuritySource::Mechanism(mechanism) => return Some(*mechanism),
-            SecuritySource::Policy(_) => "`policy` files are",
-            SecuritySource::Profile(_) => "`profile` names are",
-        };
-        let hint =
-            "name one of the mechanisms none, username, sign, encrypt, sign-encrypt, encrypt-sign";
-        self.report_with_hint(
-            source.place,
-            format!("{unsupported} not supported yet"),
-            hint,
-        );
-        None
-    }
-
-    fn suite(&mut self) -> Option<Suite> {
+    pub(super) fn suite(&mut self) -> Option<Suite> {
         let config = self.config;
         let suite = match &config.security.suite {
             None => Suite::named(DEFAULT_SUITE),
@@ -331,7 +362,7 @@ impl Compiler<'_> {
     }
 
     /// The preset's policy with the changes that the file makes.
-    fn policy(&mut self, mechanism: Mechanism, suite: Suite) -> Policy {
+    pub(super) fn policy(&mut self, mechanism: Mechanism, suite: Suite) -> Policy {
         let config = self.config;
         let security = &config.security;
         let mut policy = mechanism.policy(suite);
@@ -392,6 +423,14 @@ impl Compiler<'_> {
         if let (Some(username), Some(password)) = (&mut policy.username, &security.password) {
             username.passwords = vec![password.value];
         }
+        self.settle(&mut policy);
+        policy
+    }
+
+    /// Applies what a file says about every policy, wherever that comes from.
+    pub(super) fn settle(&mut self, policy: &mut Policy) {
+        let config = self.config;
+        let security = &config.security;
         if let Some(must_understand) = &security.must_understand {
             policy.must_understand = must_understand.value;
         }
@@ -417,7 +456,6 @@ impl Compiler<'_> {
                 ),
             }
         }
-        policy
     }
 
     fn keys(&mut self) -> Keys {

@@ -3,7 +3,9 @@
 //! It is the host that the plans ask: it knows the users, the clock that was configured, and what to remember. Everything here is
 //! synchronous; a server calls it on a pool of its own.
 
+mod agreed;
 mod compile;
+mod conversation;
 
 use std::path::Path;
 
@@ -18,6 +20,11 @@ use soapstone_xml::{Buffers, Limits};
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
+
+pub use conversation::{
+    Arrived, Conversation, Handshake, HandshakeError, ReceiveError, TokenAnswer, TokenDone,
+    says_context_is_gone,
+};
 
 /// What an endpoint is there for, which decides the plans it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +52,8 @@ pub struct Endpoint {
     mechanism: &'static str,
     suite: String,
     scope: String,
+    conversation: Option<Conversation>,
+    private_transport: bool,
 }
 
 /// A message that was accepted.
@@ -151,7 +160,14 @@ impl Endpoint {
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
+            conversation: None,
+            private_transport: false,
         }
+    }
+
+    /// Whether its policy leaves protection to TLS: messages of other connections must not be accepted or sent.
+    pub fn needs_tls(&self) -> bool {
+        self.private_transport
     }
 
     /// Names the endpoint: the conversations of one name are not those of another.
@@ -244,27 +260,66 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Verified<Envelope>, Rejected> {
-        let plan = self
-            .inbound
-            .as_ref()
-            .expect("an endpoint that opens has an inbound plan");
+        let plan = self.inbound_plan();
         let now = self.clock(now);
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
-        let lookups = plan.peek(&envelope);
+        let facts = self.facts(plan, &envelope, request, memory, now)?;
+        self.proven(plan, envelope, &facts, memory, now, buffers, observer)
+    }
+
+    fn inbound_plan(&self) -> &InboundPlan {
+        self.inbound
+            .as_ref()
+            .expect("an endpoint that opens has an inbound plan")
+    }
+
+    fn outbound_plan(&self) -> &OutboundPlan {
+        self.outbound
+            .as_ref()
+            .expect("an endpoint that secures has an outbound plan")
+    }
+
+    /// What a plan asks for about a message, as far as this endpoint knows.
+    fn facts(
+        &self,
+        plan: &InboundPlan,
+        envelope: &Envelope,
+        request: Option<Receipt>,
+        memory: Memory<'_>,
+        now: Timestamp,
+    ) -> Result<Facts, Rejected> {
+        let lookups = plan.peek(envelope);
         let passwords = self
             .users
             .iter()
             .filter(|(name, _)| lookups.hidden_user || lookups.users.contains(name))
             .map(|(name, password)| (name.clone(), password.duplicate()))
             .collect();
-        let facts = Facts {
+        Ok(Facts {
             passwords,
             contexts: self.contexts(&lookups, memory.contexts, now)?,
             request,
             ..Facts::default()
-        };
-        let opened = plan.open(envelope, &facts, now, buffers)?;
+        })
+    }
+
+    /// Opens a message with a plan, and asks the replay cache.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything that a verdict depends on"
+    )]
+    fn proven(
+        &self,
+        plan: &InboundPlan,
+        envelope: Envelope,
+        facts: &Facts,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Verified<Envelope>, Rejected> {
+        let opened = plan.open(envelope, facts, now, buffers)?;
         observer.ended(Step::Open);
         let first_seen =
             memory
@@ -315,17 +370,7 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
         let verified = self.verify(bytes, request, memory, now, buffers, observer)?;
-        let version = verified.envelope().version();
-        let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
-        verified.forward(&mut forwarded)?;
-        let (evidence, receipt) = verified.finish(buffers);
-        observer.ended(Step::Forward);
-        Ok(OpenedMessage {
-            bytes: forwarded,
-            version,
-            evidence,
-            receipt,
-        })
+        rebuilt(verified, buffers, observer)
     }
 
     /// Secures a plain message.
@@ -343,14 +388,30 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Secured, SecureError> {
-        let plan = self
-            .outbound
-            .as_ref()
-            .expect("an endpoint that secures has an outbound plan");
+        let plan = self.outbound_plan();
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
         let secured = plan.secure(envelope, outgoing, self.clock(now), buffers)?;
         observer.ended(Step::Secure);
         Ok(secured)
     }
+}
+
+/// A message that is passed on, rebuilt from what was proven.
+fn rebuilt(
+    verified: Verified<Envelope>,
+    buffers: &mut Buffers,
+    observer: &mut dyn StepObserver,
+) -> Result<OpenedMessage, Rejected> {
+    let version = verified.envelope().version();
+    let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
+    verified.forward(&mut forwarded)?;
+    let (evidence, receipt) = verified.finish(buffers);
+    observer.ended(Step::Forward);
+    Ok(OpenedMessage {
+        bytes: forwarded,
+        version,
+        evidence,
+        receipt,
+    })
 }

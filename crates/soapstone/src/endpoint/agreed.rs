@@ -1,0 +1,261 @@
+//! What both sides do: from a preset with the file's changes, or from a WS-Policy.
+//!
+//! A policy file says which parts and algorithms; what it leaves open (freshness, actor, limits, weak algorithms with a date) is the endpoint
+//! file's in both cases. The one rule: what a policy file decides cannot be changed beside it.
+
+use soapstone_policy::{
+    Agreement, CompileOptions, PolicyDocument, PolicyLimits, Selection, SignatureReading,
+};
+use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Mechanism, Policy, Recipient};
+
+use super::Role;
+use super::compile::Compiler;
+use crate::config::{LoadedFile, Place, SecuritySource};
+
+/// The policies of an endpoint, written from the client's view.
+pub(super) struct Agreed {
+    pub(super) request: Policy,
+    pub(super) response: Policy,
+    /// How conversations begin, if messages belong to them.
+    pub(super) bootstrap: Option<Bootstrap>,
+    /// Name of the mechanism in metrics and reports.
+    pub(super) mechanism: &'static str,
+    /// The connection has to be TLS.
+    pub(super) private_transport: bool,
+}
+
+/// The policies of the messages that make, renew and cancel contexts.
+pub(super) struct Bootstrap {
+    pub(super) request: Policy,
+    pub(super) response: Policy,
+    pub(super) version: ConversationVersion,
+}
+
+impl Compiler<'_> {
+    pub(super) fn agreed(&mut self, role: Role) -> Option<Agreed> {
+        let source = &self.config.security.source;
+        let mut agreed = match &source.value {
+            SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
+            SecuritySource::Policy(file) => self.from_policy(file),
+            SecuritySource::Profile(name) => {
+                self.report_with_hint(
+                    source.place,
+                    format!("no profile is called \"{name}\""),
+                    "name a mechanism, or a policy file",
+                );
+                None
+            }
+        }?;
+        let responder = match role {
+            // Many clients: each is answered with its own certificate.
+            Role::Service => self.config.peer.is_none(),
+            _ => false,
+        };
+        let exchange = matches!(role, Role::Service | Role::Client);
+        let bootstrap = agreed.bootstrap.iter_mut();
+        let policies = bootstrap
+            .flat_map(|bootstrap| [&mut bootstrap.request, &mut bootstrap.response])
+            .chain([&mut agreed.request, &mut agreed.response]);
+        for policy in policies {
+            policy.refuse_own_signatures = exchange;
+            if let Some(encryption) = policy.encryption.as_mut().filter(|_| responder) {
+                encryption.recipient = Recipient::Requester;
+            }
+        }
+        Some(agreed)
+    }
+
+    /// A preset with the changes that the file makes.
+    fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
+        let suite = self.suite()?;
+        let has_certificate = match role {
+            Role::Client => self.config.identity.is_some(),
+            _ => self.config.peer.is_some(),
+        };
+        let request = self.policy(mechanism, suite.clone());
+        let response = self.response(&request, has_certificate);
+        if mechanism != Mechanism::SecureConversation {
+            return Some(Agreed {
+                request,
+                response,
+                bootstrap: None,
+                mechanism: mechanism.name(),
+                private_transport: false,
+            });
+        }
+        let conversations = self.config.security.conversations.as_ref();
+        let wanted = conversations.and_then(|conversations| conversations.bootstrap.as_ref());
+        let version = conversations
+            .and_then(|conversations| conversations.version.as_ref())
+            .map_or(ConversationVersion::V13, |version| version.value);
+        let bootstrap = wanted.map_or(Mechanism::SignEncrypt, |wanted| wanted.value);
+        let first = self.policy(bootstrap, suite);
+        let answer = self.response(&first, has_certificate);
+        let in_version = |mut policy: Policy| {
+            if let Some(derived) = &mut policy.derived_keys {
+                derived.version = version;
+            }
+            policy
+        };
+        Some(Agreed {
+            request: in_version(request),
+            // The client knows its context: answers name it without repeating its token.
+            response: in_version(naming_from_outside(response)),
+            bootstrap: Some(Bootstrap {
+                request: first,
+                response: answer,
+                version,
+            }),
+            mechanism: mechanism.name(),
+            private_transport: false,
+        })
+    }
+
+    fn from_policy(&mut self, file: &LoadedFile) -> Option<Agreed> {
+        self.refuse_what_the_policy_decides();
+        let choice = &self.config.security.policy_choice;
+        let selection = Selection {
+            service: choice.service.clone(),
+            port: choice.port.clone(),
+            operation: choice.operation.clone(),
+        };
+        let options = CompileOptions {
+            signatures: if choice.sha256_signatures {
+                SignatureReading::Sha256
+            } else {
+                SignatureReading::Letter
+            },
+        };
+        let source = file.bytes.expose().clone();
+        let agreement = PolicyDocument::parse(source, &PolicyLimits::default())
+            .map_err(|error| error.to_string())
+            .and_then(|document| {
+                document
+                    .agreement(&selection, &options)
+                    .map_err(|error| error.to_string())
+            });
+        let agreement = match agreement {
+            Ok(agreement) => agreement,
+            Err(problem) => {
+                let message = format!("{}: {problem}", file.path.display());
+                self.report_with_hint(
+                    file.place,
+                    message,
+                    "`soapstone policy FILE` explains what a policy demands and what is not supported",
+                );
+                return None;
+            }
+        };
+        self.from_agreement(agreement, file.place)
+    }
+
+    fn from_agreement(&mut self, agreement: Agreement, place: Place) -> Option<Agreed> {
+        let private_transport = agreement.transport.is_some();
+        let bootstrap = match agreement.conversation {
+            None => None,
+            Some(conversation) => {
+                let Some(bootstrap) = conversation.bootstrap else {
+                    self.report(
+                        place,
+                        "the policy wants a security context and does not say how it is made: `sp:BootstrapPolicy` is missing",
+                    );
+                    return None;
+                };
+                Some(Bootstrap {
+                    request: self.settled(bootstrap.request),
+                    response: self.settled(bootstrap.response),
+                    version: conversation.version,
+                })
+            }
+        };
+        let mechanism = mechanism_of(&agreement.request);
+        Some(Agreed {
+            request: self.settled(agreement.request),
+            response: self.settled(agreement.response),
+            bootstrap,
+            mechanism,
+            private_transport,
+        })
+    }
+
+    /// A policy from a file, with what the endpoint file says about every policy.
+    fn settled(&mut self, mut policy: Policy) -> Policy {
+        if let Some(timestamp) = &self.config.security.timestamp
+            && let Some(wanted) = policy.timestamp
+        {
+            let ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
+            let skew = timestamp.value.skew.unwrap_or(wanted.skew);
+            policy.set_freshness(ttl, skew);
+        }
+        self.settle(&mut policy);
+        policy
+    }
+
+    fn refuse_what_the_policy_decides(&mut self) {
+        let security = &self.config.security;
+        let beside = [
+            ("suite", security.suite.as_ref().map(|suite| suite.place)),
+            (
+                "algorithms",
+                security
+                    .algorithms
+                    .as_ref()
+                    .map(|algorithms| algorithms.place),
+            ),
+            (
+                "key_reference",
+                security
+                    .key_reference
+                    .as_ref()
+                    .map(|reference| reference.place),
+            ),
+            (
+                "password",
+                security.password.as_ref().map(|password| password.place),
+            ),
+            ("signed", first_place(security.signed.as_deref())),
+            ("encrypted", first_place(security.encrypted.as_deref())),
+        ];
+        for (key, place) in beside {
+            if let Some(place) = place {
+                self.report_with_hint(
+                    place,
+                    format!("`{key}` is given beside a policy file, which decides it"),
+                    "change the policy, or use a mechanism",
+                );
+            }
+        }
+    }
+}
+
+fn first_place<T>(parts: Option<&[crate::config::Located<T>]>) -> Option<Place> {
+    parts?.first().map(|part| part.place)
+}
+
+/// The same policy in answers that name a context without carrying its token.
+fn naming_from_outside(mut policy: Policy) -> Policy {
+    if let Some(signature) = &mut policy.signature {
+        signature.reference = KeyReference::KeyName;
+    }
+    if let Some(encryption) = &mut policy.encryption {
+        encryption.reference = KeyReference::KeyName;
+    }
+    policy
+}
+
+/// The preset that a policy resembles most, for metrics and reports.
+fn mechanism_of(policy: &Policy) -> &'static str {
+    let order = policy.order;
+    let mechanism = match (&policy.signature, &policy.encryption) {
+        _ if policy.uses(KeyBinding::Context) => Mechanism::SecureConversation,
+        (Some(_), Some(_)) if order == soapstone_wss::ProtectionOrder::EncryptBeforeSigning => {
+            Mechanism::EncryptSign
+        }
+        (Some(_), Some(_)) => Mechanism::SignEncrypt,
+        (Some(_), None) => Mechanism::Sign,
+        (None, Some(_)) => Mechanism::Encrypt,
+        (None, None) if policy.username.is_some() => Mechanism::Username,
+        (None, None) => Mechanism::None,
+    };
+    mechanism.name()
+}

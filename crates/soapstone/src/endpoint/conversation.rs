@@ -1,0 +1,508 @@
+//! Conversations of an endpoint: a service makes contexts for its clients, a client asks for one.
+//!
+//! A message that names a security context is opened with the plan of the conversation, any other one with the plan of the bootstrap. What
+//! the bootstrap secured may only ask for a token: an application's message must come in a conversation, so that nobody can step down from
+//! the one to the other.
+
+use jiff::Timestamp;
+use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_trust::{
+    Answer, AppliesTo, ClientRules, ContextsUnavailable, Effect, PendingIssue, Requester,
+    SecurityTokenService, TrustError, TrustFault, TrustRequest, TrustVersion,
+};
+use soapstone_wss::{
+    ContextName, ContextOwner, Envelope, FaultCode, InboundPlan, KeyBinding, OutboundPlan,
+    Outgoing, Part, Policy, Receipt, Rejected, SecureError, Secured, SecurityContext, SoapVersion,
+    Verified,
+};
+use soapstone_xml::Buffers;
+
+use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
+
+/// How contexts are made at an endpoint.
+#[derive(Debug)]
+pub struct Conversation {
+    pub(super) bootstrap_inbound: InboundPlan,
+    pub(super) bootstrap_outbound: OutboundPlan,
+    /// For a service: what it grants.
+    pub(super) service: SecurityTokenService,
+    /// For a client: what it asks for.
+    pub(super) client: ClientRules,
+}
+
+/// What arrived at a service.
+#[derive(Debug)]
+pub enum Arrived {
+    /// A message for the application.
+    Message(OpenedMessage),
+    /// A request for a token, and its answer.
+    Answered(TokenAnswer),
+}
+
+/// The answer to a request for a token, ready to be sent.
+#[derive(Debug)]
+pub struct TokenAnswer {
+    /// The envelope: secured, or a fault.
+    pub bytes: Vec<u8>,
+    /// Its version.
+    pub version: SoapVersion,
+    /// `wsa:Action` of the answer.
+    pub action: String,
+    /// What was done, for logs and metrics.
+    pub done: Vec<TokenDone>,
+    /// Why the request was refused, if it was.
+    pub refused: Option<TrustFault>,
+}
+
+/// What became of a context.
+#[derive(Clone, Debug)]
+pub struct TokenDone {
+    /// `issued`, `renewed`, `amended` or `cancelled`.
+    pub what: &'static str,
+    /// Which.
+    pub identifier: String,
+    /// Whose; for a cancelled context nobody's any more.
+    pub owner: Option<String>,
+}
+
+/// Why a message or a request for a token came to nothing.
+#[derive(Debug)]
+pub enum ReceiveError {
+    /// The message is refused.
+    Rejected(Rejected),
+    /// The answer cannot be secured.
+    Unsecurable(SecureError),
+    /// The answer holds a key, and the policy of answers does not encrypt it.
+    WouldExpose,
+}
+
+impl From<Rejected> for ReceiveError {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+/// A request for a context that was secured and waits for its answer.
+#[derive(Debug)]
+pub struct Handshake {
+    /// The envelope to send.
+    pub bytes: Vec<u8>,
+    /// Its `SOAPAction`.
+    pub action: String,
+    receipt: Receipt,
+    pending: PendingIssue,
+}
+
+/// Why a handshake gave no context.
+#[derive(Debug)]
+pub enum HandshakeError {
+    /// The request cannot be secured.
+    Unsecurable(SecureError),
+    /// The answer is not acceptable as a message.
+    Rejected(Rejected),
+    /// The answer grants no context.
+    Trust(TrustError),
+}
+
+impl std::fmt::Display for HandshakeError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unsecurable(error) => {
+                write!(out, "the request for a context cannot be secured: {error}")
+            }
+            Self::Rejected(rejected) => write!(
+                out,
+                "the answer to the request for a context is refused: {rejected}"
+            ),
+            Self::Trust(error) => write!(out, "no context was granted: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for HandshakeError {}
+
+impl Endpoint {
+    /// How conversations begin here, if the endpoint has them.
+    pub fn conversation(&self) -> Option<&Conversation> {
+        self.conversation.as_ref()
+    }
+
+    /// Opens a request at a service: an application's message is rebuilt from what was proven, a request for a token is answered.
+    ///
+    /// `private_transport` says that the message came over TLS, and that its answer goes back the same way.
+    ///
+    /// # Errors
+    /// Why the message is refused, or its answer cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub fn receive(
+        &self,
+        bytes: Vec<u8>,
+        private_transport: bool,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Arrived, ReceiveError> {
+        let Some(conversation) = &self.conversation else {
+            let opened = self.open(bytes, None, memory, now, buffers, observer)?;
+            return Ok(Arrived::Message(opened));
+        };
+        let now = self.clock(now);
+        let envelope = Envelope::parse(bytes, self.limits(), buffers).map_err(Rejected::from)?;
+        observer.ended(Step::Parse);
+        let plan = self.inbound_plan();
+        let in_conversation = !plan.peek(&envelope).contexts.is_empty();
+        let plan = if in_conversation {
+            plan
+        } else {
+            &conversation.bootstrap_inbound
+        };
+        let facts = self.facts(plan, &envelope, None, memory, now)?;
+        let contexts = facts.contexts.clone();
+        let verified = self.proven(plan, envelope, &facts, memory, now, buffers, observer)?;
+        if !is_token_request(&verified) {
+            if !in_conversation {
+                return Err(Rejected::NotInConversation.into());
+            }
+            return Ok(Arrived::Message(super::rebuilt(
+                verified, buffers, observer,
+            )?));
+        }
+        let requester = Requester::of(&verified, &contexts, private_transport);
+        let response = if in_conversation {
+            self.outbound_plan()
+        } else {
+            &conversation.bootstrap_outbound
+        };
+        let answered = self.answer(
+            &conversation.service,
+            verified,
+            &requester,
+            response,
+            private_transport,
+            memory,
+            now,
+            buffers,
+        );
+        observer.ended(Step::Secure);
+        answered.map(Arrived::Answered)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything that an answer depends on"
+    )]
+    fn answer(
+        &self,
+        service: &SecurityTokenService,
+        verified: Verified<Envelope>,
+        requester: &Requester,
+        response: &OutboundPlan,
+        private_transport: bool,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<TokenAnswer, ReceiveError> {
+        let version = verified.envelope().version();
+        let addressing = addressing_of(verified.envelope());
+        let action = verified_action(&verified);
+        let find = |name: &ContextName| {
+            memory
+                .contexts
+                .find(self.scope(), name, now)
+                .map_err(|error| ContextsUnavailable {
+                    problem: error.to_string(),
+                })
+        };
+        let body = verified.envelope().body();
+        let outcome = service.answer(body, action.as_deref(), requester, &find, now);
+        let (_, receipt) = verified.finish(buffers);
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(fault) => return Ok(refused(version, addressing.as_ref(), fault)),
+        };
+        // A new key must not be protected by the key that it replaces (WS-SecureConversation 1.4, 5), and by nothing even less.
+        let hidden = private_transport || encrypts_body_afresh(response.policy());
+        if answer.confidential && !hidden {
+            return Err(ReceiveError::WouldExpose);
+        }
+        let done = self.carry_out(&answer, memory)?;
+        let headers = addressing.map(|request| request.answer(answer.action.clone()));
+        let plain = envelope_of(version, headers.as_ref(), &answer.body);
+        let envelope = Envelope::parse(plain, self.limits(), buffers).map_err(SecureError::from);
+        let secured = envelope.and_then(|envelope| {
+            response.secure(envelope, Outgoing::answer(&receipt), now, buffers)
+        });
+        Ok(TokenAnswer {
+            bytes: secured.map_err(ReceiveError::Unsecurable)?.bytes,
+            version,
+            action: answer.action,
+            done,
+            refused: None,
+        })
+    }
+
+    /// Does what the answer promises, before it is sent.
+    fn carry_out(&self, answer: &Answer, memory: Memory<'_>) -> Result<Vec<TokenDone>, Rejected> {
+        let contexts = memory.contexts;
+        let mut done = Vec::with_capacity(answer.effects.len());
+        for effect in &answer.effects {
+            let (what, identifier, owner) = match effect {
+                Effect::Store(context) => {
+                    contexts
+                        .insert(self.scope(), context)
+                        .map_err(unavailable)?;
+                    ("issued", &context.identifier, Some(&context.owner))
+                }
+                Effect::Replace { context, grace } => {
+                    let there = contexts
+                        .renew(self.scope(), context, *grace)
+                        .map_err(unavailable)?;
+                    known(there, context)?;
+                    ("renewed", &context.identifier, Some(&context.owner))
+                }
+                Effect::Amend(context) => {
+                    contexts
+                        .insert(self.scope(), context)
+                        .map_err(unavailable)?;
+                    ("amended", &context.identifier, Some(&context.owner))
+                }
+                Effect::Cancel { identifier } => {
+                    contexts
+                        .cancel(self.scope(), identifier)
+                        .map_err(unavailable)?;
+                    ("cancelled", identifier, None)
+                }
+                _ => {
+                    return Err(Rejected::ContextsUnavailable {
+                        problem:
+                            "the token service asks for something that this endpoint cannot do"
+                                .to_owned(),
+                    });
+                }
+            };
+            done.push(TokenDone {
+                what,
+                identifier: identifier.clone(),
+                owner: owner.map(ToString::to_string),
+            });
+        }
+        Ok(done)
+    }
+
+    /// A client's request for a context with the service at `to`.
+    ///
+    /// # Errors
+    /// Why it cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint has no conversations.
+    pub fn begin(
+        &self,
+        to: &str,
+        soap: SoapVersion,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<Handshake, HandshakeError> {
+        let conversation = self.the_conversation();
+        let now = self.clock(now);
+        let applies_to = AppliesTo::new(to, AddressingVersion::V10);
+        let (pending, request) = PendingIssue::issue(&conversation.client, Some(applies_to), now);
+        let secured = self
+            .request(
+                &conversation.bootstrap_outbound,
+                &request,
+                to,
+                soap,
+                Outgoing::default(),
+                now,
+                buffers,
+            )
+            .map_err(HandshakeError::Unsecurable)?;
+        Ok(Handshake {
+            bytes: secured.bytes,
+            action: request.action,
+            receipt: secured.receipt,
+            pending,
+        })
+    }
+
+    /// The context that the service granted.
+    ///
+    /// # Errors
+    /// Why it granted none, or none that is acceptable.
+    ///
+    /// # Panics
+    /// If the endpoint has no conversations.
+    pub fn conclude(
+        &self,
+        handshake: Handshake,
+        answer: Vec<u8>,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<SecurityContext, HandshakeError> {
+        let conversation = self.the_conversation();
+        let now = self.clock(now);
+        let Handshake {
+            receipt, pending, ..
+        } = handshake;
+        let verified = Envelope::parse(answer, self.limits(), buffers)
+            .map_err(Rejected::from)
+            .and_then(|envelope| {
+                let plan = &conversation.bootstrap_inbound;
+                let facts = self.facts(plan, &envelope, Some(receipt), memory, now)?;
+                self.proven(plan, envelope, &facts, memory, now, buffers, &mut ())
+            })
+            .map_err(HandshakeError::Rejected)?;
+        let peer = match verified.evidence().signer() {
+            Some(certificate) => ContextOwner::Certificate(certificate.clone()),
+            None => ContextOwner::Anonymous,
+        };
+        let granted = pending.accept(verified.envelope().body(), peer, now);
+        verified.finish(buffers);
+        granted.map_err(HandshakeError::Trust)
+    }
+
+    /// Secures a client's request for a token.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything that a request depends on"
+    )]
+    fn request(
+        &self,
+        plan: &OutboundPlan,
+        request: &TrustRequest,
+        to: &str,
+        soap: SoapVersion,
+        outgoing: Outgoing<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<Secured, SecureError> {
+        let headers = Addressing::request(
+            AddressingVersion::V10,
+            request.action.clone(),
+            to.to_owned(),
+        );
+        let plain = envelope_of(soap, Some(&headers), &request.body);
+        let envelope = Envelope::parse(plain, self.limits(), buffers)?;
+        plan.secure(envelope, outgoing, now, buffers)
+    }
+
+    fn the_conversation(&self) -> &Conversation {
+        self.conversation
+            .as_ref()
+            .expect("an endpoint that begins a conversation has them")
+    }
+}
+
+/// Whether a fault tells a client that its context is no good any more. What it says is not proven: the worst that a stranger can do with it is
+/// to make the client establish another context.
+pub fn says_context_is_gone(bytes: &[u8]) -> bool {
+    let codes = [
+        FaultCode::BadContextToken(soapstone_wss::ConversationVersion::V13),
+        FaultCode::RenewNeeded(soapstone_wss::ConversationVersion::V13),
+    ];
+    let Ok(envelope) = Envelope::parse(
+        bytes.to_vec(),
+        &soapstone_xml::Limits::default(),
+        &mut Buffers::default(),
+    ) else {
+        return false;
+    };
+    let Some(fault) = envelope.body().first_child() else {
+        return false;
+    };
+    soapstone_trust::TrustFaultCode::read(fault)
+        .is_some_and(|(code, _)| codes.iter().any(|known| known.local() == code.local()))
+}
+
+fn unavailable(error: crate::conversation::StoreUnavailable) -> Rejected {
+    Rejected::ContextsUnavailable {
+        problem: error.to_string(),
+    }
+}
+
+/// A context that was cancelled while it was being renewed stays cancelled.
+fn known(there: bool, context: &SecurityContext) -> Result<(), Rejected> {
+    if there {
+        return Ok(());
+    }
+    Err(Rejected::ContextUnknown {
+        name: context.name(),
+    })
+}
+
+/// Whether answers under a policy hide their Body by a key that is not a security context's.
+fn encrypts_body_afresh(policy: &Policy) -> bool {
+    policy.encryption.as_ref().is_some_and(|encryption| {
+        let body = encryption
+            .parts
+            .iter()
+            .any(|wanted| wanted.part == Part::Body);
+        body && encryption.key != KeyBinding::Context
+    })
+}
+
+/// Whether the Body of a verified message is a request for a token.
+fn is_token_request(verified: &Verified<Envelope>) -> bool {
+    let Some(request) = verified.envelope().body().first_child() else {
+        return false;
+    };
+    let named =
+        ["RequestSecurityToken", "RequestSecurityTokenCollection"].contains(&request.local());
+    named && TrustVersion::from_namespace(request.namespace()).is_some()
+}
+
+/// The addressing headers of a message. Unsigned ones only decide how the answer is addressed, and it goes back on its connection anyway.
+fn addressing_of(envelope: &Envelope) -> Option<Addressing> {
+    let header = envelope.header()?;
+    Addressing::read(header).ok().flatten()
+}
+
+/// The action of a message, if it is among what was verified.
+fn verified_action(verified: &Verified<Envelope>) -> Option<String> {
+    let document = verified.envelope().document();
+    let action = verified.blocks().iter().find_map(|block| {
+        let block = document.element(*block);
+        let is_action = block.local() == "Action"
+            && AddressingVersion::from_namespace(block.namespace()).is_some();
+        is_action.then(|| block.text_strict()).flatten()
+    })?;
+    Some(action.trim().to_owned())
+}
+
+fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault) -> TokenAnswer {
+    let mut body = Vec::new();
+    fault.code().write(fault.version, version, &mut body);
+    let action = request.map_or(String::new(), |request| {
+        request.version.fault_action().to_owned()
+    });
+    let headers = request.map(|request| request.answer(action.clone()));
+    TokenAnswer {
+        bytes: envelope_of(version, headers.as_ref(), &body),
+        version,
+        action,
+        done: Vec::new(),
+        refused: Some(fault),
+    }
+}
+
+/// An envelope around canonical content.
+fn envelope_of(version: SoapVersion, headers: Option<&Addressing>, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len() + 1024);
+    out.extend_from_slice(b"<soap:Envelope xmlns:soap=\"");
+    out.extend_from_slice(version.namespace().as_bytes());
+    out.extend_from_slice(b"\">");
+    if let Some(headers) = headers {
+        out.extend_from_slice(b"<soap:Header>");
+        headers.write(None, &mut out);
+        out.extend_from_slice(b"</soap:Header>");
+    }
+    out.extend_from_slice(b"<soap:Body>");
+    out.extend_from_slice(body);
+    out.extend_from_slice(b"</soap:Body></soap:Envelope>");
+    out
+}

@@ -1,0 +1,227 @@
+//! What CXF's clients and services said to each other under many policies, recorded in `interop/recorded/cxf`: an endpoint that is configured
+//! from the same WSDL accepts the request as a service and the response as a client, and a request for a security context is granted.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use jiff::{SignedDuration, Timestamp};
+use soapstone::config::EndpointConfig;
+use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::endpoint::{Arrived, Endpoint, Memory, Role};
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{ContextName, FirstSeen, Mark, Receipt, SecurityContext};
+use soapstone::xml::Buffers;
+
+/// Every message is opened on purpose.
+struct Forgetful;
+
+impl ReplayCache for Forgetful {
+    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion(marks))
+    }
+}
+
+/// The contexts that were granted.
+#[derive(Debug, Default)]
+struct Granted(Mutex<Vec<SecurityContext>>);
+
+impl ContextStore for Granted {
+    fn find(
+        &self,
+        _: &str,
+        name: &ContextName,
+        _: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        let contexts = self.0.lock().expect("no test panics here");
+        Ok(contexts
+            .iter()
+            .find(|context| context.name() == *name)
+            .cloned())
+    }
+
+    fn insert(&self, _: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        self.0
+            .lock()
+            .expect("no test panics here")
+            .push(context.clone());
+        Ok(())
+    }
+
+    fn renew(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: std::time::Duration,
+    ) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf")
+}
+
+fn cells() -> Vec<String> {
+    let mut cells: Vec<String> = std::fs::read_dir(folder())
+        .expect("the recorded messages")
+        .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.path().join("service.wsdl").exists())
+        .map(|entry| entry.file_name().into_string().expect("a name in ASCII"))
+        .collect();
+    cells.sort();
+    cells
+}
+
+fn moment() -> Timestamp {
+    let text = std::fs::read_to_string(folder().join("moment")).expect("the moment of recording");
+    text.trim().parse().expect("a moment")
+}
+
+fn endpoint(cell: &str, role: Role) -> Result<Endpoint, String> {
+    let (own, peer) = match role {
+        Role::Client => ("client", "server"),
+        _ => ("server", "client"),
+    };
+    let reading = if cell.ends_with("rsa-sha256") {
+        "sha256"
+    } else {
+        "letter"
+    };
+    let anonymous = if cell.starts_with("secure-conversation") {
+        "conversations = { anonymous = true }"
+    } else {
+        ""
+    };
+    let text = format!(
+        "[identity]\nkey = \"keys/{own}.key.pem\"\ncertificate = \"keys/{own}.cert.pem\"\n\
+         [peer]\ncertificate = \"keys/{peer}.cert.pem\"\n[trust]\nanchors = [\"keys/ca.pem\"]\n\
+         [[users]]\nname = \"alice\"\npassword = \"correct horse battery staple\"\n\
+         [security]\npolicy = \"{cell}/service.wsdl\"\nsha256_suites = \"{reading}\"\ntimestamp = {{ ttl = \"10m\" }}\n{anonymous}\n"
+    );
+    EndpointConfig::from_text(&text, &folder().join("endpoint.toml"), &|_| None)
+        .and_then(|config| Endpoint::compile(&config, role))
+        .map_err(|problems| problems.to_string())
+}
+
+fn recorded(cell: &str, name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(cell).join(name)).expect("a recorded message")
+}
+
+fn receive(endpoint: &Endpoint, message: Vec<u8>, granted: &Granted) -> Result<Arrived, String> {
+    let memory = Memory {
+        replay: &Forgetful,
+        contexts: granted,
+    };
+    let arrived = endpoint.receive(
+        message,
+        true,
+        memory,
+        moment(),
+        &mut Buffers::default(),
+        &mut (),
+    );
+    arrived.map_err(|error| format!("{error:?}"))
+}
+
+/// Opens the exchange of one cell; what went wrong, if anything did.
+fn exchange(cell: &str) -> Result<(), String> {
+    let granted = Granted::default();
+    let service = endpoint(cell, Role::Service)?;
+    match receive(&service, recorded(cell, "1.request.xml"), &granted)? {
+        Arrived::Answered(answer) => match answer.refused {
+            None if granted.0.lock().expect("no test panics here").len() == 1 => Ok(()),
+            None => Err("no context was stored".to_owned()),
+            Some(fault) => Err(format!("no context was granted: {fault}")),
+        },
+        Arrived::Message(request) => {
+            let answer = open_answer(cell, request.receipt)?;
+            if answer.windows(4).any(|octets| octets == b"Echo") {
+                Ok(())
+            } else {
+                Err(format!(
+                    "not an answer: {}",
+                    String::from_utf8_lossy(&answer)
+                ))
+            }
+        }
+    }
+}
+
+fn open_answer(cell: &str, receipt: Receipt) -> Result<Vec<u8>, String> {
+    let client = endpoint(cell, Role::Client)?;
+    let memory = Memory::without_conversations(&Forgetful);
+    let answer = recorded(cell, "1.response.xml");
+    let opened = client.open(
+        answer,
+        Some(receipt),
+        memory,
+        moment(),
+        &mut Buffers::default(),
+        &mut (),
+    );
+    opened
+        .map(|opened| opened.bytes)
+        .map_err(|error| format!("answer: {error}"))
+}
+
+#[test]
+fn every_exchange_of_cxf_is_accepted_under_its_own_policy() {
+    let cells = cells();
+    assert!(cells.len() >= 60, "{} cells are recorded", cells.len());
+    let (refused, cells): (Vec<_>, Vec<_>) = cells
+        .into_iter()
+        .partition(|cell| cell.ends_with("-cancel"));
+    let failed: Vec<String> = cells
+        .iter()
+        .filter_map(|cell| {
+            exchange(cell)
+                .err()
+                .map(|problem| format!("{cell}: {problem}"))
+        })
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {}:\n{}",
+        failed.len(),
+        cells.len(),
+        failed.join("\n")
+    );
+}
+
+/// CXF's services answer a Cancel only where the bootstrap encrypts nothing: then both halves of the key travel in the clear.
+#[test]
+fn a_policy_whose_contexts_anybody_can_read_is_refused() {
+    for cell in [
+        "secure-conversation-Basic256-cancel",
+        "secure-conversation-Basic128GCM-cancel",
+    ] {
+        let problem = endpoint(cell, Role::Service).map(|_| ()).unwrap_err();
+        assert!(
+            problem.contains("EncryptedParts with sp:Body, for a bootstrap"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn an_exchange_of_cxf_is_stale_an_hour_later() {
+    let service = endpoint("sign-encrypt-Basic256", Role::Service).expect("a policy that compiles");
+    let later = moment() + SignedDuration::from_hours(1);
+    let memory = Memory::without_conversations(&Forgetful);
+    let message = recorded("sign-encrypt-Basic256", "1.request.xml");
+    let refused = service
+        .open(
+            message,
+            None,
+            memory,
+            later,
+            &mut Buffers::default(),
+            &mut (),
+        )
+        .unwrap_err();
+    assert_eq!(refused.cause().name(), "timestamp-expired");
+}
