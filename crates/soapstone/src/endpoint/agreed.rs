@@ -36,7 +36,7 @@ impl Compiler<'_> {
         let source = &self.config.security.source;
         let mut agreed = match &source.value {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
-            SecuritySource::Policy(file) => self.from_policy(file),
+            SecuritySource::Policy(file) => self.by_policy(file),
             SecuritySource::Profile(name) => {
                 self.report_with_hint(
                     source.place,
@@ -111,7 +111,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn from_policy(&mut self, file: &LoadedFile) -> Option<Agreed> {
+    fn by_policy(&mut self, file: &LoadedFile) -> Option<Agreed> {
         self.refuse_what_the_policy_decides();
         let choice = &self.config.security.policy_choice;
         let selection = Selection {
@@ -146,10 +146,10 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        self.from_agreement(agreement, file.place)
+        self.by_agreement(agreement, file.place)
     }
 
-    fn from_agreement(&mut self, agreement: Agreement, place: Place) -> Option<Agreed> {
+    fn by_agreement(&mut self, agreement: Agreement, place: Place) -> Option<Agreed> {
         let private_transport = agreement.transport.is_some();
         let bootstrap = match agreement.conversation {
             None => None,
