@@ -50,7 +50,7 @@ lint: setup ## check formatting, lints and documentation; warnings are errors
 
 .PHONY: unit
 unit: setup ## unit tests, vectors and documentation examples
-	@.ci/packages redis-server redis-sentinel
+	@.ci/packages redis-server
 	$(call step,unit tests, vectors and documentation examples)
 	@cargo test --quiet --workspace
 

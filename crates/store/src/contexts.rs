@@ -6,8 +6,8 @@
 //!
 //! The rule kept here: what is found was sealed under exactly the name that was asked for, and is neither expired nor cancelled.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,6 +16,7 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone::wss::{ContextName, SecurityContext};
 
+use crate::hexadecimal;
 use crate::remote::{Effect, Remote, Unanswered};
 use crate::sealing::SealKeys;
 
@@ -69,6 +70,7 @@ pub struct RedisContexts {
     remote: Arc<Remote>,
     prefix: String,
     keys: SealKeys,
+    unanswered: AtomicU64,
 }
 
 impl RedisContexts {
@@ -77,22 +79,21 @@ impl RedisContexts {
             remote,
             prefix: prefix.to_owned(),
             keys,
+            unanswered: AtomicU64::new(0),
         }
     }
 
-    /// 128 bits of a hash: names come from messages, and may be as long as messages.
+    /// How many questions the store has not answered.
+    pub fn unanswered(&self) -> u64 {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
     fn key(&self, scope: &str, identifier: &str) -> Result<String, StoreUnavailable> {
-        let mut hashed = Vec::with_capacity(8 + scope.len() + identifier.len());
-        hashed.extend_from_slice(&(scope.len() as u64).to_be_bytes());
-        hashed.extend_from_slice(scope.as_bytes());
-        hashed.extend_from_slice(identifier.as_bytes());
-        let digest = digest::digest(DigestAlgorithm::Sha256, &hashed).map_err(refused)?;
-        let mut key = format!("{}:context:", self.prefix);
-        for octet in &digest.as_ref()[..16] {
-            // Writing to a string does not fail.
-            let _ = write!(key, "{octet:02x}");
-        }
-        Ok(key)
+        Ok(format!(
+            "{}:context:{}",
+            self.prefix,
+            short(&[scope, identifier])?
+        ))
     }
 
     fn ask(
@@ -104,6 +105,9 @@ impl RedisContexts {
         let slot = self.remote.slot(key);
         self.remote
             .ask(slot, command, effect, self.remote.deadline())
+            .inspect_err(|_| {
+                self.unanswered.fetch_add(1, Ordering::Relaxed);
+            })
             .map_err(|problem| match problem {
                 Unanswered::Unreachable(problem) => StoreUnavailable::Unreachable { problem },
                 Unanswered::Refused(problem) => StoreUnavailable::Refused { problem },
@@ -139,7 +143,7 @@ impl ContextStore for RedisContexts {
     ) -> Result<Option<SecurityContext>, StoreUnavailable> {
         let key = self.key(scope, &name.identifier)?;
         let mut command = redis::cmd("HGET");
-        command.arg(&key).arg(field(name.instance.as_deref()));
+        command.arg(&key).arg(field(name.instance.as_deref())?);
         let value = match self.ask(&key, &command, Effect::Reads)? {
             Value::Nil => return Ok(None),
             Value::BulkString(value) => value,
@@ -176,7 +180,7 @@ impl ContextStore for RedisContexts {
             .arg(INSERT)
             .arg(1)
             .arg(&key)
-            .arg(field(context.instance.as_deref()))
+            .arg(field(context.instance.as_deref())?)
             .arg(self.value(scope, context)?)
             .arg(life(context));
         self.change(&key, &command).map(drop)
@@ -194,7 +198,7 @@ impl ContextStore for RedisContexts {
             .arg(RENEW)
             .arg(1)
             .arg(&key)
-            .arg(field(context.instance.as_deref()))
+            .arg(field(context.instance.as_deref())?)
             .arg(self.value(scope, context)?)
             .arg(life(context))
             .arg(MOMENT_DIGITS)
@@ -211,9 +215,20 @@ impl ContextStore for RedisContexts {
     }
 }
 
-/// The field of an instance; none and the empty one differ.
-fn field(instance: Option<&str>) -> String {
-    instance.map_or_else(|| "-".to_owned(), |instance| format!("={instance}"))
+/// The field of an instance.
+fn field(instance: Option<&str>) -> Result<String, StoreUnavailable> {
+    instance.map_or_else(|| Ok("-".to_owned()), |instance| short(&[instance]))
+}
+
+/// 128 bits of a hash, in hexadecimal digits: names come from messages, and may be as long as messages.
+fn short(texts: &[&str]) -> Result<String, StoreUnavailable> {
+    let mut hashed = Vec::new();
+    for text in texts {
+        hashed.extend_from_slice(&(text.len() as u64).to_be_bytes());
+        hashed.extend_from_slice(text.as_bytes());
+    }
+    let digest = digest::digest(DigestAlgorithm::Sha256, &hashed).map_err(refused)?;
+    Ok(hexadecimal(&digest.as_ref()[..16]))
 }
 
 /// As many digits as every moment has.

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
-use crate::StoreError;
+use crate::{StoreError, hexadecimal};
 
 /// Expired lines that are left alone: fewer are not worth writing the file anew.
 const EXPIRED_LINES_BORNE: usize = 256;
@@ -155,13 +155,8 @@ fn append(path: &Path) -> std::io::Result<File> {
 }
 
 fn line(mark: &Mark) -> (String, i64) {
-    let key = mark
-        .key
-        .iter()
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
     (
-        key,
+        hexadecimal(&mark.key),
         mark.until.as_second() + i64::from(mark.until.subsec_nanosecond() > 0),
     )
 }

@@ -77,6 +77,22 @@ impl Replay {
         }
     }
 
+    /// How many messages a shared store has not answered for.
+    pub fn unanswered(&self) -> u64 {
+        match self {
+            Self::Memory(_) | Self::File(_) => 0,
+            Self::Redis(redis) => redis.unanswered(),
+        }
+    }
+
+    /// How many of those were accepted nevertheless, on the word of this node alone.
+    pub fn decided_alone(&self) -> u64 {
+        match self {
+            Self::Memory(_) | Self::File(_) => 0,
+            Self::Redis(redis) => redis.decided_alone(),
+        }
+    }
+
     /// Whether no marks are held; `None` where that is not known without looking.
     pub fn is_empty(&self) -> Option<bool> {
         self.len().map(|marks| marks == 0)
@@ -110,6 +126,14 @@ impl Contexts {
         match self {
             Self::Memory(memory) => Some(memory.len()),
             Self::Redis(_) => None,
+        }
+    }
+
+    /// How many questions a shared store has not answered.
+    pub fn unanswered(&self) -> u64 {
+        match self {
+            Self::Memory(_) => 0,
+            Self::Redis(redis) => redis.unanswered(),
         }
     }
 
@@ -152,6 +176,10 @@ impl ContextStore for Contexts {
     fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
         self.store().cancel(scope, identifier)
     }
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 /// A moment so much later, or the last that there is.

@@ -8,7 +8,6 @@
 //! The rule kept here: a message is admitted when all its marks were set by this call, and as many replicas have them as was asked for.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -20,6 +19,7 @@ use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
+use crate::hexadecimal;
 use crate::memory::MemoryReplay;
 use crate::remote::{Effect, Remote, Unanswered};
 
@@ -127,11 +127,7 @@ impl RedisReplay {
 
     /// 128 bits of the mark's hash name it, as in memory.
     fn entry(&self, mark: &Mark, now: Timestamp) -> Entry {
-        let mut key = format!("{}:seen:", self.prefix);
-        for octet in &mark.key[..16] {
-            // Writing to a string does not fail.
-            let _ = write!(key, "{octet:02x}");
-        }
+        let key = format!("{}:seen:{}", self.prefix, hexadecimal(&mark.key[..16]));
         let life = mark.until.as_millisecond() - now.as_millisecond();
         (key, life.max(0) + MARGIN_MILLISECONDS)
     }

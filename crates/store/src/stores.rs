@@ -82,6 +82,25 @@ impl Stores {
         }
     }
 
+    /// Asks each shared store that was opened whether it is there: for those who ask whether this process is ready.
+    ///
+    /// # Errors
+    ///
+    /// Why the first that is not there is not.
+    pub fn check(&self) -> Result<(), String> {
+        let remotes: Vec<Arc<Remote>> = {
+            let remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+            remotes
+                .iter()
+                .map(|(_, remote)| Arc::clone(remote))
+                .collect()
+        };
+        remotes
+            .iter()
+            .try_for_each(|remote| remote.check())
+            .map_err(|problem| problem.to_string())
+    }
+
     fn remote(&self, config: &StoreConfig) -> Result<Arc<Remote>, StoreError> {
         let mut remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, remote)) = remotes

@@ -159,6 +159,12 @@ impl Remote {
         Instant::now() + self.access.timeout
     }
 
+    /// Whether the store answers; of a cluster, the primary of the first slot.
+    pub(crate) fn check(&self) -> Result<(), Unanswered> {
+        let ping = redis::cmd("PING");
+        self.ask(0, &ping, Effect::Reads, self.deadline()).map(drop)
+    }
+
     /// Asks the primary of a slot.
     pub(crate) fn ask(
         &self,

@@ -24,8 +24,12 @@ pub struct Server {
     pub port: u16,
     child: Child,
     folder: TempDir,
+    program: String,
     arguments: Vec<String>,
+    environment: Vec<(String, String)>,
 }
+
+const REDIS: &str = "redis-server";
 
 /// A port that nobody listens on. The ports of a run are spread by its process id, so that runs beside each other seldom meet.
 pub fn free_port() -> u16 {
@@ -61,9 +65,11 @@ impl Server {
         arguments.extend(options.iter().map(|option| (*option).to_owned()));
         let mut server = Self {
             port,
-            child: spawn(&arguments, folder.path()),
+            child: spawn(REDIS, &arguments, &[], folder.path()),
             folder,
+            program: REDIS.to_owned(),
             arguments,
+            environment: Vec::new(),
         };
         server.wait_until_it_listens();
         server
@@ -83,9 +89,40 @@ impl Server {
         let arguments = vec![file.display().to_string(), "--sentinel".to_owned()];
         let mut server = Self {
             port,
-            child: spawn(&arguments, folder.path()),
+            child: spawn(REDIS, &arguments, &[], folder.path()),
             folder,
+            program: REDIS.to_owned(),
             arguments,
+            environment: Vec::new(),
+        };
+        server.wait_until_it_listens();
+        server
+    }
+
+    /// What a start script of `deploy/` starts, in a folder of its own.
+    pub fn start_script(
+        port: u16,
+        script: &str,
+        arguments: &[String],
+        environment: &[(&str, String)],
+    ) -> Self {
+        let folder = TempDir::new().expect("the temporary folder is writable");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../deploy")
+            .join(script);
+        let mut environment: Vec<(String, String)> = environment
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        environment.push(("FOLDER".to_owned(), folder.path().display().to_string()));
+        let program = script.display().to_string();
+        let mut server = Self {
+            port,
+            child: spawn(&program, arguments, &environment, folder.path()),
+            folder,
+            program,
+            arguments: arguments.to_vec(),
+            environment,
         };
         server.wait_until_it_listens();
         server
@@ -97,9 +134,22 @@ impl Server {
         self.child.wait().ok();
     }
 
+    /// Sends it a signal: `STOP` freezes it, `CONT` thaws it.
+    pub fn signal(&mut self, name: &str) {
+        let sent = Command::new("kill")
+            .args([format!("-{name}"), self.child.id().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill -{name}");
+    }
+
     /// Starts it again where it was.
     pub fn restart(&mut self) {
-        self.child = spawn(&self.arguments, self.folder.path());
+        self.child = spawn(
+            &self.program,
+            &self.arguments,
+            &self.environment,
+            self.folder.path(),
+        );
         self.wait_until_it_listens();
     }
 
@@ -115,6 +165,14 @@ impl Server {
         command(words)
             .query(&mut self.connect())
             .unwrap_or_else(|error| panic!("{words:?}: {error}"))
+    }
+
+    /// The answer to a command, from a server that may be closing connections.
+    pub fn try_ask<T: FromRedisValue>(&self, words: &[&str]) -> Option<T> {
+        let client = redis::Client::open(("127.0.0.1", self.port)).ok()?;
+        command(words)
+            .query(&mut client.get_connection().ok()?)
+            .ok()
     }
 
     /// All keys.
@@ -140,9 +198,15 @@ impl Drop for Server {
     }
 }
 
-fn spawn(arguments: &[String], folder: &Path) -> Child {
-    Command::new("redis-server")
+fn spawn(
+    program: &str,
+    arguments: &[String],
+    environment: &[(String, String)],
+    folder: &Path,
+) -> Child {
+    Command::new(program)
         .args(arguments)
+        .envs(environment.iter().cloned())
         .current_dir(folder)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
