@@ -146,6 +146,10 @@ impl Opening<'_> {
     /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the
     /// plan.
     fn is_in_place(&self, element: Element<'_>, security: Option<NodeId>) -> bool {
+        // What stands inside cipher text that was deciphered is gone with it.
+        if element.ancestors().any(|holder| holder.is_replaced()) {
+            return false;
+        }
         let body = self.envelope.body();
         let whole = self.plan.policy.only_entire_headers_and_body;
         let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();

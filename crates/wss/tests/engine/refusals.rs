@@ -878,3 +878,26 @@ fn a_signed_header_block_in_an_encrypted_header_that_holds_more_is_not_overlooke
     let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
     assert_eq!(refused, Rejected::SignedElsewhere { element });
 }
+
+#[test]
+fn a_signed_header_block_that_is_gone_with_deciphered_data_is_not_overlooked() {
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let mut policy = policy(mechanism, "Basic128GCM");
+        policy.signature.as_mut().unwrap().parts = vec![Part::Header {
+            namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+            local: "To".to_owned(),
+        }];
+        let message = secure(&policy, PLAIN);
+        assert!(open(&policy, &message).is_ok());
+        let block = cut(&message, "a:To");
+        let without = message.replace(block, "");
+        let key_info = without.rfind("<ds:KeyInfo").unwrap();
+        let inside = key_info + without[key_info..].find('>').unwrap() + 1;
+        let refused = refuse(
+            &policy,
+            &format!("{}{block}{}", &without[..inside], &without[inside..]),
+        );
+        let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+        assert_eq!(refused, Rejected::SignedElsewhere { element });
+    }
+}
