@@ -77,7 +77,8 @@ class Peer:
         result = self.calling.must(*words)
         same_content(self.plain_answer(service), words[-1].read_bytes())
         for count, expected in cell.client.values():
-            if result[count] != expected:
+            # CXF's client does not understand its own service's answer to a Cancel, and keeps that to itself.
+            if result[count] != expected and not (count == "cancelled" and address == self.at(cell, service)):
                 raise Failure(f"expected {expected} for {count}, found {result}")
 
     def calling_words(self, cell, service, address, wsdl, *options):
@@ -96,6 +97,13 @@ class Peer:
         requests = (self.folder / "recorded" / cell.path / service).glob("*.request.xml")
         texts = [path.read_text(encoding="utf-8") for path in sorted(requests, key=lambda path: int(path.name.split(".")[0]))]
         return [found[1].rpartition("/")[2] if (found := ACTION.search(text)) else None for text in texts]
+
+    def was_cancelled(self, cell, service):
+        """The last answer of the CXF service says that it cancelled a context."""
+        folder = self.folder / "recorded" / cell.path / service
+        last = len(self.actions(cell, service))
+        if "RequestedTokenCancelled" not in (folder / f"{last}.response.xml").read_text(encoding="utf-8"):
+            raise Failure(f"expected a cancelled context, found requests for {self.actions(cell, service)}")
 
     @functools.cache
     def plain(self, service):
@@ -195,6 +203,8 @@ def itself(peer, cell, service):
     """CXF's client calls CXF's service."""
     peer.publish(cell, service)
     peer.call(cell, service, peer.at(cell, service))
+    if "cancel" in cell.client:
+        peer.was_cancelled(cell, service)
 
 
 def _gateway(report, peer, cell):
@@ -250,6 +260,7 @@ def _cancelled(peer, cell, before):
         actions = peer.actions(cell, service)[before[service] :]
         if actions[-1:] != ["Cancel"]:
             raise Failure(f"expected a Cancel at the end, found these requests: {actions}")
+        peer.was_cancelled(cell, service)
 
 
 @dataclass

@@ -5,7 +5,6 @@ import java.net.URI;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
 import java.time.Instant;
 import java.util.Map;
 
@@ -16,11 +15,14 @@ import javax.xml.transform.dom.DOMSource;
 import jakarta.xml.ws.Dispatch;
 import jakarta.xml.ws.Service;
 
+import org.apache.cxf.BusFactory;
 import org.apache.cxf.endpoint.Client;
 import org.apache.cxf.jaxws.DispatchImpl;
 import org.apache.cxf.message.Message;
 import org.apache.cxf.staxutils.StaxUtils;
 import org.apache.cxf.transport.http.HTTPConduit;
+import org.apache.cxf.transport.http.HTTPConduitConfigurer;
+import org.apache.cxf.transports.http.configuration.HTTPClientPolicy;
 import org.apache.cxf.ws.security.SecurityConstants;
 import org.apache.cxf.ws.security.tokenstore.SecurityToken;
 import org.w3c.dom.Document;
@@ -48,10 +50,11 @@ final class Calling {
      */
     static String call(Options options, Path request, Path answer) throws Exception {
         Tls.trust(options);
+        HTTPConduitConfigurer settling = (name, address, conduit) -> settle(conduit, options);
+        BusFactory.getDefaultBus().setExtension(settling, HTTPConduitConfigurer.class);
         Caller caller = caller(options);
         Client client = caller.client();
         try {
-            settle((HTTPConduit) client.getConduit(), options);
             Tokens tokens = new Tokens(client.getBus());
             Map<String, Object> context = caller.context();
             context.putAll(Properties.of(options));
@@ -118,9 +121,12 @@ final class Calling {
         return text.contains("://") ? URI.create(text).toURL() : Path.of(text).toUri().toURL();
     }
 
-    private static void settle(HTTPConduit conduit, Options options) throws GeneralSecurityException {
-        conduit.getClient().setConnectionTimeout(TIMEOUT_MILLIS);
-        conduit.getClient().setReceiveTimeout(TIMEOUT_MILLIS);
+    /** For every connection, also those that ask for tokens. */
+    private static void settle(HTTPConduit conduit, Options options) {
+        HTTPClientPolicy timeouts = new HTTPClientPolicy();
+        timeouts.setConnectionTimeout(TIMEOUT_MILLIS);
+        timeouts.setReceiveTimeout(TIMEOUT_MILLIS);
+        conduit.setClient(timeouts);
         Tls.trust(conduit, options);
     }
 }

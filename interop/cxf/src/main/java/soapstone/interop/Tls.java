@@ -32,7 +32,7 @@ final class Tls {
     }
 
     /** Makes a client trust the anchors. */
-    static void trust(HTTPConduit conduit, Options options) throws GeneralSecurityException {
+    static void trust(HTTPConduit conduit, Options options) {
         TLSClientParameters parameters = new TLSClientParameters();
         parameters.setTrustManagers(anchors(options));
         conduit.setTlsClientParameters(parameters);
@@ -51,9 +51,13 @@ final class Tls {
         return factory.getKeyManagers();
     }
 
-    private static TrustManager[] anchors(Options options) throws GeneralSecurityException {
-        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        factory.init(Keys.anchors(options));
-        return factory.getTrustManagers();
+    private static TrustManager[] anchors(Options options) {
+        try {
+            TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            factory.init(Keys.anchors(options));
+            return factory.getTrustManagers();
+        } catch (GeneralSecurityException e) {
+            throw new IllegalArgumentException("anchors: " + e.getMessage(), e);
+        }
     }
 }
