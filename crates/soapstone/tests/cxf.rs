@@ -175,6 +175,7 @@ fn every_exchange_of_cxf_is_accepted_under_its_own_policy() {
     let (refused, cells): (Vec<_>, Vec<_>) = cells
         .into_iter()
         .partition(|cell| cell.ends_with("-cancel"));
+    assert_eq!(refused.len(), 2, "{refused:?}");
     let failed: Vec<String> = cells
         .iter()
         .filter_map(|cell| {

@@ -142,6 +142,8 @@ pub struct ConversationsConfig {
     pub lifetime: Option<Located<Duration>>,
     /// Contexts may be renewed by their key alone for so long after their owner was authenticated.
     pub renewal_by_key_alone: Option<Located<Duration>>,
+    /// Contexts may be renewed by their owner without a signature by their key.
+    pub renewal_by_owner: bool,
     /// Whether somebody who does not authenticate is given a context.
     pub anonymous: bool,
 }
@@ -475,6 +477,9 @@ fn read_conversations(
     );
     let lifetime = table.duration("lifetime");
     let renewal_by_key_alone = table.duration("renewal_by_key_alone");
+    let renewal_by_owner = table
+        .boolean("renewal_by_owner")
+        .is_some_and(|allowed| allowed.value);
     let anonymous = table
         .boolean("anonymous")
         .is_some_and(|anonymous| anonymous.value);
@@ -487,6 +492,7 @@ fn read_conversations(
         version,
         lifetime,
         renewal_by_key_alone,
+        renewal_by_owner,
         anonymous,
     })
 }

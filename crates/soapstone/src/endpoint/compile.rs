@@ -139,6 +139,7 @@ impl Compiler<'_> {
         }
         if let Some(config) = config {
             rules.anonymous = config.anonymous;
+            rules.renewal_by_owner = config.renewal_by_owner;
             rules.renewal_by_key_alone = config
                 .renewal_by_key_alone
                 .as_ref()

@@ -50,9 +50,14 @@ impl SecurityTokenService {
         &self,
         request: &RequestSecurityToken,
         requester: &Requester,
+        contexts: &FindContext<'_>,
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
-        let old = proven(request, requester, Operation::Renew)?;
+        let owned = self.owned(request, requester, contexts)?;
+        let old = match &owned {
+            Some(owned) => owned,
+            None => proven(request, requester, Operation::Renew)?,
+        };
         if old.expires <= now {
             return Err(Refusal::ContextExpired {
                 name: old.name(),
@@ -89,6 +94,26 @@ impl SecurityTokenService {
             effect: Some(Effect::Replace { context, grace }),
             ..outcome
         })
+    }
+
+    /// The context that a request names, if the rules let its owner renew it and the request is its owner's, although its key did not
+    /// sign the request.
+    fn owned(
+        &self,
+        request: &RequestSecurityToken,
+        requester: &Requester,
+        contexts: &FindContext<'_>,
+    ) -> Result<Option<SecurityContext>, Refusal> {
+        if !self.rules.renewal_by_owner || requester.context.is_some() {
+            return Ok(None);
+        }
+        let name = named(request, Operation::Renew)?;
+        let found = contexts(name).map_err(|error| Refusal::ContextsUnavailable {
+            problem: error.problem,
+        })?;
+        Ok(found.filter(|context| {
+            is_named(context, name, request.version) && is_same(&context.owner, &requester.owner)
+        }))
     }
 
     /// More claims for a context: here, an owner for one that has none (WS-SecureConversation 1.4, 4).

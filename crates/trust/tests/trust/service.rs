@@ -860,3 +860,34 @@ fn the_rules_are_those_that_were_given() {
     let service = SecurityTokenService::new(ServiceRules::default());
     assert!(service.rules().confidential && !service.rules().anonymous);
 }
+
+/// WS-SecureConversation 1.4, 5 wants the key's signature as well; CXF's client shows only who it is.
+#[test]
+fn a_renewal_by_the_owner_without_the_key_is_refused_unless_a_rule_allows_it() {
+    let theirs = context("urn:uuid:theirs");
+    let nobodys = SecurityContext {
+        owner: ContextOwner::Anonymous,
+        ..context("urn:uuid:nobodys")
+    };
+    let body = about("Renew", &theirs.identifier, &entropy(32));
+    let host = host_of(std::slice::from_ref(&theirs));
+    assert_eq!(host.refusal(&body, &alice()), not_proven(&theirs));
+
+    let host = Host::new(|rules| rules.renewal_by_owner = true);
+    host.contexts
+        .borrow_mut()
+        .extend([theirs.clone(), nobodys.clone()]);
+    for stranger in [
+        requester(user("mallory")),
+        requester(ContextOwner::Anonymous),
+    ] {
+        assert_eq!(host.refusal(&body, &stranger), not_proven(&theirs));
+    }
+    let body_of_nobody = about("Renew", &nobodys.identifier, &entropy(32));
+    assert_eq!(
+        host.refusal(&body_of_nobody, &alice()),
+        not_proven(&nobodys)
+    );
+    host.answer(body.as_bytes(), None, &alice(), after(60))
+        .unwrap();
+}
