@@ -5,7 +5,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, demo, gateway, keys, lab, open, secure, services, xml};
+use crate::commands::{completions, demo, gateway, keys, lab, open, policy, secure, services, xml};
 use crate::logging::LogArguments;
 
 const ABOUT: &str = "\
@@ -64,6 +64,9 @@ pub enum Command {
     /// Open one message: secured SOAP in, a verdict and plain SOAP out
     #[command(long_about = open::ABOUT)]
     Open(open::Arguments),
+    /// Explain a policy or WSDL: what it demands, the plans it compiles to, what is not supported
+    #[command(long_about = policy::ABOUT)]
+    Policy(policy::Arguments),
     /// Make, list and convert keys and certificates
     #[command(subcommand)]
     Keys(keys::Command),

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
-    Part, PasswordKind, Policy, ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, Extent, KeyBinding, KeyReference, Layout, Part,
+    PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 
 use crate::compile::Agreement;
@@ -109,19 +109,25 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
         words.push(format!(
             "Signed with {}: {}.",
             key_in_words(signature.key, signature.reference, None),
-            list(signature.parts.iter().map(part_in_words))
+            parts_in_words(signature.parts.iter().map(|part| (part, None)))
         ));
     }
     if let Some(encryption) = &policy.encryption {
-        words.push(format!(
-            "Encrypted with {}: {}.",
+        let signing = policy.signature.as_ref().map(|signature| signature.key);
+        let key = if signing == Some(encryption.key) && encryption.key != KeyBinding::Certificate {
+            "the same key".to_owned()
+        } else {
             key_in_words(
                 encryption.key,
                 encryption.reference,
-                Some(encryption.recipient)
-            ),
-            list(encryption.parts.iter().map(encrypted_in_words))
-        ));
+                Some(encryption.recipient),
+            )
+        };
+        let parts = encryption
+            .parts
+            .iter()
+            .map(|wanted| (&wanted.part, Some(wanted.extent)));
+        words.push(format!("Encrypted with {key}: {}.", parts_in_words(parts)));
     }
     if let Some(derived) = &policy.derived_keys {
         let form = match derived.form {
@@ -174,7 +180,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     if !policy.required.is_empty() {
         words.push(format!(
             "It must have: {}.",
-            list(policy.required.iter().map(part_in_words))
+            parts_in_words(policy.required.iter().map(|part| (part, None)))
         ));
     }
     words
@@ -270,6 +276,42 @@ fn reference_in_words(reference: KeyReference) -> &'static str {
     }
 }
 
+/// Parts in words; header blocks that follow each other in one namespace are told together.
+fn parts_in_words<'p>(parts: impl Iterator<Item = (&'p Part, Option<Extent>)>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut headers: Option<(&str, Vec<&str>)> = None;
+    let told = |headers: Option<(&str, Vec<&str>)>, words: &mut Vec<String>| {
+        if let Some((namespace, names)) = headers {
+            let noun = if names.len() == 1 {
+                "header"
+            } else {
+                "headers"
+            };
+            words.push(format!("the {noun} {} of {namespace}", names.join(", ")));
+        }
+    };
+    for (part, extent) in parts {
+        match part {
+            Part::Header { namespace, local } if extent != Some(Extent::Content) => {
+                match &mut headers {
+                    Some((known, names)) if *known == namespace => names.push(local),
+                    _ => told(headers.replace((namespace, vec![local])), &mut words),
+                }
+            }
+            _ => {
+                told(headers.take(), &mut words);
+                let part = part_in_words(part);
+                words.push(match extent {
+                    Some(Extent::Content) => format!("the content of {part}"),
+                    _ => part,
+                });
+            }
+        }
+    }
+    told(headers, &mut words);
+    words.join("; ")
+}
+
 fn part_in_words(part: &Part) -> String {
     match part {
         Part::Body => "the Body".to_owned(),
@@ -278,22 +320,10 @@ fn part_in_words(part: &Part) -> String {
         Part::UsernameToken => "the UsernameToken".to_owned(),
         Part::Token => "the token of the signature's key".to_owned(),
         Part::SignatureConfirmation => "the signature confirmations".to_owned(),
-        Part::Header { namespace, local } => format!("the header {{{namespace}}}{local}"),
+        Part::Header { namespace, local } => format!("the header {local} of {namespace}"),
         Part::Path(path) => format!("the elements {path}"),
         other => other.to_string(),
     }
-}
-
-fn encrypted_in_words(wanted: &EncryptedPart) -> String {
-    let part = part_in_words(&wanted.part);
-    match wanted.extent {
-        Extent::Element => part,
-        Extent::Content => format!("the content of {part}"),
-    }
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(", ")
 }
 
 fn version_name(version: ConversationVersion) -> &'static str {

@@ -8,6 +8,7 @@ pub mod gateway;
 pub mod keys;
 pub mod lab;
 pub mod open;
+pub mod policy;
 pub mod secure;
 pub mod services;
 pub mod xml;
@@ -38,6 +39,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Open(arguments) => {
             quiet();
             open::run(arguments)
+        }
+        Command::Policy(arguments) => {
+            quiet();
+            policy::run(arguments)
         }
         Command::Keys(command) => {
             quiet();

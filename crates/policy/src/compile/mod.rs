@@ -17,7 +17,7 @@ pub use select::{AgreementError, Selection};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
-use crate::requirements::{Binding, Requirements, Token, TokenKind, Trust};
+use crate::requirements::{Binding, PartsDemand, Requirements, Token, TokenKind, Trust};
 use crate::wsdl::SubjectAlternative;
 use message::{Direction, Message};
 
@@ -262,8 +262,9 @@ fn conversation(
         } => {
             let bootstrap = match bootstrap {
                 Some(bootstrap) if depth == Depth::Outer => {
+                    let bootstrap = with_body(bootstrap);
                     let agreement =
-                        agree(bootstrap, bootstrap, options, Depth::Bootstrap, problems)?;
+                        agree(&bootstrap, &bootstrap, options, Depth::Bootstrap, problems)?;
                     Some(Box::new(agreement))
                 }
                 Some(_) => {
@@ -291,6 +292,21 @@ fn conversation(
         problems.push(tokens::refused(token, reason));
     }
     Some(conversation)
+}
+
+/// The messages that make a conversation carry its secrets: where their policy names no parts at all, their Body is signed and encrypted,
+/// as stacks that write such policies do it.
+fn with_body(bootstrap: &Requirements) -> Requirements {
+    let mut bootstrap = bootstrap.clone();
+    let silent = bootstrap.signed_parts.is_empty()
+        && bootstrap.encrypted_parts.is_empty()
+        && bootstrap.element_lists().all(|(list, _)| list.is_empty());
+    if let (true, Some(binding)) = (silent, &bootstrap.binding) {
+        let body = PartsDemand::body(binding.properties());
+        bootstrap.signed_parts.push(body.clone());
+        bootstrap.encrypted_parts.push(body);
+    }
+    bootstrap
 }
 
 fn missing_bootstrap(token: &Token) -> PolicyProblem {

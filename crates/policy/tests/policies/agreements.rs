@@ -1,7 +1,7 @@
 //! What policies compile to.
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
-use soapstone_policy::{CompileOptions, SignatureReading, TransportRequirement};
+use soapstone_policy::{CompileOptions, SignatureReading, TransportRequirement, message_in_words};
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingPolicy, Extent, KeyBinding,
     KeyReference, KeyTransportMethod, Layout, Part, PasswordKind, Policy, ProtectionOrder,
@@ -273,6 +273,47 @@ fn a_conversation_has_the_agreement_of_its_bootstrap_inside() {
         (KeyBinding::Context, KeyReference::KeyName)
     );
     assert_eq!(agreement.request.derived_keys.unwrap().signature_length, 16);
+}
+
+#[test]
+fn a_bootstrap_that_names_no_parts_signs_and_encrypts_the_body() {
+    let bootstrap = symmetric(&x509("Never", ""), &suite("Basic128"));
+    let token = token(
+        "SecureConversationToken",
+        "AlwaysToRecipient",
+        &nest("BootstrapPolicy", &bootstrap),
+    );
+    let agreement = agreement(&symmetric(&token, &suite("Basic128")));
+    let inside = agreement.conversation.unwrap().bootstrap.unwrap();
+    for policy in [&inside.request, &inside.response] {
+        assert_eq!(signed(policy), [Part::Body]);
+        assert_eq!(encrypted(policy), [body()]);
+    }
+    assert!(agreement.request.signature.is_none());
+}
+
+#[test]
+fn agreements_are_told_in_words() {
+    let agreement = agreement(&format!(
+        "{}<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/><sp:Header Name='From' Namespace='urn:a'/><sp:Body/></sp:SignedParts>\
+         {ENCRYPTED_BODY}",
+        symmetric(
+            &x509("Never", "<sp:RequireDerivedKeys/>"),
+            &suite("Basic256")
+        )
+    ));
+    assert_eq!(
+        message_in_words(&agreement.request),
+        [
+            "Algorithms: Basic256 (hmac-sha1, sha1, rsa-oaep-mgf1p, aes256-cbc).",
+            "Signed with a fresh key, wrapped to the receiver's certificate, which is named by issuer and serial number: \
+             the Body; the headers To, From of urn:a.",
+            "Encrypted with the same key: the content of the Body.",
+            "Keys are derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; \
+             signature keys have 24 octets.",
+            "It is signed first, then encrypted.",
+        ]
+    );
 }
 
 #[test]

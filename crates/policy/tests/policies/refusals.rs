@@ -121,10 +121,11 @@ fn a_bootstrap_whose_body_is_not_protected_is_refused() {
         &x509("Never", ""),
         &format!("{}<sp:IncludeTimestamp/>", suite("Basic128")),
     );
+    let header = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
     let conversation = token(
         "SecureConversationToken",
         "AlwaysToRecipient",
-        &nest("BootstrapPolicy", &bootstrap),
+        &nest("BootstrapPolicy", &format!("{bootstrap}{header}")),
     );
     let found = refused(&format!(
         "{}{SIGNED_BODY}",

@@ -1,0 +1,307 @@
+//! `soapstone policy`: what a policy or a WSDL demands, in words, as plans, and in normal form.
+//!
+//! The rule kept here: nothing is fetched. What a document imports is read from the folder that it lies in, or is missed where it is needed.
+
+use std::path::{Component, Path, PathBuf};
+
+use soapstone_policy::{
+    Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, NormalPolicy,
+    PolicyDocument, PolicyError, PolicyLimits, PolicyProblem, PolicySubject, Selection,
+    SignatureReading,
+};
+
+use crate::failure::{Failure, Refusal};
+use crate::files;
+
+mod report;
+
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
+Explain a policy: what it demands of messages, and what of that is not supported.
+
+FILE is a WSDL 1.1 with policies attached, or a wsp:Policy: WS-Policy 1.2 and 1.5, WS-SecurityPolicy 1.1, 1.2 and 1.3. Each port and \
+operation is told in words, with the plans of request and response; operations that demand the same are told once. Nothing is fetched: \
+imports are read from the folder of FILE.
+
+The exit code is 0 if everything asked about is supported, and 2 if something is not; each assertion that is not supported is named \
+with its line and column.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone policy service.wsdl                       every port in words
+  soapstone policy service.wsdl --port BooksPort --json
+  soapstone policy policy.xml --normalize             the normal form: one wsp:All per alternative
+  soapstone policy ours.xml --intersect theirs.xml    the alternatives that both sides can agree on
+  soapstone policy ours.xml --merge more.xml          both policies in one";
+
+/// Arguments of `soapstone policy`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A WSDL or a policy; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Only this service of a WSDL
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// Only this port of a WSDL (or a binding that no port uses)
+    #[arg(long, value_name = "NAME")]
+    port: Option<String>,
+    /// Only this operation
+    #[arg(long, value_name = "NAME")]
+    operation: Option<String>,
+    /// Read the …Sha256 suites with SHA-256 signatures, as WCF does; by the letter their signatures are SHA-1
+    #[arg(long)]
+    sha256_signatures: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the normal form of the policy (of requests, for a WSDL)
+    #[arg(long, group = "form")]
+    normalize: bool,
+    /// Print the alternatives that this policy and OTHER have in common; exit code 2 if there are none
+    #[arg(long, value_name = "OTHER", group = "form")]
+    intersect: Option<PathBuf>,
+    /// Print the policy that demands what this one and OTHER demand
+    #[arg(long, value_name = "OTHER", group = "form")]
+    merge: Option<PathBuf>,
+    /// With --intersect: ignorable assertions do not count
+    #[arg(long, requires = "intersect")]
+    lax: bool,
+    /// With --normalize, --intersect and --merge: the policy of responses
+    #[arg(long, requires = "form")]
+    responses: bool,
+}
+
+/// Explains a policy.
+///
+/// # Errors
+/// What cannot be read, and every assertion that is not supported.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let document = read(&arguments.file)?;
+    let selection = Selection {
+        service: arguments.service.clone(),
+        port: arguments.port.clone(),
+        operation: arguments.operation.clone(),
+    };
+    if arguments.normalize || arguments.intersect.is_some() || arguments.merge.is_some() {
+        return transform(&arguments, &document, &selection);
+    }
+    let options = CompileOptions {
+        signatures: if arguments.sha256_signatures {
+            SignatureReading::Sha256
+        } else {
+            SignatureReading::Letter
+        },
+    };
+    let explained = explain(&document, &selection, &options)
+        .map_err(|error| Failure::file(&arguments.file, error))?;
+    files::print(if arguments.json {
+        report::json(&explained)
+    } else {
+        report::text(&explained)
+    })?;
+    let mut problems: Vec<&PolicyProblem> =
+        explained.iter().flat_map(Explained::problems).collect();
+    problems.sort_by_key(|problem| (&problem.place, &problem.assertion));
+    problems.dedup_by_key(|problem| (&problem.place, &problem.assertion));
+    let Some(first) = problems.first() else {
+        return Ok(());
+    };
+    let message = match problems.len() {
+        1 => first.to_string(),
+        count => format!("{count} assertions are not supported, the first of them: {first}"),
+    };
+    Err(Refusal {
+        name: "policy-not-supported".to_owned(),
+        message,
+        hint: None,
+        unsupported: Some(first.assertion.to_string()),
+    }
+    .into())
+}
+
+/// Operations that demand the same.
+struct Explained {
+    subjects: Vec<PolicySubject>,
+    outcome: Result<Agreement, Vec<PolicyProblem>>,
+    /// What is attached to faults, which are answers like others: fault and assertion.
+    faults: Vec<String>,
+}
+
+impl Explained {
+    fn problems(&self) -> &[PolicyProblem] {
+        match &self.outcome {
+            Ok(_) => &[],
+            Err(problems) => problems,
+        }
+    }
+}
+
+fn explain(
+    document: &PolicyDocument,
+    selection: &Selection,
+    options: &CompileOptions,
+) -> Result<Vec<Explained>, AgreementError> {
+    let mut explained: Vec<(String, Explained)> = Vec::new();
+    for subject in meant(document, selection)? {
+        let outcome = match document.agreement_of(&subject, options) {
+            Ok(agreement) => Ok(agreement),
+            Err(AgreementError::NotSupported(problems)) => Err(problems),
+            Err(other) => return Err(other),
+        };
+        let faults = document.fault_assertions(&subject)?;
+        let faults = faults
+            .iter()
+            .flat_map(|fault| fault.assertions.iter().map(move |one| (fault, one)))
+            .map(|(fault, one)| format!("{} of fault {}", one.name(), fault.fault))
+            .collect();
+        // Operations of one port that are told with the same words are told together.
+        let words = match &outcome {
+            Ok(agreement) => report::agreement_lines(agreement).join("\n"),
+            Err(problems) => format!(
+                "{:?}",
+                problems.iter().map(|one| &one.place).collect::<Vec<_>>()
+            ),
+        };
+        let key = format!(
+            "{:?} {:?} {words}",
+            subject.service,
+            subject.port.as_ref().or(subject.binding.as_ref())
+        );
+        match explained.last_mut().filter(|(known, _)| *known == key) {
+            Some((_, known)) => known.subjects.push(subject),
+            None => explained.push((
+                key,
+                Explained {
+                    subjects: vec![subject],
+                    outcome,
+                    faults,
+                },
+            )),
+        }
+    }
+    Ok(explained
+        .into_iter()
+        .map(|(_, explained)| explained)
+        .collect())
+}
+
+fn meant(
+    document: &PolicyDocument,
+    selection: &Selection,
+) -> Result<Vec<PolicySubject>, AgreementError> {
+    let subjects = document.subjects();
+    let meant: Vec<PolicySubject> = subjects
+        .iter()
+        .filter(|subject| selection.includes(subject))
+        .cloned()
+        .collect();
+    if meant.is_empty() {
+        let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();
+        known.dedup();
+        return Err(AgreementError::NotFound { known });
+    }
+    Ok(meant)
+}
+
+/// Prints a policy that is made of others.
+fn transform(
+    arguments: &Arguments,
+    document: &PolicyDocument,
+    selection: &Selection,
+) -> Result<(), Failure> {
+    let failed = |error: PolicyError| Failure::file(&arguments.file, error);
+    let message = if arguments.responses {
+        MessageKind::Response
+    } else {
+        MessageKind::Request
+    };
+    let policy = one_policy(&arguments.file, document, selection, message)?;
+    let other = |path: &Path| one_policy(path, &read(path)?, &Selection::default(), message);
+    let limits = PolicyLimits::default();
+    let result = if let Some(path) = &arguments.intersect {
+        let mode = if arguments.lax {
+            IntersectionMode::Lax
+        } else {
+            IntersectionMode::Strict
+        };
+        policy
+            .intersect(&other(path)?, mode, &limits)
+            .map_err(failed)?
+    } else if let Some(path) = &arguments.merge {
+        policy.merge(&other(path)?, &limits).map_err(failed)?
+    } else {
+        policy
+    };
+    files::print(if arguments.json {
+        report::normal_json(&result)
+    } else {
+        result.to_xml()
+    })?;
+    if arguments.intersect.is_some() && result.alternatives.is_empty() {
+        return Err(Refusal {
+            name: "policies-incompatible".to_owned(),
+            message: "the policies have no alternative in common".to_owned(),
+            hint: None,
+            unsupported: None,
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// The policy of everything that is meant, which must be one and the same.
+fn one_policy(
+    path: &Path,
+    document: &PolicyDocument,
+    selection: &Selection,
+    message: MessageKind,
+) -> Result<NormalPolicy, Failure> {
+    let failed = |error: AgreementError| Failure::file(path, error);
+    let subjects = meant(document, selection).map_err(failed)?;
+    let mut found: Option<(NormalPolicy, &PolicySubject)> = None;
+    for subject in &subjects {
+        let policy = document
+            .message_policy(subject, message)
+            .map_err(|error| failed(error.into()))?;
+        match &found {
+            Some((known, first)) if !known.is_equivalent(&policy) => {
+                let error = AgreementError::Ambiguous {
+                    first: first.to_string(),
+                    second: subject.to_string(),
+                };
+                return Err(failed(error).with_hint("say --port and --operation"));
+            }
+            Some(_) => {}
+            None => found = Some((policy, subject)),
+        }
+    }
+    match found {
+        Some((policy, _)) => Ok(policy),
+        None => Err(failed(AgreementError::NotFound { known: Vec::new() })),
+    }
+}
+
+fn read(path: &Path) -> Result<PolicyDocument, Failure> {
+    let limits = PolicyLimits::default();
+    let source = files::read_at_most(Some(path), limits.document)?;
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    PolicyDocument::parse_with(source, &limits, &|uri| beside(&folder, uri, &limits))
+        .map_err(|error| Failure::file(path, error))
+}
+
+/// A document that another one names by a relative path. Absolute paths and URLs are nowhere.
+fn beside(folder: &Path, uri: &str, limits: &PolicyLimits) -> Option<Vec<u8>> {
+    let relative = Path::new(uri);
+    let plain = |part: Component<'_>| {
+        matches!(
+            part,
+            Component::Normal(_) | Component::CurDir | Component::ParentDir
+        )
+    };
+    if uri.contains("://") || !relative.components().all(plain) {
+        return None;
+    }
+    files::read_at_most(Some(&folder.join(relative)), limits.document).ok()
+}

@@ -1,0 +1,189 @@
+//! `soapstone policy`: policies explained, refused, normalized, intersected and merged.
+
+mod common;
+
+use common::Folder;
+
+const HEAD: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>";
+
+/// A policy with an asymmetric binding; `more` stands beside it.
+fn policy(suite: &str, more: &str) -> String {
+    let token = |role: &str, inclusion: &str| {
+        format!(
+            "<sp:{role}><wsp:Policy><sp:X509Token sp:IncludeToken='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/{inclusion}'>\
+             <wsp:Policy><sp:WssX509V3Token10/></wsp:Policy></sp:X509Token></wsp:Policy></sp:{role}>"
+        )
+    };
+    format!(
+        "{HEAD}<sp:AsymmetricBinding><wsp:Policy>{}{}<sp:AlgorithmSuite><wsp:Policy><sp:{suite}/></wsp:Policy></sp:AlgorithmSuite>\
+         <sp:IncludeTimestamp/></wsp:Policy></sp:AsymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts>\n{more}</wsp:Policy>",
+        token("InitiatorToken", "AlwaysToRecipient"),
+        token("RecipientToken", "Never"),
+    )
+}
+
+const KERBEROS: &str =
+    "<sp:SupportingTokens><wsp:Policy><sp:KerberosToken/></wsp:Policy></sp:SupportingTokens>";
+
+/// A WSDL with one port, whose binding has the policy of another file.
+const WSDL: &str = "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:t='urn:t' targetNamespace='urn:t' \
+    xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:soap='http://schemas.xmlsoap.org/wsdl/soap/'>\
+    <binding name='B' type='t:T'><wsp:PolicyReference URI='policy.xml'/><operation name='add'><input/><output/></operation>\
+    <operation name='get'><input/><output/></operation></binding>\
+    <service name='S'><port name='Books' binding='t:B'><soap:address location='http://localhost/books'/></port></service></definitions>";
+
+#[test]
+fn a_supported_policy_is_told_in_words() {
+    let folder = Folder::new();
+    folder.write("policy.xml", policy("Basic256Sha256", ""));
+    let told = folder.run("policy policy.xml").succeeds();
+    for words in [
+        "Request:",
+        "Algorithms: Basic256Sha256 (rsa-sha1, sha256).",
+        "Signed with the key of the sender's certificate, which is in the message: the Body; the Timestamp.",
+        "Response:",
+    ] {
+        assert!(told.text().contains(words), "{words}\n{}", told.text());
+    }
+    let other = folder
+        .run("policy policy.xml --sha256-signatures")
+        .succeeds();
+    assert!(other.text().contains("(rsa-sha256, sha256)"));
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_place_and_exit_code_2() {
+    let folder = Folder::new();
+    folder.write("policy.xml", policy("Basic256", KERBEROS));
+    let run = folder.run("policy policy.xml");
+    assert_eq!(run.status, 2);
+    assert!(
+        run.err.contains(
+            "refused (policy-not-supported): `sp:KerberosToken` is not supported: Kerberos tickets are not supported (at line 2 column 34)"
+        ),
+        "{}",
+        run.err
+    );
+    assert!(
+        run.err.contains("unsupported: sp:KerberosToken"),
+        "{}",
+        run.err
+    );
+    assert!(String::from_utf8_lossy(&run.out).contains("Not supported:"));
+}
+
+#[test]
+fn a_wsdl_is_told_by_port_with_operations_that_agree_together() {
+    let folder = Folder::new();
+    folder
+        .write("policy.xml", policy("Basic128", ""))
+        .write("books.wsdl", WSDL);
+    let told = folder.run("policy books.wsdl").succeeds();
+    assert!(
+        told.text()
+            .starts_with("port Books: add, get (http://localhost/books)\n"),
+        "{}",
+        told.text()
+    );
+    let missing = folder.run("policy books.wsdl --port Films");
+    assert_eq!(missing.status, 1);
+    assert!(
+        missing.err.contains("service S, port Books, operation add"),
+        "{}",
+        missing.err
+    );
+}
+
+#[test]
+fn json_has_the_plans_of_request_and_response() {
+    let folder = Folder::new();
+    folder.write("policy.xml", policy("Basic128", ""));
+    let run = folder.run("policy policy.xml --json").succeeds();
+    let found = run.json();
+    let subject = &found[0];
+    assert_eq!(subject["outcome"], "supported");
+    assert_eq!(subject["request"]["suite"], "Basic128");
+    assert_eq!(subject["request"]["signature"]["key"], "certificate");
+    assert_eq!(subject["request"]["signature"]["reference"], "direct");
+    assert_eq!(
+        subject["response"]["signature"]["reference"],
+        "issuer-serial"
+    );
+    assert_eq!(
+        subject["request"]["signature"]["parts"][1]["part"],
+        "Timestamp"
+    );
+    folder.write("policy.xml", policy("Basic128", KERBEROS));
+    let run = folder.run("policy policy.xml --json");
+    assert_eq!(run.status, 2);
+    let found = run.json();
+    assert_eq!(found[0]["outcome"], "not-supported");
+    assert_eq!(found[0]["problems"][0]["assertion"], "KerberosToken");
+    assert_eq!(found[0]["problems"][0]["line"], 2);
+}
+
+#[test]
+fn policies_are_normalized_intersected_and_merged() {
+    let folder = Folder::new();
+    folder
+        .write(
+            "either.xml",
+            format!("{HEAD}<a xmlns='urn:a'/><b xmlns='urn:a' wsp:Optional='true'/></wsp:Policy>"),
+        )
+        .write(
+            "plain.xml",
+            format!("{HEAD}<a xmlns='urn:a'/></wsp:Policy>"),
+        )
+        .write(
+            "other.xml",
+            format!("{HEAD}<c xmlns='urn:a'/></wsp:Policy>"),
+        );
+    let normal = folder.run("policy either.xml --normalize").succeeds();
+    assert_eq!(normal.text().matches("<wsp:All>").count(), 2);
+    // What is written is a policy again.
+    folder.write("normal.xml", normal.text());
+    let again = folder.run("policy normal.xml --normalize").succeeds();
+    assert_eq!(again.text(), normal.text());
+    let both = folder
+        .run("policy either.xml --intersect plain.xml --json")
+        .succeeds();
+    let found = both.json();
+    assert_eq!(
+        found["alternatives"],
+        serde_json::json!([["{urn:a}a", "{urn:a}a"]])
+    );
+    let none = folder.run("policy either.xml --intersect other.xml");
+    assert_eq!(none.status, 2);
+    assert!(none.err.contains("policies-incompatible"), "{}", none.err);
+    let merged = folder.run("policy either.xml --merge other.xml").succeeds();
+    assert_eq!(merged.text().matches("<c xmlns=\"urn:a\"/>").count(), 2);
+}
+
+#[test]
+fn a_document_that_is_no_policy_or_too_much_of_one_fails() {
+    let folder = Folder::new();
+    folder.write("page.html", "<html/>");
+    let run = folder.run("policy page.html");
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err.contains("expected `wsp:Policy` or a WSDL 1.1"),
+        "{}",
+        run.err
+    );
+    let bomb: String = (0..40)
+        .map(|number| format!("<a{number} xmlns='urn:a' wsp:Optional='true'/>"))
+        .collect();
+    folder.write("bomb.xml", format!("{HEAD}{bomb}</wsp:Policy>"));
+    let run = folder.run("policy bomb.xml");
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err.contains("more than 4096 alternatives"),
+        "{}",
+        run.err
+    );
+    let absolute = WSDL.replace("policy.xml", "/etc/hostname");
+    folder.write("books.wsdl", absolute);
+    let run = folder.run("policy books.wsdl");
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("`/etc/hostname`"), "{}", run.err);
+}
