@@ -191,13 +191,16 @@ impl Case {
             return;
         };
         assert_eq!(body, self.said.body, "{}: another body", self.name);
-        for block in blocks {
+        for block in &blocks {
             assert!(
-                self.said.blocks.contains(&block),
+                self.said.blocks.contains(block),
                 "{}: another header: {block}",
                 self.name
             );
         }
+        // Every block that is passed on was signed, so none of them can be left out.
+        let count = self.said.blocks.len();
+        assert_eq!(blocks.len(), count, "{}: a header is missing", self.name);
     }
 }
 
