@@ -2,6 +2,7 @@
 //!
 //! The rule: in the steady state a worker that gives back what it took allocates nothing that grows with its messages.
 
+use crate::c14n::C14nScratch;
 use crate::document::Parts;
 use std::fmt;
 
@@ -13,6 +14,7 @@ const KEPT: usize = 8;
 pub struct Buffers {
     bytes: Vec<Vec<u8>>,
     documents: Vec<Parts>,
+    canonical: Vec<C14nScratch>,
 }
 
 impl fmt::Debug for Buffers {
@@ -69,6 +71,18 @@ impl Buffers {
             if let Some(at) = smallest.map(|(at, _)| at) {
                 self.bytes.swap_remove(at);
             }
+        }
+    }
+
+    /// Working memory for canonicalization, used before or new.
+    pub fn take_scratch(&mut self) -> C14nScratch {
+        self.canonical.pop().unwrap_or_default()
+    }
+
+    /// Gives working memory back. A few are kept.
+    pub fn give_scratch(&mut self, scratch: C14nScratch) {
+        if self.canonical.len() < KEPT {
+            self.canonical.push(scratch);
         }
     }
 

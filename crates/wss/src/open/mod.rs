@@ -88,7 +88,7 @@ impl InboundPlan {
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Opened, Rejected> {
-        let mut scratch = Scratch::default();
+        let mut scratch = Scratch::reusing(buffers.take_scratch());
         scratch.canonical_runs = self.policy.tuning.canonical_runs;
         let opening = Opening {
             plan: self,
@@ -126,6 +126,7 @@ impl Opening<'_> {
         match self.judge(buffers) {
             Ok(blocks) => {
                 let receipt = self.receipt();
+                buffers.give_scratch(self.scratch.into_c14n());
                 Ok(Opened {
                     envelope: self.envelope,
                     evidence: self.evidence,

@@ -157,14 +157,15 @@ impl Securing<'_> {
         plaintext: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Replacement, SecureError> {
         let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
-        let id = format!("{}-{name}", self.id);
+        let id = self.named(name);
         let mut cipher = buffers.take(session.algorithm.ciphertext_length(length) + 32);
         cipher.resize(session.algorithm.iv_length(), 0);
         plaintext(&mut cipher);
         seal_in_place(session.algorithm, &session.key, &mut cipher, 0)?;
         let mut data = Replacement {
+            start: Vec::with_capacity(session.key_info.len() + 768),
             cipher,
-            ..Replacement::default()
+            end: Vec::with_capacity(128),
         };
         write::begin_encrypted_data(
             &EncryptedDataStart {
@@ -190,7 +191,7 @@ impl Securing<'_> {
         let algorithm = plan.policy.suite.data[0];
         let (key, key_info) = if policy.key == KeyBinding::Certificate {
             let mut key_info = Vec::new();
-            key_reference::write_encrypted_key(&format!("{}-key", self.id), None, &mut key_info);
+            key_reference::write_encrypted_key(&self.named("key"), None, &mut key_info);
             (SymmetricKey::generate(algorithm.key_length())?, key_info)
         } else {
             let ready = self.encrypting.take().ok_or(SecureError::KeyMissing)?;

@@ -132,7 +132,7 @@ impl<'p> Securing<'p> {
         }
         let key = context.secret.clone();
         let reference = if reference == KeyReference::Direct {
-            let id = format!("{}-sct", self.id);
+            let id = self.named("sct");
             let mut token = Vec::new();
             write_context_token(context, &id, &mut token);
             self.context_token = token;
@@ -159,7 +159,7 @@ impl<'p> Securing<'p> {
         let suite = &self.plan.policy.suite;
         let length = suite.data.first().map_or(32, |method| method.key_length());
         let key = SymmetricKey::generate(length)?;
-        let id = format!("{}-key", self.id);
+        let id = self.named("key");
         let mut written = Vec::new();
         let recipient = self
             .plan
@@ -191,14 +191,14 @@ impl<'p> Securing<'p> {
             .public_key()
             .wrap(transport.algorithm, &oaep, key.expose())?;
         let mut key_info = Vec::new();
-        let token = format!("{}-peer", self.id);
+        let token = self.named("peer");
         if reference == KeyReference::Direct {
             key_reference::write_token(recipient, &token, &mut self.tokens_of_keys);
         }
         key_reference::write_certificate(reference, recipient, &token, &mut key_info);
         write::encrypted_key(
             &EncryptedKeyParts {
-                id: Some(&format!("{}-key", self.id)),
+                id: Some(&self.named("key")),
                 recipient: None,
                 method: &KeyEncryption::Transport {
                     algorithm: transport.algorithm,
@@ -252,7 +252,7 @@ impl<'p> Securing<'p> {
                     Purpose::Signing => "dk-sig",
                     Purpose::Encrypting => "dk-enc",
                 };
-                let id = format!("{}-{name}", self.id);
+                let id = self.named(name);
                 self.write_derived_key_token(root, derived, &id, &nonce, length);
                 key_reference::write_derived_key(derived.version, &id, &mut key_info);
             }

@@ -259,16 +259,11 @@ impl OutboundPlan {
 
 impl<'p> Securing<'p> {
     fn new(plan: &'p OutboundPlan, outgoing: Outgoing<'p>, now: Timestamp) -> Self {
-        let id: String = random::bytes::<8>()
-            .iter()
-            .map(|octet| format!("{octet:02x}"))
-            .collect();
         let mut securing = Self {
             plan,
             outgoing,
             now,
-            // An NCName must not begin with a digit.
-            id: format!("s{id}"),
+            id: message_id(),
             timestamp: Vec::new(),
             confirmations: Vec::new(),
             username: Vec::new(),
@@ -292,13 +287,7 @@ impl<'p> Securing<'p> {
             receipt: Receipt::default(),
         };
         if let Some(policy) = plan.policy.timestamp {
-            securing.timestamp = format!(
-                "<wsu:Timestamp xmlns:wsu=\"{WSU}\" wsu:Id=\"{}-time\"><wsu:Created>{}</wsu:Created><wsu:Expires>{}</wsu:Expires></wsu:Timestamp>",
-                securing.id,
-                freshness::write(now),
-                freshness::write(freshness::later(now, policy.ttl)),
-            )
-            .into_bytes();
+            securing.timestamp = timestamp(&securing.id, now, freshness::later(now, policy.ttl));
         }
         if let (true, Some(request)) = (plan.policy.signature_confirmation, outgoing.answers) {
             securing.confirmations = confirmation::write(&securing.id, &request.signature_values);
@@ -307,7 +296,7 @@ impl<'p> Securing<'p> {
             username::write(
                 user,
                 kind,
-                &format!("{}-user", securing.id),
+                &securing.named("user"),
                 now,
                 &mut securing.username,
             );
@@ -322,18 +311,20 @@ impl<'p> Securing<'p> {
         match (&policy.signature, &policy.encryption) {
             (Some(_), Some(_)) if policy.order == ProtectionOrder::EncryptBeforeSigning => {
                 self.write_signing_token();
-                self.insert_ids(&envelope)?;
+                let _ = self.insert_ids(&envelope)?;
                 self.encrypt_parts(&envelope, buffers)?;
                 self.encrypt_username(buffers)?;
                 envelope = self.scan_again(envelope, buffers)?;
-                self.sign(&envelope)?;
+                // Another scan, other nodes: what was hidden is signed where it stands now.
+                let signed = self.signed_elements(&envelope)?;
+                self.sign(&envelope, &signed, buffers)?;
                 self.encrypt_signature(buffers)?;
             }
             (signature, encryption) => {
                 if signature.is_some() {
                     self.write_signing_token();
-                    self.insert_ids(&envelope)?;
-                    self.sign(&envelope)?;
+                    let signed = self.insert_ids(&envelope)?;
+                    self.sign(&envelope, &signed, buffers)?;
                 }
                 if encryption.is_some() {
                     self.encrypt_parts(&envelope, buffers)?;
@@ -368,6 +359,15 @@ impl<'p> Securing<'p> {
         Ok(Envelope::parse(bytes, &limits, buffers)?)
     }
 
+    /// The id of something in this message.
+    fn named(&self, name: &str) -> String {
+        let mut id = String::with_capacity(self.id.len() + 1 + name.len());
+        id.push_str(&self.id);
+        id.push('-');
+        id.push_str(name);
+        id
+    }
+
     /// The certificate's token, where signatures refer to one.
     fn write_signing_token(&mut self) {
         let policy = &self.plan.policy;
@@ -375,7 +375,7 @@ impl<'p> Securing<'p> {
             policy.endorsing.map(|endorsing| endorsing.reference),
             &self.plan.keys.identity,
         ) {
-            let id = format!("{}-endorse", self.id);
+            let id = self.named("endorse");
             key_reference::write_token(identity.certificate(), &id, &mut self.endorsing_token);
         }
         let Some(signature) = &policy.signature else {
@@ -386,7 +386,7 @@ impl<'p> Securing<'p> {
         {
             key_reference::write_token(
                 identity.certificate(),
-                &format!("{}-cert", self.id),
+                &self.named("cert"),
                 &mut self.tokens,
             );
         }
@@ -424,7 +424,8 @@ impl<'p> Securing<'p> {
         let prefix = root.prefix();
         let colon = if prefix.is_empty() { "" } else { ":" };
         let version = envelope.version();
-        let mut header = Vec::new();
+        let pieces: usize = self.pieces().map(<[u8]>::len).sum();
+        let mut header = Vec::with_capacity(pieces + 512);
         // An attribute needs a prefix: `soap` is declared here where the envelope has none.
         let (declaration, attribute_prefix) = if prefix.is_empty() {
             (format!(" xmlns:soap=\"{}\"", version.namespace()), "soap")
@@ -521,6 +522,39 @@ impl Securing<'_> {
             .chain(protection)
             .chain(std::iter::once(self.username.as_slice()))
     }
+}
+
+/// The random start of the ids of one message.
+fn message_id() -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    // An NCName must not begin with a digit.
+    let mut id = String::with_capacity(17);
+    id.push('s');
+    for octet in random::bytes::<8>() {
+        for digit in [octet >> 4, octet & 15] {
+            id.push(char::from(DIGITS[usize::from(digit)]));
+        }
+    }
+    id
+}
+
+/// A `wsu:Timestamp` in canonical form.
+fn timestamp(id: &str, created: Timestamp, expires: Timestamp) -> Vec<u8> {
+    let mut out = Vec::with_capacity(384);
+    for piece in [
+        "<wsu:Timestamp xmlns:wsu=\"",
+        WSU,
+        "\" wsu:Id=\"",
+        id,
+        "-time\"><wsu:Created>",
+        &freshness::write(created),
+        "</wsu:Created><wsu:Expires>",
+        &freshness::write(expires),
+        "</wsu:Expires></wsu:Timestamp>",
+    ] {
+        out.extend_from_slice(piece.as_bytes());
+    }
+    out
 }
 
 /// Where an element lies in the source of a message that has no grafts.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use soapstone_crypto::{Digest, Hasher, SignatureAlgorithm};
 use soapstone_xml::{
-    Apex, ApexAttribute, C14nOptions, C14nScratch, Canonicalization, Element, FnSink, NodeId,
-    canonicalize,
+    Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, Element, FnSink,
+    NodeId, canonicalize,
 };
 use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
 
@@ -23,7 +23,7 @@ struct Signed {
 }
 
 /// The `wsu:Id` of an element as the message will have it.
-enum Id {
+pub(super) enum Id {
     /// In the source.
     Present(String),
     /// To be inserted, with a prefix that is free or bound to the namespace already.
@@ -31,50 +31,72 @@ enum Id {
 }
 
 impl Securing<'_> {
-    /// Inserts a `wsu:Id` into every element of the message that is to be signed and has none.
-    pub(super) fn insert_ids(&mut self, envelope: &Envelope) -> Result<(), SecureError> {
-        for node in self.signed_nodes(envelope)? {
-            let element = envelope.document.element(node);
-            if let Id::Inserted { id, prefix } = self.id_of(envelope, element) {
-                let name = if element.prefix().is_empty() {
-                    0
-                } else {
-                    element.prefix().len() + 1
-                } + element.local().len();
-                let at = range(element).start + 1 + name;
-                let declared = element
-                    .declarations()
-                    .any(|(declared, _)| declared == prefix);
-                let declaration = if declared {
-                    String::new()
-                } else {
-                    format!(" xmlns:{prefix}=\"{WSU}\"")
-                };
-                self.edits.replace(
-                    at..at,
-                    format!("{declaration} {prefix}:Id=\"{id}\"").into_bytes(),
-                );
+    /// The elements of the message that are to be signed, with the ids they have or are to have.
+    pub(super) fn signed_elements(
+        &self,
+        envelope: &Envelope,
+    ) -> Result<Vec<(NodeId, Id)>, SecureError> {
+        let nodes = self.signed_nodes(envelope)?;
+        let with_id = |node: NodeId| (node, self.id_of(envelope, envelope.document.element(node)));
+        Ok(nodes.into_iter().map(with_id).collect())
+    }
+
+    /// Inserts a `wsu:Id` into every element of the message that is to be signed and has none; returns them all.
+    pub(super) fn insert_ids(
+        &mut self,
+        envelope: &Envelope,
+    ) -> Result<Vec<(NodeId, Id)>, SecureError> {
+        let elements = self.signed_elements(envelope)?;
+        for (node, id) in &elements {
+            let Id::Inserted { id, prefix } = id else {
+                continue;
+            };
+            let element = envelope.document.element(*node);
+            let name = if element.prefix().is_empty() {
+                0
+            } else {
+                element.prefix().len() + 1
+            } + element.local().len();
+            let at = range(element).start + 1 + name;
+            let declared = element
+                .declarations()
+                .any(|(declared, _)| declared == *prefix);
+            let mut inserted = Vec::with_capacity(256);
+            if !declared {
+                for piece in [" xmlns:", prefix, "=\"", WSU, "\""] {
+                    inserted.extend_from_slice(piece.as_bytes());
+                }
             }
+            for piece in [" ", prefix, ":Id=\"", id, "\""] {
+                inserted.extend_from_slice(piece.as_bytes());
+            }
+            self.edits.replace(at..at, inserted);
         }
-        Ok(())
+        Ok(elements)
     }
 
     /// Writes the signature over everything that the plan wants signed.
-    pub(super) fn sign(&mut self, envelope: &Envelope) -> Result<(), SecureError> {
+    pub(super) fn sign(
+        &mut self,
+        envelope: &Envelope,
+        elements: &[(NodeId, Id)],
+        buffers: &mut Buffers,
+    ) -> Result<(), SecureError> {
         let plan = self.plan;
         let (Some(policy), Some(algorithm)) = (&plan.policy.signature, plan.signature) else {
             return Ok(());
         };
         let mut signed = Vec::with_capacity(policy.parts.len());
         self.digest_written(policy, &mut signed)?;
-        let mut scratch = C14nScratch::default();
-        for node in self.signed_nodes(envelope)? {
-            signed.push(self.digest_node(envelope, node, &mut scratch)?);
+        let mut scratch = buffers.take_scratch();
+        for (node, id) in elements {
+            signed.push(self.digest_node(envelope, *node, id, &mut scratch)?);
         }
+        buffers.give_scratch(scratch);
 
-        let id = format!("{}-signature", self.id);
+        let id = self.named("signature");
         let written = if policy.key == KeyBinding::Certificate {
-            let token = format!("{}-cert", self.id);
+            let token = self.named("cert");
             self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
@@ -96,8 +118,8 @@ impl Securing<'_> {
             id: endorsed.to_owned(),
             digest: soapstone_crypto::digest(plan.policy.suite.digest[0], &self.signature)?,
         }];
-        let token = format!("{}-endorse", self.id);
-        let id = format!("{}-endorsement", self.id);
+        let token = self.named("endorse");
+        let id = self.named("endorsement");
         self.endorsing_signature =
             self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token)?;
         Ok(())
@@ -177,7 +199,7 @@ impl Securing<'_> {
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
-                    id: format!("{}-{name}", self.id),
+                    id: self.named(name),
                     digest: soapstone_crypto::digest(algorithm, octets)?,
                 });
             }
@@ -215,22 +237,20 @@ impl Securing<'_> {
         &self,
         envelope: &Envelope,
         node: NodeId,
+        id: &Id,
         scratch: &mut C14nScratch,
     ) -> Result<Signed, SecureError> {
         let document = &envelope.document;
-        let id = self.id_of(envelope, document.element(node));
-        let added;
         let (id, apex_attribute) = match id {
             Id::Present(id) => (id, None),
             Id::Inserted { id, prefix } => {
-                added = (prefix, id);
                 let attribute = ApexAttribute {
-                    prefix: &added.0,
+                    prefix,
                     namespace: WSU,
                     local: "Id",
-                    value: &added.1,
+                    value: id,
                 };
-                (added.1.clone(), Some(attribute))
+                (id, Some(attribute))
             }
         };
         let options = C14nOptions {
@@ -243,7 +263,7 @@ impl Securing<'_> {
         canonicalize(document, Apex::Element(node), &options, scratch, &mut sink)
             .map_err(SecureError::Canonicalization)?;
         Ok(Signed {
-            id,
+            id: id.clone(),
             digest: hasher.finish(),
         })
     }

@@ -229,6 +229,19 @@ impl Reference {
 }
 
 impl Scratch {
+    /// Verification with memory of canonicalization that was used before.
+    pub fn reusing(c14n: C14nScratch) -> Self {
+        Self {
+            c14n,
+            ..Self::default()
+        }
+    }
+
+    /// The memory of canonicalization, for another use.
+    pub fn into_c14n(self) -> C14nScratch {
+        self.c14n
+    }
+
     /// Canonicalizes into `sink`. Comments are left out unless both the selection and the method have them (XML-DSig 4.4.3.3).
     ///
     /// # Errors
