@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use soapstone::config::EndpointConfig;
+use soapstone::config::{Document, EndpointConfig, Surroundings};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -43,7 +43,8 @@ fn every_endpoint_file_of_the_guides_is_read() {
                 continue;
             }
             count += 1;
-            let environment = |_: &str| Some("secret".to_owned());
+            // A password, or a key in hexadecimal digits.
+            let environment = |_: &str| Some("5a".repeat(32));
             let Err(problems) = EndpointConfig::from_text(block, &path, &environment) else {
                 continue;
             };
@@ -57,6 +58,47 @@ fn every_endpoint_file_of_the_guides_is_read() {
         }
     }
     assert!(count >= 4, "found {count} endpoint files");
+}
+
+#[test]
+fn the_files_of_a_cluster_fit_together() {
+    let file = root().join("deploy/gateway.toml");
+    let text = fs::read_to_string(&file).expect("the nodes' file");
+    let environment = |_: &str| None;
+    let surroundings = Surroundings {
+        file,
+        environment: &environment,
+    };
+    let document = Document::parse(&text, surroundings);
+    let routes = document.root().tables("routes");
+    assert_eq!(routes.len(), 1);
+    for mut route in routes {
+        let inbound = route.table("inbound").expect("what clients send");
+        EndpointConfig::read(inbound);
+    }
+    // The secrets that it names are the cluster's.
+    let problems = document.finish::<()>(None).unwrap_err();
+    for problem in &problems.0 {
+        assert!(problem.message.contains("cannot be read"), "{problem}");
+    }
+    assert_eq!(problems.0.len(), 5, "{problems}");
+    for name in ["compose.yaml", "kubernetes.yaml"] {
+        let manifest = fs::read_to_string(root().join("deploy").join(name)).expect("a manifest");
+        for number in 0..3 {
+            let sentinel = format!("sentinel-{number}.sentinel");
+            assert!(
+                text.contains(&format!("\"{sentinel}\"")),
+                "{sentinel} in the nodes' file"
+            );
+            assert!(
+                manifest.contains(&format!("{sentinel}:26379")),
+                "{sentinel} in {name}"
+            );
+        }
+        for script in ["redis-start", "sentinel-start", "users.acl"] {
+            assert!(manifest.contains(script), "{script} in {name}");
+        }
+    }
 }
 
 #[test]

@@ -7,14 +7,19 @@ use std::time::{Duration, Instant};
 use servers::{Node, Server, at, context, mark, node, secret, start_cluster, wait_for};
 use soapstone::conversation::ContextStore;
 use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone_store::Replay;
 
 fn node_of(cluster: &[Server]) -> Node {
+    node_with(cluster, 0)
+}
+
+fn node_with(cluster: &[Server], replicas: u32) -> Node {
     let ports: Vec<String> = cluster
         .iter()
         .map(|server| format!("\"127.0.0.1:{}\"", server.port))
         .collect();
     let store = format!(
-        "nodes = [{}]\nreplicas = 0\ntimeout = \"250ms\"",
+        "nodes = [{}]\nreplicas = {replicas}\ntimeout = \"250ms\"",
         ports.join(", ")
     );
     node(&store, "")
@@ -22,7 +27,7 @@ fn node_of(cluster: &[Server]) -> Node {
 
 #[test]
 fn marks_of_one_message_in_many_slots_are_remembered_all_or_none() {
-    let cluster = start_cluster(3);
+    let cluster = start_cluster(3, false);
     let (one, other) = (node_of(&cluster).replay, node_of(&cluster).replay);
     for message in 0..50 {
         let marks = [
@@ -54,7 +59,7 @@ fn marks_of_one_message_in_many_slots_are_remembered_all_or_none() {
 
 #[test]
 fn conversations_live_where_their_slot_is_and_follow_it() {
-    let cluster = start_cluster(3);
+    let cluster = start_cluster(3, false);
     let store = node_of(&cluster).contexts;
     for number in 0..30 {
         store
@@ -100,7 +105,7 @@ fn conversations_live_where_their_slot_is_and_follow_it() {
 
 #[test]
 fn a_dead_node_takes_its_slots_with_it_and_nothing_else() {
-    let mut cluster = start_cluster(3);
+    let mut cluster = start_cluster(3, false);
     let replay = node_of(&cluster).replay;
     for number in 0..60 {
         replay
@@ -129,6 +134,66 @@ fn a_dead_node_takes_its_slots_with_it_and_nothing_else() {
     wait_for("the slots to be served again", || {
         (100..160).all(|number| {
             let answer = replay.first_seen(&[mark(number, 300)], at(1));
+            !matches!(answer, Err(ReplayError::Unavailable { .. }))
+        })
+    });
+}
+
+#[test]
+fn a_replica_takes_over_and_serves_writes_when_it_has_a_replica_itself() {
+    let mut cluster = start_cluster(3, true);
+    let node = node_with(&cluster, 1);
+    all_writes_count(&node.replay, 3000);
+    let conversations = 0..60;
+    for number in conversations.clone() {
+        node.contexts
+            .insert("/", &context(number, 0))
+            .expect("a replica has it");
+        node.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    let there = |number| {
+        let found = node.contexts.find("/", &context(number, 0).name(), at(1));
+        found.map(|found| found.map(|context| context.secret.expose().to_vec()))
+    };
+    cluster[0].kill();
+    let recovery = wait_for("the replica to take over", || {
+        conversations.clone().all(|number| there(number).is_ok())
+    });
+    println!(
+        "all slots are read again {} ms after a primary was killed",
+        recovery.as_millis()
+    );
+    for number in conversations.clone() {
+        assert_eq!(
+            there(number),
+            Ok(Some(secret(number))),
+            "conversation {number}"
+        );
+    }
+    // The new primary has no replica yet, so what is written there does not count.
+    let uncopied = (1000..1100)
+        .filter_map(|number| node.replay.first_seen(&[mark(number, 300)], at(1)).err())
+        .find(|error| {
+            error
+                .to_string()
+                .contains("fewer than 1 replicas have the write")
+        });
+    assert!(uncopied.is_some());
+    cluster[0].restart();
+    all_writes_count(&node.replay, 2000);
+    for number in conversations {
+        let replayed = node.replay.first_seen(&[mark(number, 300)], at(1));
+        assert_eq!(replayed.unwrap_err(), ReplayError::Seen, "message {number}");
+    }
+}
+
+/// Waits until the primaries of all slots have replicas that acknowledge.
+fn all_writes_count(replay: &Replay, first: u32) {
+    wait_for("the replicas to follow their primaries", || {
+        (first..first + 30).all(|number| {
+            let answer = replay.first_seen(&[mark(number, 300)], at(0));
             !matches!(answer, Err(ReplayError::Unavailable { .. }))
         })
     });

@@ -205,7 +205,10 @@ fn a_write_that_too_few_replicas_have_does_not_count() {
         server.port
     );
     let node = node(&url, "");
-    let problem = format!("127.0.0.1:{}: 0 of 1 replicas have the write", server.port);
+    let problem = format!(
+        "127.0.0.1:{}: fewer than 1 replicas have the write",
+        server.port
+    );
     let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
     let expected = format!("the store of replay marks: {problem}");
     assert_eq!(refused, ReplayError::Unavailable { problem: expected });

@@ -9,7 +9,7 @@ use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::problem::{Located, Place, Problem, Problems};
 use super::security::SecurityConfig;
-use super::store::StoreConfig;
+use super::store::{Shared, StoreConfig};
 use super::table::Table;
 use super::values::decode_hexadecimal;
 
@@ -197,8 +197,13 @@ impl EndpointConfig {
                 "say what is done to messages: security = { mechanism = \"sign-encrypt\", … }",
             );
         }
+        let has_store = table.has("store");
         let store = table.table("store").and_then(StoreConfig::read);
-        let shared = store.as_ref().or(shared);
+        let shared = match store.as_ref().or(shared) {
+            None if has_store => Shared::Unusable,
+            None => Shared::Nothing,
+            Some(store) => Shared::Store(store),
+        };
         let security = table
             .table("security")
             .and_then(|table| SecurityConfig::read(table, shared));

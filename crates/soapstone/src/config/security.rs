@@ -13,7 +13,7 @@ use soapstone_wss::{
 
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
-use super::store::{StoreConfig, WhenUnavailable, read_when_unavailable};
+use super::store::{Shared, StoreConfig, WhenUnavailable, read_when_unavailable};
 use super::table::Table;
 
 /// Every key reference under the name it has in configuration files.
@@ -204,7 +204,7 @@ impl SecurityConfig {
     }
 
     /// Reads the table to its end. `None` when there is no usable source; whatever is wrong is reported.
-    pub(super) fn read(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
+    pub(super) fn read(mut table: Table<'_>, shared: Shared<'_>) -> Option<Self> {
         let place = table.place();
         let source = read_source(&mut table);
         let policy_choice = read_policy_choice(&mut table);
@@ -373,7 +373,7 @@ fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     })
 }
 
-fn read_replay(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<ReplayConfig> {
+fn read_replay(mut table: Table<'_>, shared: Shared<'_>) -> Option<ReplayConfig> {
     #[derive(Clone, Copy)]
     enum Kind {
         Memory,
@@ -429,10 +429,7 @@ fn read_replay(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Rep
     })
 }
 
-fn read_conversations(
-    mut table: Table<'_>,
-    shared: Option<&StoreConfig>,
-) -> Option<ConversationsConfig> {
+fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<ConversationsConfig> {
     let place = table.place();
     let in_redis = table.choice("store", &[("memory", false), ("redis", true)]);
     let capacity = table

@@ -106,15 +106,31 @@ pub enum WhenUnavailable {
     Accept,
 }
 
+/// The `[store]` that holds for a table which names no servers of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shared<'s> {
+    /// There is none.
+    Nothing,
+    /// There is one, and what is wrong with it has been reported.
+    Unusable,
+    /// This one.
+    Store(&'s StoreConfig),
+}
+
 impl StoreConfig {
-    /// Reads a `[store]` table to its end. `None` when there is no usable server; whatever is wrong is reported.
+    /// Reads a `[store]` table to its end. `None` when there is no usable server, or a key that seals is not usable; whatever is wrong is
+    /// reported.
     pub fn read(mut table: Table<'_>) -> Option<Self> {
         let seal = read_seal_keys(&mut table);
         let store = Self::read_servers(&mut table);
         if !names_servers(&table) {
             report_missing(&table);
         }
+        let seal_key_unusable = seal.0.is_none() && has_seal_key(&table);
         table.finish();
+        if seal_key_unusable {
+            return None;
+        }
         Some(Self {
             seal_key: seal.0,
             other_seal_key: seal.1,
@@ -125,7 +141,7 @@ impl StoreConfig {
     /// Reads the keys of a store that stand among those of another table, or takes the shared store where there are none.
     pub(super) fn read_among(
         table: &mut Table<'_>,
-        shared: Option<&Self>,
+        shared: Shared<'_>,
         seals: bool,
     ) -> Option<Self> {
         let own_seal = if seals {
@@ -134,20 +150,24 @@ impl StoreConfig {
             (None, None)
         };
         let own = Self::read_servers(table);
-        let store = if names_servers(table) {
-            own?
-        } else if let Some(shared) = shared {
-            shared.clone()
-        } else {
-            report_missing(table);
-            return None;
+        let store = match shared {
+            _ if names_servers(table) => own?,
+            Shared::Store(shared) => shared.clone(),
+            Shared::Unusable => return None,
+            Shared::Nothing => {
+                report_missing(table);
+                return None;
+            }
         };
+        if seals && own_seal.0.is_none() && has_seal_key(table) {
+            return None;
+        }
         let store = Self {
             seal_key: own_seal.0.or(store.seal_key),
             other_seal_key: own_seal.1.or(store.other_seal_key),
             ..store
         };
-        if seals && store.seal_key.is_none() && !has_seal_key(table) {
+        if seals && store.seal_key.is_none() {
             table.missing(
                 "seal_key",
                 "security contexts rest sealed: seal_key_env = \"…\" or seal_key_file = \"…\" with 64 hexadecimal digits, \

@@ -12,12 +12,12 @@ pub(super) enum Failure {
     Elsewhere { address: ServerAddress, once: bool },
     /// It will pass: a server that is starting, or is no primary any more. Look again and repeat.
     Passing(String),
-    /// The connection did not carry an answer.
-    Broken(String),
+    /// The connection carried so many answers, and then no more.
+    Broken { problem: String, answers: usize },
     /// The server refuses, and will again.
     Refused(String),
     /// It was written, and too few replicas have it.
-    Uncopied { found: i64 },
+    Uncopied,
     /// The server has no memory left.
     Full,
 }
@@ -32,25 +32,32 @@ impl fmt::Display for Failure {
                     address.host, address.port
                 )
             }
-            Self::Passing(problem) | Self::Broken(problem) | Self::Refused(problem) => {
+            Self::Passing(problem) | Self::Broken { problem, .. } | Self::Refused(problem) => {
                 out.write_str(problem)
             }
-            Self::Uncopied { found } => write!(out, "only {found} replicas have the write"),
+            Self::Uncopied => out.write_str("too few replicas have the write"),
             Self::Full => out.write_str("no memory is left"),
         }
     }
 }
 
 impl Failure {
-    /// A failure on the way. Commands are only sent, and answers only read: what is not input and output is a wrong configuration.
-    pub(super) fn on_the_way(error: &RedisError) -> Self {
+    /// A failure on the way, after so many answers. Commands are only sent, and answers only read: what is not input and output is a
+    /// wrong configuration.
+    pub(super) fn on_the_way(error: &RedisError, answers: usize) -> Self {
         if error.is_timeout() {
-            return Self::Broken("no answer in time".to_owned());
+            return Self::Broken {
+                problem: "no answer in time".to_owned(),
+                answers,
+            };
         }
         // A server that is no Redis answers what cannot be parsed.
         match error.kind() {
             redis::ErrorKind::InvalidClientConfig => Self::Refused(error.to_string()),
-            _ => Self::Broken(error.to_string()),
+            _ => Self::Broken {
+                problem: error.to_string(),
+                answers,
+            },
         }
     }
 

@@ -129,8 +129,8 @@ impl Node {
                     return Ok(answers);
                 }
                 // The server closed it while it lay idle, and the others with it.
-                Err(error) if reused && !error.is_timeout() => self.idle().0.clear(),
-                Err(error) => return Err(Failure::on_the_way(&error)),
+                Err((error, 0)) if reused && !error.is_timeout() => self.idle().0.clear(),
+                Err((error, answers)) => return Err(Failure::on_the_way(&error, answers)),
             }
         }
     }
@@ -141,7 +141,7 @@ impl Node {
     }
 
     fn connect(&self, deadline: Instant) -> Result<Connection, Failure> {
-        let way = |error: RedisError| Failure::on_the_way(&error);
+        let way = |error: RedisError| Failure::on_the_way(&error, 0);
         let mut connection = self
             .client
             .get_connection_with_timeout(remaining(deadline).map_err(way)?)
@@ -166,7 +166,8 @@ impl Node {
             return Ok(connection);
         }
         let packed = greeting.get_packed_pipeline();
-        let answers = converse(&mut connection, &packed, greeting.len(), deadline).map_err(way)?;
+        let answers = converse(&mut connection, &packed, greeting.len(), deadline)
+            .map_err(|(error, _)| way(error))?;
         for answer in &answers {
             if let Value::ServerError(error) = answer {
                 return Err(Failure::answered(error, &self.address));
@@ -195,19 +196,24 @@ pub(super) fn remaining(deadline: Instant) -> Result<Duration, RedisError> {
         .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::TimedOut).into())
 }
 
+/// Sends commands and reads as many answers; with an error, how many came before it.
 fn converse(
     connection: &mut Connection,
     packed: &[u8],
-    answers: usize,
+    count: usize,
     deadline: Instant,
-) -> Result<Vec<Value>, RedisError> {
-    connection.set_write_timeout(Some(remaining(deadline)?))?;
-    connection.send_packed_command(packed)?;
-    (0..answers)
-        .map(|_| {
-            connection.set_read_timeout(Some(remaining(deadline)?))?;
-            connection.recv_response()
-        })
+) -> Result<Vec<Value>, (RedisError, usize)> {
+    let send = |connection: &mut Connection| {
+        connection.set_write_timeout(Some(remaining(deadline)?))?;
+        connection.send_packed_command(packed)
+    };
+    let receive = |connection: &mut Connection| {
+        connection.set_read_timeout(Some(remaining(deadline)?))?;
+        connection.recv_response()
+    };
+    send(connection).map_err(|error| (error, 0))?;
+    (0..count)
+        .map(|answers| receive(connection).map_err(|error| (error, answers)))
         .collect()
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, ToSpan};
-use redis::{Connection, FromRedisValue, Value};
+use redis::{Connection, FromRedisValue};
 use soapstone::config::EndpointConfig;
 use soapstone::crypto::SymmetricKey;
 use soapstone::wss::{ContextOwner, ConversationVersion, Mark, SecurityContext};
@@ -236,9 +236,10 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     start.elapsed()
 }
 
-/// A cluster without replicas: each server has its part of the slots.
-pub fn start_cluster(size: usize) -> Vec<Server> {
-    let servers: Vec<Server> = (0..size)
+/// A cluster of so many primaries, each with its part of the slots, and after them one replica of each where they are wanted.
+pub fn start_cluster(size: usize, with_replicas: bool) -> Vec<Server> {
+    let count = if with_replicas { 2 * size } else { size };
+    let servers: Vec<Server> = (0..count)
         .map(|_| {
             let options = [
                 "--cluster-enabled",
@@ -247,29 +248,51 @@ pub fn start_cluster(size: usize) -> Vec<Server> {
                 "1000",
                 "--cluster-require-full-coverage",
                 "no",
+                "--repl-diskless-sync-delay",
+                "0",
             ];
             Server::start(&options)
         })
         .collect();
     for (index, server) in servers.iter().enumerate() {
-        let slot = |index: usize| index * 16_384 / size;
-        let (first, last) = (slot(index), slot(index + 1) - 1);
-        let () = server.ask(&[
-            "CLUSTER",
-            "ADDSLOTSRANGE",
-            &first.to_string(),
-            &last.to_string(),
-        ]);
+        let slot = |index: usize| (index * 16_384 / size).to_string();
+        let last = |index: usize| ((index + 1) * 16_384 / size - 1).to_string();
         let epoch = (index + 1).to_string();
         let () = server.ask(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch]);
-        let () = server.ask(&["CLUSTER", "MEET", "127.0.0.1", &servers[0].port.to_string()]);
+        if index < size {
+            let () = server.ask(&["CLUSTER", "ADDSLOTSRANGE", &slot(index), &last(index)]);
+        }
+        let first = servers[0].port.to_string();
+        let () = server.ask(&["CLUSTER", "MEET", "127.0.0.1", &first]);
     }
-    for server in &servers {
-        wait_for("the cluster to agree", || {
-            let slots: Value = server.ask(&["CLUSTER", "SLOTS"]);
-            let state: String = server.ask(&["CLUSTER", "INFO"]);
-            matches!(slots, Value::Array(slots) if slots.len() == size)
-                && state.contains("cluster_state:ok")
+    let agree = |replicas: usize| {
+        // Replicas are shown as `slave`, the one that answers as `myself,slave`.
+        for server in &servers {
+            wait_for("the cluster to agree", || {
+                let state: String = server.ask(&["CLUSTER", "INFO"]);
+                let nodes: String = server.ask(&["CLUSTER", "NODES"]);
+                state.contains("cluster_state:ok")
+                    && nodes.lines().count() == count
+                    && nodes.matches("slave ").count() == replicas
+            });
+        }
+    };
+    agree(0);
+    if !with_replicas {
+        return servers;
+    }
+    for (replica, primary) in servers[size..].iter().zip(&servers) {
+        let id: String = primary.ask(&["CLUSTER", "MYID"]);
+        wait_for("the replica to know its primary", || {
+            let done: Option<String> = replica.try_ask(&["CLUSTER", "REPLICATE", &id]);
+            done.is_some()
+        });
+    }
+    agree(size);
+    for primary in &servers[..size] {
+        wait_for("the replicas to follow", || {
+            let text: String = primary.ask(&["INFO", "replication"]);
+            text.contains("state=online")
         });
     }
     servers
