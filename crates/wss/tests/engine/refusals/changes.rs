@@ -1,0 +1,115 @@
+//! Content, digests, signature values and cipher text that were changed on the way.
+
+use soapstone_wss::{FaultCode, Mechanism, Rejected};
+use soapstone_xmlsec::dsig::SignatureError;
+use soapstone_xmlsec::enc::EncryptionError;
+
+use super::{cut, other_first_octet, refuse, sign};
+use crate::support::*;
+
+#[test]
+fn changed_content_has_another_digest() {
+    let refused = refuse(&sign(), &secure(&sign(), PLAIN).replace("mehr", "weniger"));
+    assert!(
+        matches!(
+            refused,
+            Rejected::Signature(SignatureError::DigestMismatch { .. })
+        ),
+        "{refused}"
+    );
+    assert_eq!(refused.fault(), FaultCode::FailedCheck);
+}
+
+#[test]
+fn a_changed_digest_breaks_the_signature_value() {
+    let message = secure(&sign(), PLAIN);
+    let digest = cut(&message, "ds:DigestValue");
+    let refused = refuse(
+        &sign(),
+        &message.replace(digest, &other_first_octet(digest)),
+    );
+    assert!(
+        matches!(
+            refused,
+            Rejected::Signature(SignatureError::ValueMismatch { .. })
+        ),
+        "{refused}"
+    );
+    assert_eq!(refused.fault(), FaultCode::FailedCheck);
+}
+
+#[test]
+fn a_changed_signature_value_does_not_verify() {
+    let message = secure(&sign(), PLAIN);
+    let value = cut(&message, "ds:SignatureValue");
+    let swapped = other_first_octet(value);
+    let refused = refuse(&sign(), &message.replace(value, &swapped));
+    assert!(
+        matches!(
+            refused,
+            Rejected::Signature(SignatureError::ValueMismatch { .. })
+        ),
+        "{refused}"
+    );
+}
+
+#[test]
+fn changed_cipher_text_is_one_failure_in_every_mode() {
+    for suite in [
+        "Basic128GCM",
+        "Basic256",
+        "TripleDes",
+        "TripleDesRsa15",
+        "Basic128Rsa15",
+    ] {
+        let policy = policy(Mechanism::Encrypt, suite);
+        let message = secure(&policy, PLAIN);
+        // The wrapped key, then the data: beginning, middle and end of each.
+        for (index, _) in message.match_indices("<xenc:CipherValue>") {
+            let start = index + "<xenc:CipherValue>".len();
+            let length = message[start..].find('<').unwrap();
+            for at in [start + 1, start + length / 2, start + length - 5] {
+                let other = if message.as_bytes()[at] == b'A' {
+                    "B"
+                } else {
+                    "A"
+                };
+                let changed = format!("{}{other}{}", &message[..at], &message[at + 1..]);
+                match open(&policy, &changed) {
+                    Err(refused) => {
+                        assert_eq!(
+                            *refused.cause(),
+                            Rejected::Encryption(EncryptionError::Failed),
+                            "{suite} at {at}"
+                        );
+                        assert_eq!(refused.fault(), FaultCode::FailedCheck);
+                    }
+                    // CBC without a signature protects nothing: an altered block may still be XML. GCM may not.
+                    Ok(_) => assert_ne!(suite, "Basic128GCM", "at {at}"),
+                }
+            }
+        }
+    }
+}
+
+/// Jager and Somorovsky, How to Break XML Encryption (2011): the code must not tell whether a changed CBC cipher text could be read.
+#[test]
+fn what_fails_after_cbc_was_deciphered_looks_as_if_deciphering_had_failed() {
+    let both = policy(Mechanism::SignEncrypt, "Basic256");
+    // A stranger's own message around captured cipher text: it deciphers, and the signature is missing.
+    let refused = refuse(
+        &both,
+        &secure(&policy(Mechanism::Encrypt, "Basic256"), PLAIN),
+    );
+    assert_eq!(*refused.cause(), Rejected::SignatureMissing);
+    assert_eq!(refused.name(), "signature-missing");
+    assert_eq!(refused.fault(), FaultCode::FailedCheck);
+    // Authenticated cipher text cannot be changed: there is nothing to hide.
+    let both = policy(Mechanism::SignEncrypt, "Basic256GCM");
+    let refused = refuse(
+        &both,
+        &secure(&policy(Mechanism::Encrypt, "Basic256GCM"), PLAIN),
+    );
+    assert_eq!(refused, Rejected::SignatureMissing);
+    assert_eq!(refused.fault(), FaultCode::InvalidSecurity);
+}

@@ -1,0 +1,147 @@
+//! Less protection than the plan wants: other algorithms, another order, parts of it missing.
+
+use soapstone_wss::{
+    AlgorithmUse, FaultCode, InboundPlan, Keys, Mechanism, Part, PlanProblem, Rejected, Retirement,
+};
+
+use super::{refuse, sign};
+use crate::support::*;
+
+#[test]
+fn algorithms_outside_the_suite_are_refused_before_a_key_is_touched() {
+    let weak = policy(Mechanism::SignEncrypt, "TripleDesRsa15");
+    let strict = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    let refused = refuse(&strict, &secure(&weak, PLAIN));
+    assert!(
+        matches!(
+            refused,
+            Rejected::AlgorithmNotAllowed {
+                purpose: AlgorithmUse::KeyTransport,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    assert_eq!(refused.fault(), FaultCode::UnsupportedAlgorithm);
+    let refused = refuse(
+        &sign(),
+        &secure(&policy(Mechanism::Sign, "Basic256"), PLAIN),
+    );
+    assert!(
+        matches!(
+            refused,
+            Rejected::AlgorithmNotAllowed {
+                purpose: AlgorithmUse::Signature,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    let sha256 = suite("Basic256Sha256").with_sha256_signatures();
+    let refused = refuse(
+        &Mechanism::Sign.policy(suite("Basic256Sha256")),
+        &secure(&Mechanism::Sign.policy(sha256), PLAIN),
+    );
+    assert!(
+        matches!(
+            refused,
+            Rejected::AlgorithmNotAllowed {
+                purpose: AlgorithmUse::Signature,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_other_order_of_protection_is_refused() {
+    let sign_first = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    let encrypt_first = policy(Mechanism::EncryptSign, "Basic128GCM");
+    assert_eq!(
+        refuse(&sign_first, &secure(&encrypt_first, PLAIN)),
+        Rejected::WrongOrder { part: Part::Body }
+    );
+    assert_eq!(
+        refuse(&encrypt_first, &secure(&sign_first, PLAIN)),
+        Rejected::WrongOrder { part: Part::Body }
+    );
+}
+
+#[test]
+fn a_downgrade_to_less_protection_is_refused() {
+    let both = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    assert_eq!(refuse(&both, PLAIN), Rejected::SecurityMissing);
+    assert_eq!(
+        refuse(&both, &secure(&sign(), PLAIN)),
+        Rejected::Unencrypted { part: Part::Body }
+    );
+    assert_eq!(
+        refuse(
+            &both,
+            &secure(&policy(Mechanism::Encrypt, "Basic128GCM"), PLAIN)
+        ),
+        Rejected::SignatureMissing
+    );
+    assert_eq!(
+        refuse(
+            &both,
+            &secure(&policy(Mechanism::Username, "Basic128GCM"), PLAIN)
+        )
+        .name(),
+        "element-unexpected"
+    );
+}
+
+#[test]
+fn two_security_headers_for_one_actor_are_refused() {
+    let message = secure(&sign(), PLAIN);
+    let doubled = message.replacen(
+        "<wsse:Security ",
+        &format!(
+            "<wsse:Security xmlns:wsse=\"{}\"/><wsse:Security ",
+            soapstone_wss::names::WSSE
+        ),
+        1,
+    );
+    assert_eq!(refuse(&sign(), &doubled), Rejected::SecurityDuplicated);
+}
+
+#[test]
+fn a_retired_algorithm_is_refused_from_its_day_on() {
+    let mut weak = policy(Mechanism::Sign, "Basic256");
+    let message = secure(&weak, PLAIN);
+    assert_eq!(
+        open(&weak, &message).unwrap().evidence().weak,
+        ["rsa-sha1", "sha1"]
+    );
+    let yesterday = now()
+        .checked_sub(jiff::SignedDuration::from_hours(24))
+        .unwrap();
+    weak.retirements.push(Retirement {
+        algorithm: "rsa-sha1".to_owned(),
+        from: yesterday,
+    });
+    assert_eq!(
+        refuse(&weak, &message),
+        Rejected::AlgorithmRetired {
+            algorithm: "rsa-sha1",
+            since: yesterday
+        }
+    );
+}
+
+#[test]
+fn a_plan_says_everything_that_is_wrong_with_it() {
+    let problems = InboundPlan::compile(
+        policy(Mechanism::SignEncrypt, "Basic128GCM"),
+        Keys::default(),
+    )
+    .unwrap_err();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(
+        problems
+            .iter()
+            .all(|problem| matches!(problem, PlanProblem::KeyMissing { .. }))
+    );
+}

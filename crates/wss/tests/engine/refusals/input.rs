@@ -1,0 +1,116 @@
+//! Messages that are made to cost much, to reach out, or to be computed with before anything is proven.
+
+use soapstone_wss::{FaultCode, Rejected};
+use soapstone_xmlsec::dsig::SignatureError;
+
+use super::{cut, name_of, refuse, sign};
+use crate::support::*;
+
+#[test]
+fn dtds_depth_size_and_encoding_are_checked_before_anything_else() {
+    let policy = sign();
+    let dtd = format!("<!DOCTYPE x [<!ENTITY a 'a'>]>{PLAIN}");
+    assert_eq!(name_of(&refuse(&policy, &dtd)), "dtd");
+    let deep = PLAIN.replace("<e:empty/>", &("<d>".repeat(300) + &"</d>".repeat(300)));
+    assert_eq!(name_of(&refuse(&policy, &deep)), "too-deep");
+    let large = PLAIN.replace("mehr", &"x".repeat(9 << 20));
+    assert_eq!(name_of(&refuse(&policy, &large)), "too-large");
+    let mut malformed = PLAIN.as_bytes().to_vec();
+    let at = malformed.iter().position(|octet| *octet >= 0x80).unwrap();
+    malformed[at] = 0xff;
+    let refused = soapstone_wss::Envelope::parse(
+        malformed,
+        &soapstone_xml::Limits::default(),
+        &mut soapstone_xml::Buffers::default(),
+    );
+    assert_eq!(
+        name_of(&Rejected::from(refused.unwrap_err())),
+        "malformed-encoding"
+    );
+}
+
+#[test]
+fn references_that_leave_the_message_are_refused() {
+    let message = secure(&sign(), PLAIN);
+    let uri = cut(&message, "ds:Reference")
+        .split("URI=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    for outside in [
+        "http://127.0.0.1/x",
+        "file:///etc/passwd",
+        "cid:attachment",
+        "body.xml#x",
+    ] {
+        let refused = refuse(
+            &sign(),
+            &message.replacen(&format!("URI=\"{uri}\""), &format!("URI=\"{outside}\""), 1),
+        );
+        // The signature is checked first: it covers the reference.
+        assert!(
+            matches!(refused.name(), "signature-mismatch" | "external-reference"),
+            "{outside}: {refused}"
+        );
+    }
+}
+
+/// CVE-2021-... class: transforms that execute code or select other nodes than the reference names.
+#[test]
+fn transforms_other_than_canonicalization_are_refused() {
+    let message = secure(&sign(), PLAIN);
+    for transform in [
+        "http://www.w3.org/TR/1999/REC-xslt-19991116",
+        "http://www.w3.org/TR/1999/REC-xpath-19991116",
+        "http://www.w3.org/2002/06/xmldsig-filter2",
+        "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
+        "http://www.w3.org/2000/09/xmldsig#base64",
+    ] {
+        let changed = message.replacen(
+            "<ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\">",
+            &format!("<ds:Transform Algorithm=\"{transform}\">"),
+            1,
+        );
+        let refused = refuse(&sign(), &changed);
+        assert_eq!(
+            refused,
+            Rejected::Signature(SignatureError::TransformRefused {
+                uri: transform.to_owned()
+            })
+        );
+        assert_eq!(refused.fault(), FaultCode::UnsupportedAlgorithm);
+    }
+}
+
+#[test]
+fn more_references_than_allowed_are_refused_before_they_are_digested() {
+    let message = secure(&sign(), PLAIN);
+    let reference = cut(&message, "ds:Reference");
+    let many = message.replacen(reference, &reference.repeat(70), 1);
+    assert_eq!(name_of(&refuse(&sign(), &many)), "too-many");
+}
+
+/// Exclusive canonicalization repeats a declaration on every sibling that uses it: a long name and many short elements make much of little.
+#[test]
+fn a_message_whose_canonical_form_explodes_is_refused() {
+    let long = format!("urn:{}", "x".repeat(60_000));
+    let many = "<p:a/>".repeat(60_000);
+    let plain = PLAIN
+        .replace("<soap:Body>", &format!("<soap:Body xmlns:p=\"{long}\">"))
+        .replace("<e:empty/>", &many);
+    let plan = soapstone_wss::OutboundPlan::compile(sign(), client_keys()).unwrap();
+    let refused = plan
+        .secure(
+            envelope(&plain),
+            soapstone_wss::Outgoing::default(),
+            now(),
+            &mut soapstone_xml::Buffers::default(),
+        )
+        .unwrap_err();
+    assert!(
+        matches!(refused, soapstone_wss::SecureError::Canonicalization(_)),
+        "{refused}"
+    );
+}

@@ -1,0 +1,134 @@
+//! Messages at another time than theirs, or a second time.
+
+use std::time::Duration;
+
+use soapstone_wss::{FaultCode, FirstSeen, InboundPlan, Mechanism, Rejected, TimestampPolicy};
+
+use super::{cut, refuse, sign};
+use crate::support::*;
+
+#[test]
+fn timestamps_must_be_there_once_and_now() {
+    let policy = policy(Mechanism::Username, "Basic128GCM");
+    let required = soapstone_wss::Policy {
+        timestamp: Some(TimestampPolicy::default()),
+        ..policy.clone()
+    };
+    let message = secure(&policy, PLAIN);
+    let stamp = cut(&message, "wsu:Timestamp");
+    assert_eq!(
+        refuse(&required, &message.replace(stamp, "")),
+        Rejected::TimestampMissing
+    );
+    let again = stamp.replace("-time\"", "-again\"");
+    assert_eq!(
+        refuse(
+            &required,
+            &message.replace(stamp, &format!("{stamp}{again}"))
+        ),
+        Rejected::TimestampDuplicated
+    );
+    for (text, problem) in [
+        ("yesterday", "dateTime"),
+        ("2026-11-20 12:00:00Z", "dateTime"),
+        ("2026-11-20T12:00:00", "dateTime"),
+    ] {
+        let created = cut(&message, "wsu:Created");
+        let refused = refuse(
+            &required,
+            &message.replacen(created, &format!("<wsu:Created>{text}</wsu:Created>"), 1),
+        );
+        assert!(refused.to_string().contains(problem), "{refused}");
+    }
+}
+
+#[test]
+fn a_message_is_accepted_only_during_its_life() {
+    let message = secure(&sign(), PLAIN);
+    let at = |seconds: i64| {
+        let then = now()
+            .checked_add(jiff::SignedDuration::from_secs(seconds))
+            .unwrap();
+        open_with(&sign(), service_keys(), &facts(), &message, then)
+    };
+    assert!(at(0).is_ok() && at(350).is_ok() && at(-50).is_ok());
+    let late = at(362).unwrap_err();
+    assert!(
+        matches!(late, Rejected::TimestampExpired { skew: 60, .. }),
+        "{late}"
+    );
+    assert_eq!(late.fault(), FaultCode::MessageExpired);
+    let early = at(-70).unwrap_err();
+    assert!(
+        matches!(early, Rejected::TimestampInFuture { skew: 60, .. }),
+        "{early}"
+    );
+}
+
+#[test]
+fn a_message_cannot_claim_a_longer_life_than_the_plan_allows() {
+    let mut generous = sign();
+    generous.timestamp.as_mut().unwrap().ttl = Duration::from_secs(86_400);
+    let message = secure(&generous, PLAIN);
+    let then = now()
+        .checked_add(jiff::SignedDuration::from_secs(600))
+        .unwrap();
+    let refused = open_with(&sign(), service_keys(), &facts(), &message, then).unwrap_err();
+    assert!(
+        matches!(refused, Rejected::TimestampExpired { .. }),
+        "{refused}"
+    );
+}
+
+#[test]
+fn every_copy_of_a_message_has_the_same_marks() {
+    for mechanism in [
+        Mechanism::Username,
+        Mechanism::Sign,
+        Mechanism::Encrypt,
+        Mechanism::SignEncrypt,
+        Mechanism::EncryptSign,
+    ] {
+        let policy = policy(mechanism, "Basic128GCM");
+        let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
+        let marks = |message: &str| {
+            plan.open(
+                envelope(message),
+                &facts(),
+                now(),
+                &mut soapstone_xml::Buffers::default(),
+            )
+            .unwrap()
+            .marks()
+            .to_vec()
+        };
+        let message = secure(&policy, PLAIN);
+        let first = marks(&message);
+        assert!(!first.is_empty(), "{mechanism}");
+        let keys =
+            |marks: &[soapstone_wss::Mark]| marks.iter().map(|mark| mark.key).collect::<Vec<_>>();
+        assert_eq!(keys(&first), keys(&marks(&message)), "{mechanism}");
+        assert_ne!(
+            keys(&first),
+            keys(&marks(&secure(&policy, PLAIN))),
+            "{mechanism}"
+        );
+    }
+}
+
+#[test]
+fn the_word_of_the_replay_cache_holds_for_one_message_only() {
+    let plan = InboundPlan::compile(sign(), service_keys()).unwrap();
+    let opened = |message: &str| {
+        plan.open(
+            envelope(message),
+            &facts(),
+            now(),
+            &mut soapstone_xml::Buffers::default(),
+        )
+        .unwrap()
+    };
+    let other = FirstSeen::assertion(opened(&secure(&sign(), PLAIN)).marks());
+    let refused = opened(&secure(&sign(), PLAIN)).admit(other).unwrap_err();
+    assert_eq!(refused.name(), "replay-unknown");
+}

@@ -1,0 +1,125 @@
+//! Signatures of those who may not sign, or with a key that is not theirs.
+
+use std::sync::Arc;
+
+use soapstone_crypto::issue::Validity;
+use soapstone_crypto::{TrustError, TrustStore};
+use soapstone_wss::{AlgorithmUse, FaultCode, KeyBinding, Keys, Mechanism, Rejected};
+
+use super::{name_of, refuse, sign};
+use crate::support::*;
+
+#[test]
+fn a_stranger_is_not_trusted_because_the_certificate_is_in_the_message() {
+    let keys = Keys {
+        identity: Some(Arc::clone(&PARTIES.stranger)),
+        ..client_keys()
+    };
+    let message = secure_with(&sign(), keys, PLAIN, None).bytes;
+    let refused = refuse(&sign(), std::str::from_utf8(&message).unwrap());
+    assert_eq!(name_of(&refused), "untrusted");
+    assert_eq!(refused.fault(), FaultCode::InvalidSecurityToken);
+}
+
+#[test]
+fn an_expired_certificate_is_refused() {
+    let days_ago = |days: i64| {
+        now()
+            .checked_sub(jiff::SignedDuration::from_hours(24 * days))
+            .unwrap()
+    };
+    let validity = Validity {
+        not_before: days_ago(2),
+        not_after: days_ago(1),
+    };
+    let identity = leaf(&PARTIES.authority, "CN=client", validity);
+    let keys = Keys {
+        identity: Some(Arc::new(identity)),
+        ..client_keys()
+    };
+    let message = secure_with(&sign(), keys, PLAIN, None).bytes;
+    let refused = refuse(&sign(), std::str::from_utf8(&message).unwrap());
+    assert!(
+        matches!(refused, Rejected::Untrusted(TrustError::Expired { .. })),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_trusted_certificate_of_another_subject_is_refused() {
+    let mut rules = trust_rules();
+    rules.subjects.push("CN=somebody else".to_owned());
+    let trust = TrustStore::new(rules).unwrap();
+    let keys = Keys {
+        trust: Some(Arc::new(trust)),
+        ..service_keys()
+    };
+    let refused = open_with(&sign(), keys, &facts(), &secure(&sign(), PLAIN), now()).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            Rejected::Untrusted(TrustError::SubjectNotAllowed { .. })
+        ),
+        "{refused}"
+    );
+}
+
+/// Key confusion: an HMAC under the bytes of a public key must not pass for a signature.
+#[test]
+fn an_hmac_does_not_pass_for_a_signature() {
+    let hmac = secure(&with_shared_key(sign()), PLAIN);
+    let refused = refuse(&sign(), &hmac);
+    assert!(
+        matches!(
+            refused,
+            Rejected::AlgorithmNotAllowed {
+                purpose: AlgorithmUse::Signature,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    let refused = refuse(&with_shared_key(sign()), &secure(&sign(), PLAIN));
+    assert!(
+        matches!(
+            refused,
+            Rejected::AlgorithmNotAllowed {
+                purpose: AlgorithmUse::Signature,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_response_under_a_key_that_no_request_had_is_refused() {
+    let mut response = policy(Mechanism::Encrypt, "Basic128GCM");
+    let request = secure_with(&response, client_keys(), PLAIN, None);
+    response.encryption.as_mut().unwrap().key = KeyBinding::RequestKey;
+    let message = secure_with(&response, service_keys(), PLAIN, Some(&request.receipt)).bytes;
+    let refused = open_with(
+        &response,
+        client_keys(),
+        &facts(),
+        std::str::from_utf8(&message).unwrap(),
+        now(),
+    )
+    .unwrap_err();
+    assert_eq!(refused.name(), "key-not-found");
+}
+
+#[test]
+fn our_own_message_sent_back_to_us_is_no_answer() {
+    let mut policy = sign();
+    policy.refuse_own_signatures = true;
+    let request = secure(&policy, PLAIN);
+    let reflected = open_with(&policy, client_keys(), &facts(), &request, now()).unwrap_err();
+    assert_eq!(reflected, Rejected::Reflected);
+    assert!(open(&policy, &request).is_ok());
+    let pinned = Keys {
+        peer: Some(PARTIES.client.certificate().clone()),
+        ..client_keys()
+    };
+    assert!(open_with(&policy, pinned, &facts(), &request, now()).is_ok());
+}

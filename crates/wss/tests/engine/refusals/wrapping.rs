@@ -1,0 +1,199 @@
+//! Signed elements that were moved, copied or left out: what is signed has to stand where it is looked for.
+
+use soapstone_wss::{EncryptedPart, FaultCode, Mechanism, Part, Rejected};
+
+use super::{cut, name_of, refuse, sign};
+use crate::support::*;
+
+#[test]
+fn an_unsigned_body_is_refused() {
+    let mut partial = sign();
+    partial.signature.as_mut().unwrap().parts = vec![Part::Timestamp];
+    let refused = refuse(&sign(), &secure(&partial, PLAIN));
+    assert_eq!(refused, Rejected::Unsigned { part: Part::Body });
+    assert_eq!(refused.fault(), FaultCode::InvalidSecurity);
+}
+
+#[test]
+fn an_unsigned_timestamp_is_refused() {
+    let mut partial = sign();
+    partial.signature.as_mut().unwrap().parts = vec![Part::Body];
+    assert_eq!(
+        refuse(&sign(), &secure(&partial, PLAIN)),
+        Rejected::Unsigned {
+            part: Part::Timestamp
+        }
+    );
+}
+
+/// McIntosh and Austel, XML Signature Element Wrapping Attacks (2005): the signed body is moved elsewhere, another takes its place.
+#[test]
+fn a_signed_body_moved_elsewhere_is_not_the_body() {
+    let message = secure(&sign(), PLAIN);
+    let body = cut(&message, "soap:Body");
+    let forged =
+        "<soap:Body><e:echo xmlns:e=\"urn:echo\"><e:text>forged</e:text></e:echo></soap:Body>";
+    let security_end = "</wsse:Security>";
+    let placements = [
+        (
+            "a header block",
+            message
+                .replace(body, forged)
+                .replace(security_end, &format!("{security_end}<w>{body}</w>")),
+        ),
+        (
+            "under the signature",
+            message.replace(body, forged).replace(
+                "</ds:Signature>",
+                &format!("<ds:Object>{body}</ds:Object></ds:Signature>"),
+            ),
+        ),
+        (
+            "inside the forged body",
+            message.replace(
+                body,
+                &forged.replace("<e:text>", &format!("{body}<e:text>")),
+            ),
+        ),
+        (
+            "inside another header",
+            message
+                .replace(body, forged)
+                .replace("<a:To>urn:service", &format!("<a:To>{body}urn:service")),
+        ),
+    ];
+    for (placement, moved) in placements {
+        let refused = refuse(&sign(), &moved);
+        assert_eq!(
+            refused,
+            Rejected::Unsigned { part: Part::Body },
+            "{placement}"
+        );
+    }
+    let twice = message.replace(body, &format!("{forged}{body}"));
+    assert_eq!(name_of(&refuse(&sign(), &twice)), "not-an-envelope");
+    let in_security = message
+        .replace(body, forged)
+        .replace(security_end, &format!("{body}{security_end}"));
+    assert_eq!(
+        name_of(&refuse(&sign(), &in_security)),
+        "element-unexpected"
+    );
+}
+
+#[test]
+fn a_signed_timestamp_moved_elsewhere_is_not_the_timestamp() {
+    let message = secure(&sign(), PLAIN);
+    let stamp = cut(&message, "wsu:Timestamp");
+    let now = jiff::Timestamp::now();
+    let forged = format!(
+        "<wsu:Timestamp xmlns:wsu=\"{}\"><wsu:Created>{now}</wsu:Created></wsu:Timestamp>",
+        soapstone_wss::names::WSU
+    );
+    let moved = message.replace(stamp, &forged).replace(
+        "</wsse:Security>",
+        &format!("</wsse:Security><w>{stamp}</w>"),
+    );
+    assert_eq!(
+        refuse(&sign(), &moved),
+        Rejected::Unsigned {
+            part: Part::Timestamp
+        }
+    );
+}
+
+#[test]
+fn two_elements_with_one_id_are_refused() {
+    let message = secure(&sign(), PLAIN);
+    let body = cut(&message, "soap:Body");
+    let copied = message.replace("</soap:Header>", &format!("<w>{body}</w></soap:Header>"));
+    let refused = refuse(&sign(), &copied);
+    assert_eq!(name_of(&refused), "duplicate-id");
+}
+
+#[test]
+fn an_encrypted_duplicate_of_an_id_is_refused() {
+    let policy = policy(Mechanism::Encrypt, "Basic128GCM");
+    let plain = PLAIN.replace("<e:empty/>", "<e:empty xml:id=\"twin\"/>");
+    let message = secure(&policy, &plain);
+    assert!(open(&policy, &message).is_ok());
+    // Before decryption there is one element with this id, afterwards there would be two.
+    let twins = message.replace("<a:To>", "<a:To xml:id=\"twin\">");
+    let refused = refuse(&policy, &twins);
+    assert_eq!(refused.name(), "duplicate-id");
+}
+
+#[test]
+fn a_header_that_must_be_understood_and_is_not_signed_is_not_dropped_silently() {
+    let plain = PLAIN.replace("soap:mustUnderstand=\"0\"", "soap:mustUnderstand=\"1\"");
+    let refused = refuse(&sign(), &secure(&sign(), &plain));
+    assert_eq!(refused.name(), "header-not-verified");
+    assert_eq!(refused.fault(), FaultCode::MustUnderstand);
+}
+
+#[test]
+fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
+    let mut policy = sign();
+    policy.signature.as_mut().unwrap().parts.push(Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    });
+    let message = secure(&policy, PLAIN);
+    assert!(open(&policy, &message).is_ok());
+    let block = cut(&message, "a:To");
+    let aside = message.replace(block, &format!("<w>{block}</w>"));
+    let without = message.replace(block, "");
+    let object = format!("<ds:Object>{block}</ds:Object></ds:Signature>");
+    let hidden = without.replace("</ds:Signature>", &object);
+    for moved in [aside, hidden] {
+        assert_ne!(moved, without);
+        let refused = refuse(&policy, &moved);
+        let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+        assert_eq!(refused, Rejected::SignedElsewhere { element });
+    }
+}
+
+#[test]
+fn a_signed_header_block_in_an_encrypted_header_that_holds_more_is_not_overlooked() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    policy.signature.as_mut().unwrap().parts.push(to.clone());
+    let encryption = policy.encryption.as_mut().unwrap();
+    encryption.parts.push(EncryptedPart::customary(to));
+    let message = secure(&policy, PLAIN);
+    assert!(open(&policy, &message).is_ok());
+    let start = message.find("<wsse11:EncryptedHeader").unwrap();
+    let inside = start + message[start..].find('>').unwrap() + 1;
+    let refused = refuse(
+        &policy,
+        &format!("{}<w/>{}", &message[..inside], &message[inside..]),
+    );
+    let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+    assert_eq!(refused, Rejected::SignedElsewhere { element });
+}
+
+#[test]
+fn a_signed_header_block_that_is_gone_with_deciphered_data_is_not_overlooked() {
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let mut policy = policy(mechanism, "Basic128GCM");
+        policy.signature.as_mut().unwrap().parts = vec![Part::Header {
+            namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+            local: "To".to_owned(),
+        }];
+        let message = secure(&policy, PLAIN);
+        assert!(open(&policy, &message).is_ok());
+        let block = cut(&message, "a:To");
+        let without = message.replace(block, "");
+        let key_info = without.rfind("<ds:KeyInfo").unwrap();
+        let inside = key_info + without[key_info..].find('>').unwrap() + 1;
+        let refused = refuse(
+            &policy,
+            &format!("{}{block}{}", &without[..inside], &without[inside..]),
+        );
+        let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+        assert_eq!(refused, Rejected::SignedElsewhere { element });
+    }
+}
