@@ -7,23 +7,19 @@ and encrypted to the messages: both by reference, as the tools of other vendors 
 from dataclasses import dataclass, field
 from xml.dom import minidom
 
+from .assertions import (
+    CLIENT, CURRENT, asymmetric, both, conversation, parts, supporting, symmetric, transport, trust13, username, wss10,
+    wss11, x509,
+)  # fmt: skip
+
 WSU = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
 WSDL = "http://schemas.xmlsoap.org/wsdl/"
 XSD = "http://www.w3.org/2001/XMLSchema"
-# The namespaces of WS-Policy 1.5 with WS-SecurityPolicy 1.2, and of the drafts that Java and .NET stacks of 2005 speak.
-CURRENT = {
-    "wsp": "http://www.w3.org/ns/ws-policy",
-    "sp": "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702",
-}
+# The namespaces of the drafts that Java and .NET stacks of 2005 speak.
 DRAFT = {
     "wsp": "http://schemas.xmlsoap.org/ws/2004/09/policy",
     "sp": "http://schemas.xmlsoap.org/ws/2005/07/securitypolicy",
 }
-GCM = "http://cxf.apache.org/custom/security-policy"
-ADDRESSING = "http://www.w3.org/2005/08/addressing"
-
-WITH_ADDRESSING = '<wsam:Addressing xmlns:wsam="http://www.w3.org/2007/05/addressing/metadata"><wsp:Policy/></wsam:Addressing>'
-ENTIRE = "<sp:OnlySignEntireHeadersAndBody/>"
 # A symmetric bootstrap tells nothing of the client.
 ANONYMOUS = {"conversations": {"anonymous": True}}
 
@@ -159,6 +155,8 @@ def _symmetric():
 def _asymmetric():
     for name, options in (("encrypted signature", "<sp:EncryptSignature/>"), ("protected tokens", "<sp:ProtectTokens/>")):
         yield Cell(f"asymmetric {name}", asymmetric("Basic256", options=options) + wss10(), both())
+    introduced = asymmetric("Basic256", timestamp=False) + wss10()
+    yield Cell("asymmetric encrypt, certificate sent along", introduced, parts("EncryptedParts"))
     named = supporting("SignedSupportingTokens", username())
     yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + named, both())
     sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
@@ -206,116 +204,10 @@ def _mechanism(mechanism, suite):
     if mechanism == "sign":
         return asymmetric(suite) + wss10(), parts("SignedParts")
     if mechanism == "encrypt":
-        return asymmetric(suite, timestamp=False) + wss10(), parts("EncryptedParts")
+        return asymmetric(suite, timestamp=False, initiator=x509("Never")) + wss10(), parts("EncryptedParts")
     if mechanism == "sign-encrypt":
         return asymmetric(suite) + wss10(), both()
     if mechanism == "encrypt-sign":
         return asymmetric(suite, options="<sp:EncryptBeforeSigning/>") + wss10(), both()
     bootstrap = asymmetric(suite) + wss10() + trust13() + both()
     return conversation(suite, bootstrap, derived=True), both()
-
-
-def asymmetric(suite, timestamp=True, options=""):
-    """Both sides sign with their certificates."""
-    return (
-        f"<sp:AsymmetricBinding><wsp:Policy>{_token('InitiatorToken', CLIENT)}"
-        f"{_token('RecipientToken', x509('Never'))}{_common(suite, timestamp, options)}</wsp:Policy></sp:AsymmetricBinding>"
-    )
-
-
-def symmetric(suite, derived=False, options=""):
-    """One key, wrapped to the service's certificate."""
-    token = x509("Never", ("<sp:RequireDerivedKeys/>" if derived else "") + "<sp:RequireThumbprintReference/>")
-    return (
-        f"<sp:SymmetricBinding><wsp:Policy>{_token('ProtectionToken', token)}"
-        f"{_common(suite, True, options)}</wsp:Policy></sp:SymmetricBinding>"
-    )
-
-
-def transport(suite):
-    """The connection protects."""
-    token = _token("TransportToken", "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>")
-    return f"<sp:TransportBinding><wsp:Policy>{token}{_common(suite, True, '', '')}</wsp:Policy></sp:TransportBinding>"
-
-
-def conversation(suite, bootstrap, derived=False, addressing=WITH_ADDRESSING):
-    """The key of a security context, which `bootstrap` protects on its way."""
-    derivation = "<sp:RequireDerivedKeys/>" if derived else ""
-    token = (
-        f"<sp:SecureConversationToken {_inclusion('AlwaysToRecipient')}><wsp:Policy>{derivation}"
-        f"<sp:BootstrapPolicy><wsp:Policy>{bootstrap}</wsp:Policy></sp:BootstrapPolicy></wsp:Policy></sp:SecureConversationToken>"
-    )
-    return (
-        f"{addressing}<sp:SymmetricBinding><wsp:Policy>{_token('ProtectionToken', token)}{_common(suite, True, '')}</wsp:Policy>"
-        f"</sp:SymmetricBinding>{wss11()}{trust13()}"
-    )
-
-
-def _common(suite, timestamp, options, entire=ENTIRE):
-    prefix = f'cxf:{suite} xmlns:cxf="{GCM}"' if suite.endswith("GCM") else f"sp:{suite}"
-    return (
-        f"<sp:AlgorithmSuite><wsp:Policy><{prefix}/></wsp:Policy></sp:AlgorithmSuite>"
-        f"<sp:Layout><wsp:Policy><sp:Lax/></wsp:Policy></sp:Layout>{'<sp:IncludeTimestamp/>' if timestamp else ''}"
-        f"{options}{entire}"
-    )
-
-
-def _token(role, token):
-    return f"<sp:{role}><wsp:Policy>{token}</wsp:Policy></sp:{role}>"
-
-
-def _inclusion(value):
-    return f'sp:IncludeToken="{CURRENT["sp"]}/IncludeToken/{value}"'
-
-
-def x509(inclusion, options=""):
-    """An X.509 certificate."""
-    return f"<sp:X509Token {_inclusion(inclusion)}><wsp:Policy>{options}<sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>"
-
-
-CLIENT = x509("AlwaysToRecipient")
-
-
-def username(options=""):
-    """A user name with its password."""
-    return (
-        f"<sp:UsernameToken {_inclusion('AlwaysToRecipient')}><wsp:Policy>{options}<sp:WssUsernameToken10/></wsp:Policy>"
-        "</sp:UsernameToken>"
-    )
-
-
-def supporting(kind, token):
-    """One more token."""
-    return f"<sp:{kind}><wsp:Policy>{token}</wsp:Policy></sp:{kind}>"
-
-
-def wss10():
-    """How tokens are referred to under the asymmetric binding."""
-    return "<sp:Wss10><wsp:Policy><sp:MustSupportRefKeyIdentifier/><sp:MustSupportRefIssuerSerial/></wsp:Policy></sp:Wss10>"
-
-
-def wss11(options=""):
-    """How tokens are referred to under the symmetric binding."""
-    return (
-        "<sp:Wss11><wsp:Policy><sp:MustSupportRefIssuerSerial/><sp:MustSupportRefThumbprint/><sp:MustSupportRefEncryptedKey/>"
-        f"{options}</wsp:Policy></sp:Wss11>"
-    )
-
-
-def trust13():
-    """How tokens are asked for."""
-    return (
-        "<sp:Trust13><wsp:Policy><sp:MustSupportIssuedTokens/><sp:RequireClientEntropy/><sp:RequireServerEntropy/></wsp:Policy>"
-        "</sp:Trust13>"
-    )
-
-
-def both():
-    """Body and addressing headers signed, Body encrypted."""
-    return parts("SignedParts") + parts("EncryptedParts")
-
-
-def parts(kind):
-    """The Body; when it is signed, the addressing headers, too."""
-    headers = f'<sp:Header Namespace="{ADDRESSING}"/>' if kind == "SignedParts" else ""
-    return f"<sp:{kind}><sp:Body/>{headers}</sp:{kind}>"
