@@ -142,8 +142,8 @@ pub struct ConversationsConfig {
     pub lifetime: Option<Located<Duration>>,
     /// Contexts may be renewed by their key alone for so long after their owner was authenticated.
     pub renewal_by_key_alone: Option<Located<Duration>>,
-    /// Contexts may be renewed by their owner without a signature by their key.
-    pub renewal_by_owner: bool,
+    /// Contexts may be renewed and cancelled by their owner without a signature by their key.
+    pub owner_alone: bool,
     /// Whether somebody who does not authenticate is given a context.
     pub anonymous: bool,
 }
@@ -474,8 +474,8 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
     );
     let lifetime = table.duration("lifetime");
     let renewal_by_key_alone = table.duration("renewal_by_key_alone");
-    let renewal_by_owner = table
-        .boolean("renewal_by_owner")
+    let owner_alone = table
+        .boolean("owner_alone")
         .is_some_and(|allowed| allowed.value);
     let anonymous = table
         .boolean("anonymous")
@@ -489,7 +489,7 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
         version,
         lifetime,
         renewal_by_key_alone,
-        renewal_by_owner,
+        owner_alone,
         anonymous,
     })
 }

@@ -139,7 +139,7 @@ impl Compiler<'_> {
         }
         if let Some(config) = config {
             rules.anonymous = config.anonymous;
-            rules.renewal_by_owner = config.renewal_by_owner;
+            rules.owner_alone = config.owner_alone;
             rules.renewal_by_key_alone = config
                 .renewal_by_key_alone
                 .as_ref()

@@ -53,7 +53,7 @@ impl SecurityTokenService {
         contexts: &FindContext<'_>,
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
-        let owned = self.owned(request, requester, contexts)?;
+        let owned = self.owned(request, requester, Operation::Renew, contexts)?;
         let old = match &owned {
             Some(owned) => owned,
             None => proven(request, requester, Operation::Renew)?,
@@ -96,18 +96,19 @@ impl SecurityTokenService {
         })
     }
 
-    /// The context that a request names, if the rules let its owner renew it and the request is its owner's, although its key did not
-    /// sign the request.
+    /// The context that a request names, if the rules content themselves with its owner and the request is its owner's, although its key
+    /// did not sign the request.
     fn owned(
         &self,
         request: &RequestSecurityToken,
         requester: &Requester,
+        operation: Operation,
         contexts: &FindContext<'_>,
     ) -> Result<Option<SecurityContext>, Refusal> {
-        if !self.rules.renewal_by_owner || requester.context.is_some() {
+        if !self.rules.owner_alone || requester.context.is_some() {
             return Ok(None);
         }
-        let name = named(request, Operation::Renew)?;
+        let name = named(request, operation)?;
         let found = contexts(name).map_err(|error| Refusal::ContextsUnavailable {
             problem: error.problem,
         })?;
@@ -162,8 +163,13 @@ impl SecurityTokenService {
         &self,
         request: &RequestSecurityToken,
         requester: &Requester,
+        contexts: &FindContext<'_>,
     ) -> Result<Outcome, Refusal> {
-        let context = proven(request, requester, Operation::Cancel)?;
+        let owned = self.owned(request, requester, Operation::Cancel, contexts)?;
+        let context = match &owned {
+            Some(owned) => owned,
+            None => proven(request, requester, Operation::Cancel)?,
+        };
         let mut answer = RequestSecurityTokenResponse::new(request.version);
         answer.context.clone_from(&request.context);
         answer.cancelled = true;

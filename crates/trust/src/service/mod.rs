@@ -98,7 +98,7 @@ impl fmt::Display for ContextsUnavailable {
 
 impl std::error::Error for ContextsUnavailable {}
 
-/// How the service looks up a context of this endpoint: to validate it, and to renew it for its owner.
+/// How the service looks up a context of this endpoint: to validate it, and to renew or cancel it for its owner.
 pub type FindContext<'f> =
     dyn Fn(&ContextName) -> Result<Option<SecurityContext>, ContextsUnavailable> + 'f;
 
@@ -373,7 +373,7 @@ impl SecurityTokenService {
             TokenKind::SecurityContext => match action.operation {
                 Operation::Renew => self.renew(request, requester, contexts, now),
                 Operation::Amend => self.amend(request, requester, now),
-                Operation::Cancel => self.cancel(request, requester),
+                Operation::Cancel => self.cancel(request, requester, contexts),
                 _ => self.issue(request, requester, now),
             },
         }

@@ -46,9 +46,10 @@ pub struct ServiceRules {
     /// How long after a context was established (or last renewed by its owner) it may be renewed by its key alone, without its owner being
     /// authenticated anew. Default not at all, as WS-SecureConversation 1.4, 5 wants it.
     pub renewal_by_key_alone: Option<Duration>,
-    /// A context may be renewed by its owner, authenticated anew, without a signature by its key. Default no, as WS-SecureConversation 1.4, 5
-    /// wants both; CXF's client shows only who it is. The context of nobody in particular cannot be renewed in this way.
-    pub renewal_by_owner: bool,
+    /// A context may be renewed and cancelled by its owner, authenticated anew, without a signature by its key. Default no, as
+    /// WS-SecureConversation 1.4, 5 and 6 want the key; CXF's client shows only who it is. For the context of nobody in particular this
+    /// changes nothing.
+    pub owner_alone: bool,
     /// How long the old instance of a renewed context is still accepted. Default 60 seconds: messages under way.
     pub grace: Duration,
     /// Difference between the clocks of both sides that is forgiven. Default 5 minutes.
@@ -74,7 +75,7 @@ impl Default for ServiceRules {
             confidential: true,
             scopes: Vec::new(),
             renewal_by_key_alone: None,
-            renewal_by_owner: false,
+            owner_alone: false,
             grace: Duration::from_secs(60),
             skew: Duration::from_secs(300),
             batch: 8,

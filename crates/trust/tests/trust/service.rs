@@ -863,7 +863,7 @@ fn the_rules_are_those_that_were_given() {
 
 /// WS-SecureConversation 1.4, 5 wants the key's signature as well; CXF's client shows only who it is.
 #[test]
-fn a_renewal_by_the_owner_without_the_key_is_refused_unless_a_rule_allows_it() {
+fn an_owner_without_the_key_renews_and_cancels_only_where_a_rule_allows_it() {
     let theirs = context("urn:uuid:theirs");
     let nobodys = SecurityContext {
         owner: ContextOwner::Anonymous,
@@ -873,7 +873,7 @@ fn a_renewal_by_the_owner_without_the_key_is_refused_unless_a_rule_allows_it() {
     let host = host_of(std::slice::from_ref(&theirs));
     assert_eq!(host.refusal(&body, &alice()), not_proven(&theirs));
 
-    let host = Host::new(|rules| rules.renewal_by_owner = true);
+    let host = Host::new(|rules| rules.owner_alone = true);
     host.contexts
         .borrow_mut()
         .extend([theirs.clone(), nobodys.clone()]);
@@ -889,5 +889,12 @@ fn a_renewal_by_the_owner_without_the_key_is_refused_unless_a_rule_allows_it() {
         not_proven(&nobodys)
     );
     host.answer(body.as_bytes(), None, &alice(), after(60))
+        .unwrap();
+    let cancel = about("Cancel", &theirs.identifier, "");
+    assert_eq!(
+        host.refusal(&cancel, &requester(user("mallory"))),
+        not_proven(&theirs)
+    );
+    host.answer(cancel.as_bytes(), None, &alice(), after(60))
         .unwrap();
 }
