@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::manifest::cases;
+use jiff::Timestamp;
+use soapstone_crypto::issue::{self, Validity};
+use soapstone_crypto::{KeyKind, SecretBytes, TrustRules, TrustStore};
 use soapstone_policy::{
-    AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits, PolicyProblem,
-    SignatureReading,
+    Agreement, AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits,
+    PolicyProblem, SignatureReading,
 };
+use soapstone_wss::{InboundPlan, Keys, OutboundPlan, User};
+
+use crate::manifest::cases;
 
 /// Documents of the vectors in which references lead nowhere, by their suite's own mistake: how many subjects that concerns.
 const DANGLING: [(&str, usize); 1] = [(
@@ -57,9 +62,10 @@ fn every_policy_document_parses_to_what_its_suite_counted() {
 }
 
 #[test]
-fn every_subject_compiles_or_is_refused_with_the_assertion_and_its_place_named() {
+fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_named() {
     let mut failures = Vec::new();
     let mut compiled = 0;
+    let keys = every_key();
     let mut dangling: BTreeMap<String, usize> = BTreeMap::new();
     for (folder, case) in cases("policy-parse") {
         let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
@@ -70,7 +76,15 @@ fn every_subject_compiles_or_is_refused_with_the_assertion_and_its_place_named()
                 signatures: SignatureReading::Letter,
             };
             match document.agreement_of(&subject, &options) {
-                Ok(_) => compiled += 1,
+                Ok(agreement) => {
+                    compiled += 1;
+                    let problems = plans(&agreement, &keys);
+                    failures.extend(
+                        problems
+                            .into_iter()
+                            .map(|problem| format!("{}: {subject}: {problem}", case.id)),
+                    );
+                }
                 Err(AgreementError::NotSupported(problems)) => {
                     assert!(!problems.is_empty(), "{}", case.id);
                     let misplaced = problems
@@ -101,6 +115,45 @@ fn every_subject_compiles_or_is_refused_with_the_assertion_and_its_place_named()
         compiled > 400,
         "more than half of the subjects compiled when this was written, now {compiled}"
     );
+}
+
+/// Keys for everything that a plan may want.
+fn every_key() -> Keys {
+    let validity = Validity::days(Timestamp::now(), 1);
+    let identity =
+        issue::authority("CN=everybody", KeyKind::Rsa { bits: 2048 }, validity).expect("a key");
+    let mut rules = TrustRules::default();
+    rules.pinned.push(identity.certificate().clone());
+    Keys {
+        peer: Some(identity.certificate().clone()),
+        trust: Some(Arc::new(TrustStore::new(rules).expect("a trust store"))),
+        user: Some(Arc::new(User {
+            name: "alice".to_owned(),
+            password: SecretBytes::copy_of(b"open sesame"),
+        })),
+        identity: Some(Arc::new(identity)),
+        shared: None,
+    }
+}
+
+/// Why an agreement gives no plans, on either side and in either direction.
+fn plans(agreement: &Agreement, keys: &Keys) -> Vec<String> {
+    let mut problems = Vec::new();
+    for policy in [&agreement.request, &agreement.response] {
+        let inbound = InboundPlan::compile(policy.clone(), keys.clone()).map(drop);
+        let outbound = OutboundPlan::compile(policy.clone(), keys.clone()).map(drop);
+        for found in [inbound, outbound].into_iter().filter_map(Result::err) {
+            problems.extend(found.iter().map(ToString::to_string));
+        }
+    }
+    if let Some(bootstrap) = agreement
+        .conversation
+        .as_ref()
+        .and_then(|conversation| conversation.bootstrap.as_ref())
+    {
+        problems.extend(plans(bootstrap, keys));
+    }
+    problems
 }
 
 /// Whether the tag of the assertion is where the problem says.
