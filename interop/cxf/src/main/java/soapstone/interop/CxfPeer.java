@@ -11,12 +11,14 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * Apache CXF as a peer program: services and clients that take everything from a WSDL with a policy attached.
  *
  * <pre>
- * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name --backend URL [--record FOLDER] SECURITY
- * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--calls N] [--renew true] [--cancel true]
- *       SECURITY REQUEST ANSWER
+ * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name --backend URL [--record FOLDER]
+ *       [--lifetime SECONDS] SECURITY
+ * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--generated true] [--calls N] [--renew true]
+ *       [--cancel true] SECURITY REQUEST ANSWER
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  *
- * SECURITY: [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem] [--user NAME --password WORD] [--lifetime SECONDS]
+ * SECURITY: [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem] [--user NAME --password WORD]
+ *           [--signature URI]
  * </pre>
  *
  * What is served stays served until the program ends.
