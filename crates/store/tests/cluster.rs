@@ -4,8 +4,8 @@ mod servers;
 
 use std::time::{Duration, Instant};
 
-use servers::{Node, Server, at, context, mark, node, secret, start_cluster, wait_for};
-use soapstone::conversation::ContextStore;
+use servers::{Node, Server, at, context, mark, node, node_at, secret, start_cluster, wait_for};
+use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone_store::Replay;
 
@@ -101,6 +101,21 @@ fn conversations_live_where_their_slot_is_and_follow_it() {
         assert_eq!(store.cancel("/", &context(number, 0).identifier), Ok(true));
     }
     assert!(cluster.iter().all(|server| server.keys().is_empty()));
+}
+
+#[test]
+fn a_node_of_a_cluster_that_is_taken_for_a_single_server_says_so() {
+    let cluster = start_cluster(3, false);
+    let node = node_at(&cluster[0]);
+    let expected = format!(
+        "127.0.0.1:{} belongs to a cluster, and is to be named in `nodes`",
+        cluster[0].port
+    );
+    let refused = (0..30).find_map(|number| node.contexts.insert("/", &context(number, 0)).err());
+    assert_eq!(
+        refused,
+        Some(StoreUnavailable::Refused { problem: expected })
+    );
 }
 
 #[test]

@@ -193,6 +193,13 @@ impl Remote {
                 Err(failure) => failure,
             };
             match failure {
+                Failure::Elsewhere { .. } if !matches!(self.layout, Layout::Cluster { .. }) => {
+                    node.reach.succeeded();
+                    return Err(Unanswered::Refused(format!(
+                        "{}:{} belongs to a cluster, and is to be named in `nodes`",
+                        address.host, address.port
+                    )));
+                }
                 Failure::Elsewhere { address, once } => {
                     node.reach.succeeded();
                     if !once {
