@@ -160,7 +160,8 @@ fn survives(how: &str, ends: impl Fn(&mut Server), returns: impl Fn(&mut Server)
         longest.as_millis()
     );
     assert_eq!(twice.into_inner(), 0, "messages accepted twice");
-    assert!(longest < Duration::from_millis(400), "{longest:?}");
+    // The timeout, and what a busy machine adds to it.
+    assert!(longest < Duration::from_millis(750), "{longest:?}");
     returns(&mut watched.primary);
     for number in admitted.into_inner().expect("nobody panics") {
         let replayed = nodes[0].replay.first_seen(&[mark(number, 300)], at(2));

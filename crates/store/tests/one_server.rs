@@ -100,7 +100,7 @@ fn a_store_that_hangs_costs_its_timeout_once_and_then_nothing() {
         start.elapsed()
     };
     let first = timed();
-    assert!((190..300).contains(&first.as_millis()), "{first:?}");
+    assert!((190..600).contains(&first.as_millis()), "{first:?}");
     // Now and then one call tries again; the others do not wait.
     let slow = (0..1000)
         .filter(|_| timed() > Duration::from_millis(100))
@@ -140,7 +140,7 @@ fn a_store_that_was_away_is_used_again_when_it_is_back() {
         node.replay.first_seen(&[mark(number, 300)], at(0)).is_ok()
     });
     println!("back {} ms after the server", recovery.as_millis());
-    assert!(recovery < Duration::from_millis(1300), "{recovery:?}");
+    assert!(recovery < Duration::from_secs(3), "{recovery:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The same keys may stand in `replay` and `conversations`, where a store of their own is wanted. The rule kept here: which servers
 //! there are is checked while the file is read; whether they answer is for those who ask them.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::confidential::Confidential;
@@ -30,6 +31,16 @@ pub struct ServerAddress {
     pub host: String,
     /// Port.
     pub port: u16,
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(out, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(out, "{}:{}", self.host, self.port)
+        }
+    }
 }
 
 /// How the servers of a store are arranged.

@@ -26,11 +26,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Elsewhere { address, .. } => {
-                write!(
-                    out,
-                    "what was asked for is at {}:{}",
-                    address.host, address.port
-                )
+                write!(out, "what was asked for is at {address}")
             }
             Self::Passing(problem) | Self::Broken { problem, .. } | Self::Refused(problem) => {
                 out.write_str(problem)

@@ -94,6 +94,17 @@ struct Map {
     doubtful: bool,
 }
 
+/// Whom to ask next.
+enum Next {
+    /// The primary, as far as it is known.
+    Primary,
+    /// The server that the one asked has named: for this question only, when it must be told that we were sent.
+    At {
+        address: ServerAddress,
+        asking: bool,
+    },
+}
+
 impl Remote {
     /// A store that is not connected to yet.
     ///
@@ -173,11 +184,11 @@ impl Remote {
         effect: Effect,
         deadline: Instant,
     ) -> Result<Value, Unanswered> {
-        let mut elsewhere: Option<(ServerAddress, bool)> = None;
-        loop {
-            let (address, asking) = match elsewhere.take() {
-                Some(redirected) => redirected,
-                None => (self.primary(slot, deadline)?, false),
+        let mut next = Next::Primary;
+        while Instant::now() < deadline {
+            let (address, asking) = match next {
+                Next::Primary => (self.primary(slot, deadline)?, false),
+                Next::At { address, asking } => (address, asking),
             };
             let node = self.node(&address)?;
             let now = Instant::now();
@@ -185,72 +196,77 @@ impl Remote {
             if effect == Effect::Writes && self.replicas > 0 {
                 node.copies.enter(now).map_err(Unanswered::Unreachable)?;
             }
-            let failure = match self.attempt(&node, command, effect, asking, deadline) {
+            next = match self.attempt(&node, command, effect, asking, deadline) {
                 Ok(answer) => {
                     node.reach.succeeded();
                     return Ok(answer);
                 }
-                Err(failure) => failure,
+                Err(failure) => self.settle(&node, slot, failure, deadline)?,
             };
-            match failure {
-                Failure::Elsewhere { .. } if !matches!(self.layout, Layout::Cluster { .. }) => {
-                    node.reach.succeeded();
-                    return Err(Unanswered::Refused(format!(
-                        "{}:{} belongs to a cluster, and is to be named in `nodes`",
-                        address.host, address.port
-                    )));
-                }
-                Failure::Elsewhere { address, once } => {
-                    node.reach.succeeded();
-                    if !once {
-                        let mut map = self.map();
-                        map.slots.moved(slot, address.clone());
-                        map.doubtful = true;
-                    }
-                    elsewhere = Some((address, once));
-                }
-                Failure::Passing(problem) => {
-                    // The server is there, but not what it was taken for.
-                    node.disconnect();
-                    node.reach.succeeded();
-                    self.map().doubtful = true;
-                    if deadline.saturating_duration_since(Instant::now()) <= REPEAT_PAUSE {
-                        let problem = format!("{}:{}: {problem}", address.host, address.port);
-                        node.reach.failed(&problem, Instant::now());
-                        return Err(Unanswered::Unreachable(problem));
-                    }
-                    std::thread::sleep(REPEAT_PAUSE);
-                }
-                Failure::Broken { problem, .. } => {
-                    let problem = format!("{}:{}: {problem}", address.host, address.port);
-                    node.disconnect();
-                    node.reach.failed(&problem, Instant::now());
-                    self.map().doubtful = true;
-                    return Err(Unanswered::Unreachable(problem));
-                }
-                Failure::Uncopied => {
-                    let problem = format!(
-                        "{}:{}: fewer than {} replicas have the write",
-                        address.host, address.port, self.replicas
-                    );
-                    node.reach.succeeded();
-                    node.copies.failed(&problem, Instant::now());
-                    return Err(Unanswered::Unreachable(problem));
-                }
-                Failure::Refused(problem) => {
-                    node.reach.succeeded();
-                    let problem = format!("{}:{}: {problem}", address.host, address.port);
-                    return Err(Unanswered::Refused(problem));
-                }
-                Failure::Full => {
-                    node.reach.succeeded();
-                    return Err(Unanswered::Full);
-                }
+        }
+        let problem = "no server could answer in time".to_owned();
+        Err(Unanswered::Unreachable(problem))
+    }
+
+    /// Learns from a failure, and says what to try next.
+    fn settle(
+        &self,
+        node: &Node,
+        slot: u16,
+        failure: Failure,
+        deadline: Instant,
+    ) -> Result<Next, Unanswered> {
+        let address = node.address();
+        let now = Instant::now();
+        let away = |problem: &str| {
+            let problem = format!("{address}: {problem}");
+            node.reach.failed(&problem, now);
+            Err(Unanswered::Unreachable(problem))
+        };
+        if matches!(failure, Failure::Broken { .. } | Failure::Passing(_)) {
+            // It is not what it was taken for.
+            node.disconnect();
+            self.map().doubtful = true;
+        } else {
+            node.reach.succeeded();
+        }
+        match failure {
+            Failure::Broken { problem, .. } => away(&problem),
+            Failure::Passing(problem)
+                if deadline.saturating_duration_since(now) <= REPEAT_PAUSE =>
+            {
+                away(&problem)
             }
-            if Instant::now() >= deadline {
-                let problem = format!("{}:{}: no answer in time", address.host, address.port);
-                return Err(Unanswered::Unreachable(problem));
+            Failure::Passing(_) => {
+                std::thread::sleep(REPEAT_PAUSE);
+                Ok(Next::Primary)
             }
+            Failure::Elsewhere { .. } if !matches!(self.layout, Layout::Cluster { .. }) => {
+                Err(Unanswered::Refused(format!(
+                    "{address} belongs to a cluster, and is to be named in `nodes`"
+                )))
+            }
+            Failure::Elsewhere {
+                address,
+                once: asking,
+            } => {
+                if !asking {
+                    let mut map = self.map();
+                    map.slots.moved(slot, address.clone());
+                    map.doubtful = true;
+                }
+                Ok(Next::At { address, asking })
+            }
+            Failure::Uncopied => {
+                let problem = format!(
+                    "{address}: fewer than {} replicas have the write",
+                    self.replicas
+                );
+                node.copies.failed(&problem, now);
+                Err(Unanswered::Unreachable(problem))
+            }
+            Failure::Refused(problem) => Err(Unanswered::Refused(format!("{address}: {problem}"))),
+            Failure::Full => Err(Unanswered::Full),
         }
     }
 
@@ -467,7 +483,7 @@ fn first_answer<'n>(
             problem = known;
             continue;
         }
-        let place = format!("{}:{}", node.address().host, node.address().port);
+        let place = node.address();
         let answers = node.exchange(question, now + share);
         match answers.as_deref() {
             Ok([Value::ServerError(error)]) => {

@@ -175,7 +175,7 @@ impl Node {
         }
         if let [.., role, memory] = &answers[greeted.min(answers.len())..] {
             if self.duty == Duty::HoldsAsPrimary && !is_primary(role) {
-                let problem = format!("{} is no primary", self.address.host);
+                let problem = "no primary".to_owned();
                 return Err(Failure::Passing(problem));
             }
             refuse_eviction(memory)?;
