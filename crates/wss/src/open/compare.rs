@@ -193,7 +193,9 @@ impl Opening<'_> {
             .signature
             .as_ref()
             .is_some_and(|signature| signature.parts.contains(&wanted.part));
+        // Confirmations are enciphered together with the signature, which is always made before.
         let right_order = !signed
+            || wanted.part == Part::SignatureConfirmation
             || self
                 .signing_steps(node)
                 .any(|step| match self.plan.policy.order {

@@ -109,7 +109,8 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Encrypts the signature that we wrote, if the plan wants it.
+    /// Encrypts the signature and the confirmations that we wrote, if the plan wants it: both after they were signed, in either order of
+    /// protection.
     pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
             let signature = std::mem::take(&mut self.signature);
@@ -120,10 +121,18 @@ impl Securing<'_> {
                     self.encrypt_written(&signature, "endorsing-sig", buffers)?;
             }
         }
+        if self.wants_encrypted(&Part::SignatureConfirmation) {
+            let confirmations = std::mem::take(&mut self.confirmations);
+            for (index, confirmation) in confirmations.iter().enumerate() {
+                let name = format!("confirm-{index}-sig");
+                let encrypted = self.encrypt_written(confirmation, &name, buffers)?;
+                self.confirmations.push(encrypted);
+            }
+        }
         Ok(())
     }
 
-    fn wants_encrypted(&self, part: &Part) -> bool {
+    pub(super) fn wants_encrypted(&self, part: &Part) -> bool {
         self.plan
             .policy
             .encryption

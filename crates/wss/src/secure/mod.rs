@@ -26,7 +26,7 @@ use crate::key_reference;
 use crate::names::{WSSE, WSU};
 use crate::part::Part;
 use crate::plan::OutboundPlan;
-use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
+use crate::policy::{KeyBinding, KeyReference, Layout, ProtectionOrder};
 use crate::username;
 
 /// Why a message cannot be secured. Always our own side's matter.
@@ -516,11 +516,18 @@ impl Securing<'_> {
             &self.session_key,
             &self.derived,
         ];
-        std::iter::once(self.timestamp.as_slice())
-            .chain(self.confirmations.iter().map(Vec::as_slice))
+        let confirmations = || self.confirmations.iter().map(Vec::as_slice);
+        // What is enciphered stands behind the key that deciphers it.
+        let readable = !self.wants_encrypted(&Part::SignatureConfirmation);
+        let timestamp_first = self.plan.policy.layout != Layout::LaxTimestampLast;
+        let timestamp = |wanted: bool| wanted.then_some(self.timestamp.as_slice()).into_iter();
+        timestamp(timestamp_first)
+            .chain(confirmations().filter(move |_| readable))
             .chain(tokens)
             .chain(protection)
+            .chain(confirmations().filter(move |_| !readable))
             .chain(std::iter::once(self.username.as_slice()))
+            .chain(timestamp(!timestamp_first))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EndorsingPolicy, Facts,
-    KeyBinding, KeyReference, Layout, Mechanism, OutboundPlan, Outgoing, Part, Policy,
-    ProtectionOrder, Rejected, SecureError, Secured, SecurityContext, SignatureRole, Signer,
+    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EncryptedPart,
+    EndorsingPolicy, Facts, KeyBinding, KeyReference, Layout, Mechanism, OutboundPlan, Outgoing,
+    Part, Policy, ProtectionOrder, Rejected, SecureError, Secured, SecurityContext, SignatureRole,
+    Signer,
 };
 use soapstone_xml::Buffers;
 
@@ -629,4 +630,44 @@ fn the_layout_and_the_extent_of_signatures_are_checked() {
         refused(&entire, &facts(), &message).name(),
         "signed-elsewhere"
     );
+}
+
+#[test]
+fn confirmations_are_encrypted_with_the_signature_in_either_order() {
+    for order in [
+        ProtectionOrder::SignBeforeEncrypting,
+        ProtectionOrder::EncryptBeforeSigning,
+    ] {
+        let request = policy(Mechanism::Sign, "Basic256");
+        let sent = secure_with(&request, client_keys(), PLAIN, None);
+        let received = open_with(&request, service_keys(), &facts(), &text(&sent), now()).unwrap();
+        let (_, receipt) = received.finish(&mut Buffers::default());
+        let mut response = policy(Mechanism::SignEncrypt, "Basic256");
+        response.order = order;
+        response.signature_confirmation = true;
+        let signed = &mut response.signature.as_mut().unwrap().parts;
+        signed.push(Part::SignatureConfirmation);
+        let encrypted = &mut response.encryption.as_mut().unwrap().parts;
+        encrypted
+            .extend([Part::Signature, Part::SignatureConfirmation].map(EncryptedPart::customary));
+        let answer = secure_with(&response, service_keys(), PLAIN, Some(&receipt));
+        assert!(!text(&answer).contains("SignatureConfirmation"));
+        let facts = Facts {
+            request: Some(sent.receipt),
+            ..facts()
+        };
+        open_with(&response, client_keys(), &facts, &text(&answer), now()).unwrap();
+    }
+}
+
+#[test]
+fn the_timestamp_is_last_where_the_layout_wants_it() {
+    let mut policy = policy(Mechanism::SignEncrypt, "Basic256");
+    policy.layout = Layout::LaxTimestampLast;
+    let message = text(&secure_with(&policy, client_keys(), PLAIN, None));
+    assert!(
+        message.contains("</wsu:Timestamp></wsse:Security>"),
+        "{message}"
+    );
+    open_with(&policy, service_keys(), &facts(), &message, now()).unwrap();
 }
