@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::issue::{self, Validity};
+use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{KeyKind, SecretBytes, TrustRules, TrustStore};
 use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits,
@@ -118,10 +118,12 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
 }
 
 /// Keys for everything that a plan may want.
-fn every_key() -> Keys {
+pub(crate) fn every_key() -> Keys {
     let validity = Validity::days(Timestamp::now(), 1);
-    let identity =
-        issue::authority("CN=everybody", KeyKind::Rsa { bits: 2048 }, validity).expect("a key");
+    let kind = KeyKind::Rsa { bits: 2048 };
+    let authority = issue::authority("CN=authority", kind, validity).expect("a key");
+    let template = Template::new("CN=everybody", validity).expect("a name");
+    let identity = issue::identity(&authority, kind, &template).expect("a key");
     let mut rules = TrustRules::default();
     rules.pinned.push(identity.certificate().clone());
     Keys {

@@ -2,5 +2,6 @@
 
 mod algebra;
 mod documents;
+mod exchanges;
 mod manifest;
 mod messages;

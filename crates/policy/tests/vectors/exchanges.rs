@@ -1,0 +1,164 @@
+//! What the policies of the vectors agree on, done: a request and its response travel under every agreement, and open.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone_crypto::{SecretBytes, SymmetricKey};
+use soapstone_policy::{Agreement, CompileOptions, PolicyDocument, PolicyLimits};
+use soapstone_wss::{
+    ContextOwner, Envelope, Facts, FirstSeen, InboundPlan, Keys, OutboundPlan, Outgoing, Policy,
+    Receipt, SecurityContext, Verified,
+};
+use soapstone_xml::{Buffers, Limits};
+
+use crate::documents::every_key;
+use crate::manifest::cases;
+
+const PLAIN: &str = "<soap:Envelope xmlns:soap='http://schemas.xmlsoap.org/soap/envelope/' xmlns:a='http://www.w3.org/2005/08/addressing'>\
+    <soap:Header><a:To>urn:service</a:To><a:Action>urn:echo</a:Action></soap:Header>\
+    <soap:Body><e:echo xmlns:e='urn:echo'>hello</e:echo></soap:Body></soap:Envelope>";
+
+/// What one side knows beside its keys.
+fn facts(agreement: &Agreement, request: Option<Receipt>) -> Facts {
+    Facts {
+        passwords: vec![("alice".to_owned(), SecretBytes::copy_of(b"open sesame"))],
+        contexts: context(agreement).into_iter().collect(),
+        certificates: Vec::new(),
+        request,
+    }
+}
+
+fn context(agreement: &Agreement) -> Option<SecurityContext> {
+    let conversation = agreement.conversation.as_ref()?;
+    let now = Timestamp::now();
+    // Where keys are not derived from the context's, it is as long as the encryption wants.
+    let length = agreement.request.suite.data[0].key_length();
+    Some(SecurityContext {
+        version: conversation.version,
+        identifier: "urn:uuid:6b2f7c1e-0000-4000-8000-000000000001".to_owned(),
+        instance: None,
+        secret: SymmetricKey::new(vec![7; length]).expect("a key"),
+        created: now,
+        expires: now + Duration::from_secs(600),
+        owner: ContextOwner::User("alice".to_owned()),
+    })
+}
+
+fn envelope(bytes: Vec<u8>) -> Result<Envelope, String> {
+    Envelope::parse(bytes, &Limits::default(), &mut Buffers::new())
+        .map_err(|error| error.to_string())
+}
+
+fn open(
+    policy: &Policy,
+    keys: &Keys,
+    facts: &Facts,
+    message: Vec<u8>,
+) -> Result<Verified<Envelope>, String> {
+    let plan = InboundPlan::compile(policy.clone(), keys.clone())
+        .map_err(|problems| format!("{problems:?}"))?;
+    let opened = plan
+        .open(
+            envelope(message)?,
+            facts,
+            Timestamp::now(),
+            &mut Buffers::new(),
+        )
+        .map_err(|rejected| format!("{}: {rejected}", rejected.name()))?;
+    let first_seen = FirstSeen::assertion(opened.marks());
+    opened
+        .admit(first_seen)
+        .map_err(|rejected| rejected.to_string())
+}
+
+fn secure(
+    policy: &Policy,
+    keys: &Keys,
+    outgoing: Outgoing<'_>,
+) -> Result<(Vec<u8>, Receipt), String> {
+    let plan = OutboundPlan::compile(policy.clone(), keys.clone())
+        .map_err(|problems| format!("{problems:?}"))?;
+    let secured = plan
+        .secure(
+            envelope(PLAIN.as_bytes().to_vec())?,
+            outgoing,
+            Timestamp::now(),
+            &mut Buffers::new(),
+        )
+        .map_err(|error| error.to_string())?;
+    Ok((secured.bytes, secured.receipt))
+}
+
+/// A request and its response.
+fn exchange(agreement: &Agreement, keys: &Keys) -> Result<(), String> {
+    let context = context(agreement);
+    let outgoing = Outgoing {
+        answers: None,
+        context: context.as_ref(),
+    };
+    let (request, sent) =
+        secure(&agreement.request, keys, outgoing).map_err(|why| format!("request: {why}"))?;
+    let verified = open(&agreement.request, keys, &facts(agreement, None), request)
+        .map_err(|why| format!("request: {why}"))?;
+    let (_, received) = verified.finish(&mut Buffers::new());
+    let outgoing = Outgoing {
+        answers: Some(&received),
+        context: None,
+    };
+    let (response, _) =
+        secure(&agreement.response, keys, outgoing).map_err(|why| format!("response: {why}"))?;
+    open(
+        &agreement.response,
+        keys,
+        &facts(agreement, Some(sent)),
+        response,
+    )
+    .map_err(|why| format!("response: {why}"))?;
+    match agreement
+        .conversation
+        .as_ref()
+        .and_then(|conversation| conversation.bootstrap.as_ref())
+    {
+        Some(bootstrap) => exchange(bootstrap, keys).map_err(|why| format!("bootstrap {why}")),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn messages_travel_under_every_agreement_that_the_policies_compile_to() {
+    let keys = every_key();
+    let mut outcomes: BTreeMap<String, Result<(), String>> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for (folder, case) in cases("policy-parse") {
+        let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
+        let document = PolicyDocument::parse(source, &PolicyLimits::default()).expect("a document");
+        for subject in document.subjects() {
+            let Ok(agreement) = document.agreement_of(&subject, &CompileOptions::default()) else {
+                continue;
+            };
+            // What a message must have is not in this one.
+            if !agreement.request.required.is_empty() {
+                continue;
+            }
+            let key = format!(
+                "{:?} {:?} {:?}",
+                agreement.request, agreement.response, agreement.conversation
+            );
+            let outcome = outcomes
+                .entry(key)
+                .or_insert_with(|| exchange(&agreement, &keys));
+            if let Err(why) = outcome {
+                failures.push(format!("{}: {subject}: {why}", case.id));
+            }
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} failures among {} agreements\n{}",
+        failures.len(),
+        outcomes.len(),
+        failures.join("\n")
+    );
+    assert!(outcomes.len() > 100, "{} agreements", outcomes.len());
+}
