@@ -3,7 +3,7 @@
 //! The rule kept here: whether two endpoints share is decided by their configuration alone; what they remember stays apart by their
 //! prefixes and scopes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use soapstone::config::{
     ConversationStoreConfig, ConversationsConfig, LoadedFile, ReplayConfig, ReplayStoreConfig,
@@ -19,10 +19,10 @@ use crate::remote::Remote;
 use crate::sealing::SealKeys;
 use crate::{Contexts, DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, Replay, StoreError};
 
-/// Opens the stores of one process.
+/// Opens the stores of one process. What nobody uses any more, after a change of configuration, is closed.
 #[derive(Debug, Default)]
 pub struct Stores {
-    remotes: Mutex<Vec<(StoreConfig, Arc<Remote>)>>,
+    remotes: Mutex<Vec<(StoreConfig, Weak<Remote>)>>,
 }
 
 impl Stores {
@@ -88,13 +88,11 @@ impl Stores {
     ///
     /// Why the first that is not there is not.
     pub fn check(&self) -> Result<(), String> {
-        let remotes: Vec<Arc<Remote>> = {
-            let remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
-            remotes
-                .iter()
-                .map(|(_, remote)| Arc::clone(remote))
-                .collect()
-        };
+        let remotes: Vec<Arc<Remote>> = self
+            .remotes()
+            .iter()
+            .filter_map(|(_, remote)| remote.upgrade())
+            .collect();
         remotes
             .iter()
             .try_for_each(|remote| remote.check())
@@ -102,17 +100,23 @@ impl Stores {
     }
 
     fn remote(&self, config: &StoreConfig) -> Result<Arc<Remote>, StoreError> {
-        let mut remotes = self.remotes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, remote)) = remotes
+        let mut remotes = self.remotes();
+        remotes.retain(|(_, remote)| remote.strong_count() > 0);
+        let known = remotes
             .iter()
             .find(|(known, _)| same_servers(known, config))
-        {
-            return Ok(Arc::clone(remote));
+            .and_then(|(_, remote)| remote.upgrade());
+        if let Some(remote) = known {
+            return Ok(remote);
         }
         let remote = Remote::new(config).map_err(|problem| StoreError::Tls { problem })?;
         let remote = Arc::new(remote);
-        remotes.push((config.clone(), Arc::clone(&remote)));
+        remotes.push((config.clone(), Arc::downgrade(&remote)));
         Ok(remote)
+    }
+
+    fn remotes(&self) -> MutexGuard<'_, Vec<(StoreConfig, Weak<Remote>)>> {
+        self.remotes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,4 +148,47 @@ fn same_servers(one: &StoreConfig, other: &StoreConfig) -> bool {
         && login(&one.login) == login(&other.login)
         && login(&one.sentinel_login) == login(&other.sentinel_login)
         && tls(one.tls.as_ref()) == tls(other.tls.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use soapstone::config::EndpointConfig;
+
+    use super::*;
+
+    fn config(store: &str) -> ReplayConfig {
+        let text = format!(
+            "[security]\nmechanism = \"sign\"\nreplay = {{ store = \"redis\", {store} }}\n"
+        );
+        EndpointConfig::from_text(&text, Path::new("endpoint.toml"), &|_| None)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+            .security
+            .replay
+            .expect("given")
+    }
+
+    #[test]
+    fn endpoints_that_name_the_same_servers_share_them_until_none_is_left() {
+        let stores = Stores::default();
+        let open = |store: &str| stores.replay(Some(&config(store))).expect("it is right");
+        let count = || {
+            let remotes = stores.remotes();
+            remotes
+                .iter()
+                .filter(|(_, remote)| remote.strong_count() > 0)
+                .count()
+        };
+        let one = open("url = \"redis://h\"");
+        let other = open("url = \"redis://h\", prefix = \"other\", when_unavailable = \"accept\"");
+        assert_eq!(count(), 1);
+        let elsewhere = open("url = \"redis://h\", password = \"another\"");
+        assert_eq!(count(), 2);
+        drop((one, other));
+        assert_eq!(count(), 1);
+        drop(elsewhere);
+        assert_eq!(count(), 0);
+        stores.check().expect("nothing is used");
+    }
 }
