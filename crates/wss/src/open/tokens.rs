@@ -50,14 +50,14 @@ impl Opening<'_> {
                 None => self.read_certificate(der).map(chain),
             },
             KeyLocator::Path(der) => {
-                let mut path =
-                    Certificate::from_pki_path(der).map_err(|error| unreadable(&error))?;
-                let certificate = path.pop().ok_or_else(|| Rejected::KeyNotFound {
+                let path = Certificate::from_pki_path(der).map_err(|error| unreadable(&error))?;
+                let mut path = path.into_iter();
+                let certificate = path.next().ok_or_else(|| Rejected::KeyNotFound {
                     reference: "an empty certification path".to_owned(),
                 })?;
                 Ok(Chain {
                     certificate,
-                    intermediates: path,
+                    intermediates: path.collect(),
                     token: None,
                 })
             }
