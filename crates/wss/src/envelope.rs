@@ -4,6 +4,7 @@
 //! a DTD, ids that occur twice, a second Body, anything after the Body. What it returns says nothing about who sent it.
 
 use std::fmt;
+use std::ops::Range;
 
 use soapstone_xml::{
     Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions,
@@ -207,6 +208,45 @@ impl Envelope {
         self.document.recycle(buffers);
     }
 
+    /// The message with `blocks`, in canonical form, put first into its `soap:Header`. For messages that nothing was grafted into.
+    pub fn with_header_blocks(&self, blocks: &[u8], buffers: &mut Buffers) -> Vec<u8> {
+        let source = self.document.bytes();
+        let (range, header) = self.with_header(blocks.to_vec());
+        let mut bytes = buffers.take(source.len() + header.len());
+        bytes.extend_from_slice(&source[..range.start]);
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(&source[range.end..]);
+        bytes
+    }
+
+    /// What has to take the place of which range of the source, so that `blocks` come first in the `soap:Header`.
+    pub(crate) fn with_header(&self, mut blocks: Vec<u8>) -> (Range<usize>, Vec<u8>) {
+        let source = self.document.bytes();
+        match self.header() {
+            Some(block) if is_self_closing(block, source) => {
+                let range = range(block);
+                let mut whole = source[range.start..range.end - 2].to_vec();
+                whole.push(b'>');
+                whole.append(&mut blocks);
+                whole.extend_from_slice(format!("</{}>", qualified_name(block)).as_bytes());
+                (range, whole)
+            }
+            Some(block) => {
+                let at = content(block, source).start;
+                (at..at, blocks)
+            }
+            None => {
+                let prefix = self.document.root().prefix();
+                let colon = if prefix.is_empty() { "" } else { ":" };
+                let mut whole = format!("<{prefix}{colon}Header>").into_bytes();
+                whole.append(&mut blocks);
+                whole.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
+                let at = range(self.body()).start;
+                (at..at, whole)
+            }
+        }
+    }
+
     /// `wsse:Security` header blocks for `actor`; more than one is an error that the caller states.
     pub(crate) fn security_headers<'e>(
         &'e self,
@@ -231,6 +271,39 @@ impl Envelope {
     pub(crate) fn must_understand(&self, block: Element<'_>) -> bool {
         let said = block.attribute(self.version.namespace(), "mustUnderstand");
         matches!(said.as_deref().map(str::trim), Some("1" | "true"))
+    }
+}
+
+/// Where an element lies in the source of a message that has no grafts.
+pub(crate) fn range(element: Element<'_>) -> Range<usize> {
+    let range = element.range();
+    range.start as usize..range.end as usize
+}
+
+/// Where the content of an element lies in the source; empty, and behind the element, where its tag closes itself.
+pub(crate) fn content(element: Element<'_>, source: &[u8]) -> Range<usize> {
+    let whole = range(element);
+    if is_self_closing(element, source) {
+        return whole.end..whole.end;
+    }
+    let start = element.start_tag_range().end as usize;
+    let end = source[..whole.end]
+        .iter()
+        .rposition(|octet| *octet == b'<')
+        .unwrap_or(start);
+    start..end
+}
+
+pub(crate) fn is_self_closing(element: Element<'_>, source: &[u8]) -> bool {
+    source[range(element)].ends_with(b"/>") && element.start_tag_range().end == element.range().end
+}
+
+pub(crate) fn qualified_name(element: Element<'_>) -> String {
+    let prefix = element.prefix();
+    if prefix.is_empty() {
+        element.local().to_owned()
+    } else {
+        format!("{prefix}:{}", element.local())
     }
 }
 

@@ -12,7 +12,7 @@
 
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, DataEncryption, SignatureAlgorithm};
-use soapstone_xml::{Buffers, NodeId};
+use soapstone_xml::{Buffers, Element, NodeId};
 
 use crate::conversation::{ContextName, ContextOwner};
 use crate::envelope::Envelope;
@@ -207,6 +207,13 @@ impl Verified<Envelope> {
     /// Header blocks that are passed on: where the plan wants signatures, those that are signed.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
+    }
+
+    /// Keeps header blocks from being passed on: those that were for the receiver, and mean nothing behind it.
+    pub fn drop_blocks(&mut self, mut is_ours: impl FnMut(Element<'_>) -> bool) {
+        let document = self.inner.document();
+        self.blocks
+            .retain(|block| !is_ours(document.element(*block)));
     }
 
     /// What was proven.

@@ -22,6 +22,8 @@ pub(super) struct Agreed {
     pub(super) mechanism: &'static str,
     /// The connection has to be TLS.
     pub(super) private_transport: bool,
+    /// Messages carry addressing headers.
+    pub(super) addressing: bool,
 }
 
 /// The policies of the messages that make, renew and cancel contexts.
@@ -81,6 +83,7 @@ impl Compiler<'_> {
                 bootstrap: None,
                 mechanism: mechanism.name(),
                 private_transport: false,
+                addressing: false,
             });
         }
         let conversations = self.config.security.conversations.as_ref();
@@ -108,6 +111,7 @@ impl Compiler<'_> {
             }),
             mechanism: mechanism.name(),
             private_transport: false,
+            addressing: false,
         })
     }
 
@@ -175,6 +179,7 @@ impl Compiler<'_> {
             bootstrap,
             mechanism,
             private_transport,
+            addressing: agreement.addressing,
         })
     }
 

@@ -102,6 +102,7 @@ impl Compiler<'_> {
             scope: String::new(),
             conversation,
             private_transport: agreed.private_transport,
+            addressing: agreed.addressing,
         })
     }
 

@@ -7,8 +7,8 @@
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
-    Answer, AppliesTo, ClientRules, ContextsUnavailable, Effect, PendingIssue, Requester,
-    SecurityTokenService, TrustError, TrustFault, TrustRequest, TrustVersion,
+    Answer, AppliesTo, ClientRules, ContextsUnavailable, Effect, PendingCancel, PendingIssue,
+    Requester, SecurityTokenService, TrustError, TrustFault, TrustRequest, TrustVersion,
 };
 use soapstone_wss::{
     ContextName, ContextOwner, Envelope, FaultCode, InboundPlan, KeyBinding, OutboundPlan,
@@ -17,6 +17,7 @@ use soapstone_wss::{
 };
 use soapstone_xml::Buffers;
 
+use super::addressing;
 use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
 
 /// How contexts are made at an endpoint.
@@ -34,7 +35,7 @@ pub struct Conversation {
 #[derive(Debug)]
 pub enum Arrived {
     /// A message for the application.
-    Message(OpenedMessage),
+    Message(Box<OpenedMessage>),
     /// A request for a token, and its answer.
     Answered(TokenAnswer),
 }
@@ -147,7 +148,7 @@ impl Endpoint {
     ) -> Result<Arrived, ReceiveError> {
         let Some(conversation) = &self.conversation else {
             let opened = self.open(bytes, None, memory, now, buffers, observer)?;
-            return Ok(Arrived::Message(opened));
+            return Ok(Arrived::Message(Box::new(opened)));
         };
         let now = self.clock(now);
         let envelope = Envelope::parse(bytes, self.limits(), buffers).map_err(Rejected::from)?;
@@ -166,9 +167,8 @@ impl Endpoint {
             if !in_conversation {
                 return Err(Rejected::NotInConversation.into());
             }
-            return Ok(Arrived::Message(super::rebuilt(
-                verified, buffers, observer,
-            )?));
+            let opened = self.rebuilt(verified, buffers, observer)?;
+            return Ok(Arrived::Message(Box::new(opened)));
         }
         let requester = Requester::of(&verified, &contexts, private_transport);
         let response = if in_conversation {
@@ -206,7 +206,7 @@ impl Endpoint {
         buffers: &mut Buffers,
     ) -> Result<TokenAnswer, ReceiveError> {
         let version = verified.envelope().version();
-        let addressing = addressing_of(verified.envelope());
+        let addressing = addressing::of(verified.envelope());
         let action = verified_action(&verified);
         let find = |name: &ContextName| {
             memory
@@ -327,6 +327,74 @@ impl Endpoint {
             receipt: secured.receipt,
             pending,
         })
+    }
+
+    /// A client's request for a new instance of a context, under the bootstrap's policy. Services that want a signature by the context's key as
+    /// well refuse it; then a new context has to do.
+    ///
+    /// # Errors
+    /// Why it cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint has no conversations.
+    pub fn renew(
+        &self,
+        context: &SecurityContext,
+        to: &str,
+        soap: SoapVersion,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<Handshake, HandshakeError> {
+        let conversation = self.the_conversation();
+        let now = self.clock(now);
+        let (pending, request) = PendingIssue::renew(&conversation.client, context, now);
+        let secured = self
+            .request(
+                &conversation.bootstrap_outbound,
+                &request,
+                to,
+                soap,
+                Outgoing::default(),
+                now,
+                buffers,
+            )
+            .map_err(HandshakeError::Unsecurable)?;
+        Ok(Handshake {
+            bytes: secured.bytes,
+            action: request.action,
+            receipt: secured.receipt,
+            pending,
+        })
+    }
+
+    /// A client's last word in a conversation: the context is not needed any more. It is secured with the context itself
+    /// (WS-SecureConversation 1.4, 6) or, for services that want it so, as the bootstrap is. What is answered changes nothing for the client,
+    /// who forgets the context anyway. Returns the message and its `SOAPAction`.
+    ///
+    /// # Errors
+    /// Why it cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint has no conversations.
+    pub fn cancel(
+        &self,
+        context: &SecurityContext,
+        as_bootstrap: bool,
+        to: &str,
+        soap: SoapVersion,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<(Vec<u8>, String), SecureError> {
+        let conversation = self.the_conversation();
+        let now = self.clock(now);
+        let (_, request) = PendingCancel::new(context);
+        let (plan, outgoing) = if as_bootstrap {
+            (&conversation.bootstrap_outbound, Outgoing::default())
+        } else {
+            (self.outbound_plan(), Outgoing::within(context))
+        };
+        let secured = self.request(plan, &request, to, soap, outgoing, now, buffers)?;
+        Ok((secured.bytes, request.action))
     }
 
     /// The context that the service granted.
@@ -454,12 +522,6 @@ fn is_token_request(verified: &Verified<Envelope>) -> bool {
     let named =
         ["RequestSecurityToken", "RequestSecurityTokenCollection"].contains(&request.local());
     named && TrustVersion::from_namespace(request.namespace()).is_some()
-}
-
-/// The addressing headers of a message. Unsigned ones only decide how the answer is addressed, and it goes back on its connection anyway.
-fn addressing_of(envelope: &Envelope) -> Option<Addressing> {
-    let header = envelope.header()?;
-    Addressing::read(header).ok().flatten()
 }
 
 /// The action of a message, if it is among what was verified.

@@ -3,6 +3,7 @@
 //! It is the host that the plans ask: it knows the users, the clock that was configured, and what to remember. Everything here is
 //! synchronous; a server calls it on a pool of its own.
 
+mod addressing;
 mod agreed;
 mod compile;
 mod conversation;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
+use soapstone_trust::addressing::Addressing;
 use soapstone_wss::{
     Envelope, Evidence, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Receipt, Rejected,
     SecureError, Secured, SecurityContext, SoapVersion, Verified,
@@ -54,6 +56,7 @@ pub struct Endpoint {
     scope: String,
     conversation: Option<Conversation>,
     private_transport: bool,
+    addressing: bool,
 }
 
 /// A message that was accepted.
@@ -67,6 +70,9 @@ pub struct OpenedMessage {
     pub evidence: Evidence,
     /// What the answer needs.
     pub receipt: Receipt,
+    /// Addressing headers of the request, where the policy asks for them: they are not passed on, and the answer refers to them
+    /// ([`Endpoint::label_answer`]).
+    pub addressing: Option<Box<Addressing>>,
 }
 
 /// A step of opening or securing, for those who measure.
@@ -162,6 +168,7 @@ impl Endpoint {
             scope: String::new(),
             conversation: None,
             private_transport: false,
+            addressing: false,
         }
     }
 
@@ -370,7 +377,7 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
         let verified = self.verify(bytes, request, memory, now, buffers, observer)?;
-        rebuilt(verified, buffers, observer)
+        self.rebuilt(verified, buffers, observer)
     }
 
     /// Secures a plain message.
@@ -397,21 +404,33 @@ impl Endpoint {
     }
 }
 
-/// A message that is passed on, rebuilt from what was proven.
-fn rebuilt(
-    verified: Verified<Envelope>,
-    buffers: &mut Buffers,
-    observer: &mut dyn StepObserver,
-) -> Result<OpenedMessage, Rejected> {
-    let version = verified.envelope().version();
-    let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
-    verified.forward(&mut forwarded)?;
-    let (evidence, receipt) = verified.finish(buffers);
-    observer.ended(Step::Forward);
-    Ok(OpenedMessage {
-        bytes: forwarded,
-        version,
-        evidence,
-        receipt,
-    })
+impl Endpoint {
+    /// A message that is passed on, rebuilt from what was proven.
+    fn rebuilt(
+        &self,
+        mut verified: Verified<Envelope>,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        let version = verified.envelope().version();
+        let addressing = self
+            .addressing
+            .then(|| addressing::of(verified.envelope()))
+            .flatten()
+            .map(Box::new);
+        if self.addressing {
+            verified.drop_blocks(addressing::is_block);
+        }
+        let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
+        verified.forward(&mut forwarded)?;
+        let (evidence, receipt) = verified.finish(buffers);
+        observer.ended(Step::Forward);
+        Ok(OpenedMessage {
+            bytes: forwarded,
+            version,
+            evidence,
+            receipt,
+            addressing,
+        })
+    }
 }

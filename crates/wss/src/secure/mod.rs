@@ -9,17 +9,18 @@ mod keys;
 mod sign;
 
 use std::fmt;
-use std::ops::Range;
 
 use jiff::Timestamp;
 use soapstone_crypto::{CryptoError, DataEncryption, SymmetricKey, random};
-use soapstone_xml::{Buffers, C14nError, Element, NodeId};
+use soapstone_xml::{Buffers, C14nError, NodeId};
 
 use self::edits::Edits;
 use self::keys::Use;
 use crate::confirmation;
 use crate::conversation::SecurityContext;
-use crate::envelope::{Envelope, EnvelopeError, SoapVersion};
+use crate::envelope::{
+    Envelope, EnvelopeError, SoapVersion, content, is_self_closing, qualified_name, range,
+};
 use crate::facts::Receipt;
 use crate::freshness;
 use crate::key_reference;
@@ -422,7 +423,6 @@ impl<'p> Securing<'p> {
         let source = document.bytes();
         let root = document.root();
         let prefix = root.prefix();
-        let colon = if prefix.is_empty() { "" } else { ":" };
         let version = envelope.version();
         let pieces: usize = self.pieces().map(<[u8]>::len).sum();
         let mut header = Vec::with_capacity(pieces + 512);
@@ -458,27 +458,8 @@ impl<'p> Securing<'p> {
         }
         header.extend_from_slice(b"</wsse:Security>");
 
-        match envelope.header() {
-            Some(block) if is_self_closing(block, source) => {
-                let range = range(block);
-                let mut whole = source[range.start..range.end - 2].to_vec();
-                whole.push(b'>');
-                whole.append(&mut header);
-                whole.extend_from_slice(format!("</{}>", qualified_name(block)).as_bytes());
-                self.edits.replace(range, whole);
-            }
-            Some(block) => {
-                let at = content(block, source).start;
-                self.edits.replace(at..at, header);
-            }
-            None => {
-                let mut whole = format!("<{prefix}{colon}Header>").into_bytes();
-                whole.append(&mut header);
-                whole.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
-                let at = range(envelope.body()).start;
-                self.edits.replace(at..at, whole);
-            }
-        }
+        let (range, header) = envelope.with_header(header);
+        self.edits.replace(range, header);
         let mut bytes = buffers.take(source.len().saturating_add_signed(self.edits.growth()));
         self.edits.apply(source, 0..source.len(), &mut bytes);
         std::mem::take(&mut self.edits).recycle(buffers);
@@ -562,37 +543,4 @@ fn timestamp(id: &str, created: Timestamp, expires: Timestamp) -> Vec<u8> {
         out.extend_from_slice(piece.as_bytes());
     }
     out
-}
-
-/// Where an element lies in the source of a message that has no grafts.
-fn range(element: Element<'_>) -> Range<usize> {
-    let range = element.range();
-    range.start as usize..range.end as usize
-}
-
-/// Where the content of an element lies in the source; empty, and behind the element, where its tag closes itself.
-fn content(element: Element<'_>, source: &[u8]) -> Range<usize> {
-    let whole = range(element);
-    if is_self_closing(element, source) {
-        return whole.end..whole.end;
-    }
-    let start = element.start_tag_range().end as usize;
-    let end = source[..whole.end]
-        .iter()
-        .rposition(|octet| *octet == b'<')
-        .unwrap_or(start);
-    start..end
-}
-
-fn is_self_closing(element: Element<'_>, source: &[u8]) -> bool {
-    source[range(element)].ends_with(b"/>") && element.start_tag_range().end == element.range().end
-}
-
-fn qualified_name(element: Element<'_>) -> String {
-    let prefix = element.prefix();
-    if prefix.is_empty() {
-        element.local().to_owned()
-    } else {
-        format!("{prefix}:{}", element.local())
-    }
 }

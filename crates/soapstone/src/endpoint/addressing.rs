@@ -1,0 +1,121 @@
+//! WS-Addressing on behalf of peers that do not speak it: a policy that asks for addressing headers (`wsam:Addressing`,
+//! `wsaw:UsingAddressing`) is met by the endpoint, not by the plain client or service behind it.
+//!
+//! The one rule: what the other side sends in addressing headers decides how an answer is labelled, never where anything is sent.
+
+use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_wss::{Envelope, EnvelopeError};
+use soapstone_xml::{Buffers, Element};
+
+use super::Endpoint;
+
+impl Endpoint {
+    /// Puts the headers into a plain request that its policy asks for and that its client did not write: what it asks for (its `SOAPAction`,
+    /// or else the name of what the Body holds), and from whom.
+    ///
+    /// # Errors
+    /// The request is no envelope.
+    pub fn label_request(
+        &self,
+        plain: Vec<u8>,
+        action: Option<&str>,
+        to: &str,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<u8>, EnvelopeError> {
+        self.label(plain, buffers, |envelope| of_request(action, to, envelope))
+    }
+
+    /// Puts the headers into a plain answer that say which request it answers.
+    ///
+    /// # Errors
+    /// The answer is no envelope.
+    pub fn label_answer(
+        &self,
+        plain: Vec<u8>,
+        request: &Addressing,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<u8>, EnvelopeError> {
+        self.label(plain, buffers, |envelope| {
+            let is_fault = envelope
+                .body()
+                .first_child()
+                .is_some_and(|content| content.is(envelope.version().namespace(), "Fault"));
+            request.answer(if is_fault {
+                request.version.fault_action().to_owned()
+            } else {
+                answering(&request.action)
+            })
+        })
+    }
+
+    fn label(
+        &self,
+        plain: Vec<u8>,
+        buffers: &mut Buffers,
+        headers: impl FnOnce(&Envelope) -> Addressing,
+    ) -> Result<Vec<u8>, EnvelopeError> {
+        if !self.addressing {
+            return Ok(plain);
+        }
+        let envelope = Envelope::parse(plain, self.limits(), buffers)?;
+        let mut blocks = Vec::with_capacity(768);
+        if of(&envelope).is_none() {
+            headers(&envelope).write(None, &mut blocks);
+        }
+        let bytes = envelope.with_header_blocks(&blocks, buffers);
+        envelope.recycle(buffers);
+        Ok(bytes)
+    }
+}
+
+/// The addressing headers of a message; none if they make no sense.
+pub(super) fn of(envelope: &Envelope) -> Option<Addressing> {
+    let header = envelope.header()?;
+    Addressing::read(header).ok().flatten()
+}
+
+/// Whether a header block is one of WS-Addressing.
+pub(super) fn is_block(block: Element<'_>) -> bool {
+    AddressingVersion::from_namespace(block.namespace()).is_some()
+}
+
+/// The headers of a request by a client that has none: `action` is its `SOAPAction`, or else the name of what the Body holds.
+fn of_request(action: Option<&str>, to: &str, envelope: &Envelope) -> Addressing {
+    let action = action.filter(|action| !action.is_empty());
+    let named = || {
+        let content = envelope.body().first_child();
+        content.map_or_else(String::new, |content| {
+            format!(
+                "{}/{}",
+                content.namespace().trim_end_matches('/'),
+                content.local()
+            )
+        })
+    };
+    let action = action.map_or_else(named, str::to_owned);
+    Addressing::request(AddressingVersion::V10, action, to.to_owned())
+}
+
+/// The action of the answer to a request: the default pattern of WSDL (WS-Addressing 1.0 Metadata, 4.4.4) as far as it can be told from the
+/// request alone.
+fn answering(action: &str) -> String {
+    match action.strip_suffix("Request") {
+        Some(operation) => format!("{operation}Response"),
+        None => format!("{action}Response"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_action_of_an_answer_follows_from_that_of_its_request() {
+        for (request, answer) in [
+            ("urn:books/getBooksRequest", "urn:books/getBooksResponse"),
+            ("urn:getBooks", "urn:getBooksResponse"),
+        ] {
+            assert_eq!(answering(request), answer);
+        }
+    }
+}
