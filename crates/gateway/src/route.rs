@@ -149,12 +149,13 @@ pub(crate) struct Serving {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
 
-    fn route(path: &str, backend: &str) -> Route {
+    /// A route that passes messages as they are.
+    pub(crate) fn route(path: &str, backend: &str) -> Route {
         let config = RouteConfig {
             name: path.to_owned(),
             path: path.to_owned(),

@@ -327,23 +327,8 @@ fn escape(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::config::{RouteConfig, Timeouts};
-
-    fn route(path: &str, backend: &str) -> Route {
-        let config = RouteConfig {
-            name: path.to_owned(),
-            path: path.to_owned(),
-            backend: backend.parse().expect("a URL"),
-            backend_tls: None,
-            inbound: None,
-            outbound: None,
-            timeouts: Timeouts::default(),
-        };
-        Route::new(config, Duration::from_secs(1), &[]).expect("the URL has a host")
-    }
+    use crate::route::tests::route;
 
     fn rewrite(text: &str) -> String {
         let routes = Routes::new(vec![

@@ -3,7 +3,7 @@
 //! The rule kept here: label values come from the configuration and from names in the code, never from a message, so that
 //! no peer can make the series grow.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,278 +21,238 @@ pub(crate) struct Snapshot {
     pub(crate) backends: Vec<(String, bool)>,
 }
 
+/// One metric: its name, its kind and what it says.
+type Family = (&'static str, &'static str, &'static str);
+
+const GAUGE: &str = "gauge";
+const COUNTER: &str = "counter";
+const HISTOGRAM: &str = "histogram";
+
 /// Writes everything in Prometheus' text format.
 pub(crate) fn expose(
     gateway: &GatewayMetrics,
     routes: &[Arc<RouteMetrics>],
     snapshot: &Snapshot,
 ) -> String {
-    let mut out = String::with_capacity(16 * 1024);
+    let mut out = Exposition(String::with_capacity(16 * 1024));
+    of_the_gateway(gateway, snapshot, &mut out);
+    of_backends(snapshot, &mut out);
+    of_requests(routes, &mut out);
+    of_security(routes, &mut out);
+    of_times(routes, &mut out);
+    out.0
+}
+
+fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Exposition) {
+    let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    out.family(("soapstone_build_info", GAUGE, "The running version."))
+        .sample(&version, 1);
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-
-    family(
-        &mut out,
-        "soapstone_build_info",
-        "gauge",
-        "The running version.",
+    let connections = (
+        "soapstone_connections",
+        GAUGE,
+        "Open connections from clients.",
     );
-    line(
-        &mut out,
-        format_args!(
-            "soapstone_build_info{{version=\"{}\"}} 1",
-            env!("CARGO_PKG_VERSION")
-        ),
+    let refused_connections = (
+        "soapstone_refused_connections_total",
+        COUNTER,
+        "Connections turned away because there were too many.",
     );
-    for (name, kind, help, value) in [
-        (
-            "soapstone_connections",
-            "gauge",
-            "Open connections from clients.",
-            load(&gateway.connections),
-        ),
-        (
-            "soapstone_refused_connections_total",
-            "counter",
-            "Connections turned away because there were too many.",
-            load(&gateway.refused_connections),
-        ),
-        (
-            "soapstone_requests_in_flight",
-            "gauge",
-            "Requests in hand.",
-            load(&gateway.in_flight),
-        ),
-        (
-            "soapstone_unrouted_total",
-            "counter",
-            "Requests for a path without a route.",
-            load(&gateway.unrouted),
-        ),
-        (
-            "soapstone_reloads_total",
-            "counter",
-            "Configurations taken into use after the first.",
-            load(&gateway.reloads),
-        ),
-        (
-            "soapstone_failed_reloads_total",
-            "counter",
-            "Changed configurations with problems.",
-            load(&gateway.failed_reloads),
-        ),
-        (
-            "soapstone_crypto_queue",
-            "gauge",
-            "Messages that wait for a crypto worker.",
-            snapshot.queued as u64,
-        ),
-        (
-            "soapstone_crypto_workers",
-            "gauge",
-            "Crypto workers.",
-            snapshot.workers as u64,
-        ),
-        (
-            "soapstone_buffered_octets",
-            "gauge",
-            "Octets of messages in hand.",
-            snapshot.buffered,
-        ),
+    let in_flight = ("soapstone_requests_in_flight", GAUGE, "Requests in hand.");
+    let unrouted = (
+        "soapstone_unrouted_total",
+        COUNTER,
+        "Requests for a path without a route.",
+    );
+    let reloads = (
+        "soapstone_reloads_total",
+        COUNTER,
+        "Configurations taken into use after the first.",
+    );
+    let failed_reloads = (
+        "soapstone_failed_reloads_total",
+        COUNTER,
+        "Changed configurations with problems.",
+    );
+    let queued = (
+        "soapstone_crypto_queue",
+        GAUGE,
+        "Messages that wait for a crypto worker.",
+    );
+    let workers = ("soapstone_crypto_workers", GAUGE, "Crypto workers.");
+    let buffered = (
+        "soapstone_buffered_octets",
+        GAUGE,
+        "Octets of messages in hand.",
+    );
+    for (family, value) in [
+        (connections, load(&gateway.connections)),
+        (refused_connections, load(&gateway.refused_connections)),
+        (in_flight, load(&gateway.in_flight)),
+        (unrouted, load(&gateway.unrouted)),
+        (reloads, load(&gateway.reloads)),
+        (failed_reloads, load(&gateway.failed_reloads)),
+        (queued, snapshot.queued as u64),
+        (workers, snapshot.workers as u64),
+        (buffered, snapshot.buffered),
     ] {
-        family(&mut out, name, kind, help);
-        line(&mut out, format_args!("{name} {value}"));
+        out.family(family).sample("", value);
     }
-    family(
-        &mut out,
-        "soapstone_crypto_wait_seconds",
-        "histogram",
-        "Time that messages waited for a crypto worker.",
-    );
-    gateway
-        .queue_wait
-        .write("soapstone_crypto_wait_seconds", "", &mut out);
+    let wait = "Time that messages waited for a crypto worker.";
+    out.family(("soapstone_crypto_wait_seconds", HISTOGRAM, wait))
+        .histogram("", &gateway.queue_wait);
+}
 
-    family(
-        &mut out,
-        "soapstone_backend_up",
-        "gauge",
-        "Whether the backend could last be reached.",
-    );
+fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {
+    let help = "Whether the backend could last be reached.";
+    let mut samples = out.family(("soapstone_backend_up", GAUGE, help));
     for (route, up) in &snapshot.backends {
-        line(
-            &mut out,
-            format_args!(
-                "soapstone_backend_up{{route=\"{}\"}} {}",
-                escape(route),
-                u8::from(*up)
-            ),
-        );
+        samples.sample(&route_label(route), u8::from(*up));
     }
-    family(
-        &mut out,
-        "soapstone_replay_marks",
-        "gauge",
-        "Replay marks held.",
-    );
+    let help = "Replay marks held.";
+    let mut samples = out.family(("soapstone_replay_marks", GAUGE, help));
     for (route, side, marks) in &snapshot.replay_marks {
-        let (route, side) = (escape(route), side.name());
-        line(
-            &mut out,
-            format_args!(
-                "soapstone_replay_marks{{route=\"{route}\",direction=\"{side}\"}} {marks}"
-            ),
-        );
+        let labels = format!("{},direction=\"{}\"", route_label(route), side.name());
+        samples.sample(&labels, marks);
     }
+}
 
-    family(
-        &mut out,
-        "soapstone_requests_total",
-        "counter",
-        "Responses to clients, by class of status.",
-    );
-    for route in routes {
-        for (class, count) in (1_u8..).zip(&route.responses) {
-            let count = load(count);
-            line(
-                &mut out,
-                format_args!(
-                    "soapstone_requests_total{{{},status=\"{class}xx\"}} {count}",
-                    route.label()
-                ),
-            );
-        }
-    }
-    family(
-        &mut out,
-        "soapstone_octets_total",
-        "counter",
-        "Octets of bodies, by where they came from or went to.",
-    );
-    for route in routes {
-        for (flow, count) in ["from-client", "to-backend", "from-backend", "to-client"]
-            .iter()
-            .zip(&route.octets)
-        {
-            let count = load(count);
-            line(
-                &mut out,
-                format_args!(
-                    "soapstone_octets_total{{{},flow=\"{flow}\"}} {count}",
-                    route.label()
-                ),
-            );
-        }
-    }
-    family(
-        &mut out,
-        "soapstone_refusals_total",
-        "counter",
-        "Messages refused for their security, by reason.",
-    );
-    for route in routes {
-        for ((side, reason), count) in route.refusals.entries() {
+fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+    const FLOWS: [&str; 4] = ["from-client", "to-backend", "from-backend", "to-client"];
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let help = "Responses to clients, by class of status.";
+    out.family(("soapstone_requests_total", COUNTER, help))
+        .counts(routes, "status", |route| {
+            let classes = (1_u8..).zip(&route.responses);
+            classes
+                .map(|(class, count)| (route.label(), format!("{class}xx"), load(count)))
+                .collect()
+        });
+    let help = "Octets of bodies, by where they came from or went to.";
+    out.family(("soapstone_octets_total", COUNTER, help))
+        .counts(routes, "flow", |route| {
+            let flows = FLOWS.iter().zip(&route.octets);
+            flows
+                .map(|(flow, count)| (route.label(), (*flow).to_owned(), load(count)))
+                .collect()
+        });
+}
+
+fn of_security(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+    let of_sides = |route: &RouteMetrics, entries: Vec<((Side, &'static str), u64)>| {
+        let entries = entries.into_iter();
+        let labelled = entries.map(|((side, name), count)| {
             let labels = route.side_labels(side);
-            line(
-                &mut out,
-                format_args!("soapstone_refusals_total{{{labels},reason=\"{reason}\"}} {count}"),
-            );
-        }
-    }
-    family(
-        &mut out,
-        "soapstone_failures_total",
-        "counter",
-        "Requests that failed for another reason.",
-    );
+            (labels, name.to_owned(), count)
+        });
+        labelled.collect()
+    };
+    let of_route = |route: &RouteMetrics, entries: Vec<(&'static str, u64)>| {
+        let entries = entries.into_iter();
+        entries
+            .map(|(name, count)| (route.label(), name.to_owned(), count))
+            .collect()
+    };
+    let help = "Messages refused for their security, by reason.";
+    out.family(("soapstone_refusals_total", COUNTER, help))
+        .counts(routes, "reason", |route| {
+            of_sides(route, route.refusals.entries())
+        });
+    let help = "Requests that failed for another reason.";
+    out.family(("soapstone_failures_total", COUNTER, help))
+        .counts(routes, "reason", |route| {
+            of_route(route, route.failures.entries())
+        });
+    let help = "SOAP faults that the gateway answered with, by code.";
+    out.family(("soapstone_faults_total", COUNTER, help))
+        .counts(routes, "code", |route| {
+            of_route(route, route.faults.entries())
+        });
+    let help = "Uses of weak algorithms that a plan allows.";
+    out.family(("soapstone_weak_algorithm_uses_total", COUNTER, help))
+        .counts(routes, "algorithm", |route| {
+            of_sides(route, route.weak.entries())
+        });
+}
+
+fn of_times(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+    let help = "From a request's head to its response's.";
+    let mut samples = out.family(("soapstone_request_seconds", HISTOGRAM, help));
     for route in routes {
-        for (reason, count) in route.failures.entries() {
-            line(
-                &mut out,
-                format_args!(
-                    "soapstone_failures_total{{{},reason=\"{reason}\"}} {count}",
-                    route.label()
-                ),
-            );
-        }
+        samples.histogram(&route.label(), &route.request_time);
     }
-    family(
-        &mut out,
-        "soapstone_faults_total",
-        "counter",
-        "SOAP faults that the gateway answered with, by code.",
-    );
+    let help = "From sending a request to the head of its response.";
+    let mut samples = out.family(("soapstone_backend_seconds", HISTOGRAM, help));
     for route in routes {
-        for (code, count) in route.faults.entries() {
-            line(
-                &mut out,
-                format_args!(
-                    "soapstone_faults_total{{{},code=\"{code}\"}} {count}",
-                    route.label()
-                ),
-            );
-        }
+        samples.histogram(&route.label(), &route.backend_time);
     }
-    family(
-        &mut out,
-        "soapstone_weak_algorithm_uses_total",
-        "counter",
-        "Uses of weak algorithms that a plan allows.",
-    );
-    for route in routes {
-        for ((side, algorithm), count) in route.weak.entries() {
-            let labels = route.side_labels(side);
-            line(
-                &mut out,
-                format_args!(
-                    "soapstone_weak_algorithm_uses_total{{{labels},algorithm=\"{algorithm}\"}} {count}"
-                ),
-            );
-        }
-    }
-    family(
-        &mut out,
-        "soapstone_request_seconds",
-        "histogram",
-        "From a request's head to its response's.",
-    );
-    for route in routes {
-        route
-            .request_time
-            .write("soapstone_request_seconds", &route.label(), &mut out);
-    }
-    family(
-        &mut out,
-        "soapstone_backend_seconds",
-        "histogram",
-        "From sending a request to the head of its response.",
-    );
-    for route in routes {
-        route
-            .backend_time
-            .write("soapstone_backend_seconds", &route.label(), &mut out);
-    }
-    family(
-        &mut out,
-        "soapstone_step_seconds",
-        "histogram",
-        "Steps of the work on a message.",
-    );
-    for route in routes {
-        for side in Side::ALL {
-            for (step, histogram) in STEPS.iter().zip(&route.steps[side as usize]) {
-                if !histogram.is_empty() {
-                    let labels = format!("{},step=\"{}\"", route.side_labels(side), step.name());
-                    histogram.write("soapstone_step_seconds", &labels, &mut out);
-                }
+    let help = "Steps of the work on a message.";
+    let mut samples = out.family(("soapstone_step_seconds", HISTOGRAM, help));
+    for (route, side) in routes
+        .iter()
+        .flat_map(|route| Side::ALL.map(|side| (route, side)))
+    {
+        for (step, histogram) in STEPS.iter().zip(&route.steps[side as usize]) {
+            if !histogram.is_empty() {
+                let labels = format!("{},step=\"{}\"", route.side_labels(side), step.name());
+                samples.histogram(&labels, histogram);
             }
         }
     }
-    out
 }
 
-fn family(out: &mut String, name: &str, kind: &str, help: &str) {
-    line(out, format_args!("# HELP {name} {help}"));
-    line(out, format_args!("# TYPE {name} {kind}"));
+/// The text so far.
+struct Exposition(String);
+
+impl Exposition {
+    /// Begins a metric, whose samples follow.
+    fn family(&mut self, (name, kind, help): Family) -> Samples<'_> {
+        let out = &mut self.0;
+        line(out, format_args!("# HELP {name} {help}"));
+        line(out, format_args!("# TYPE {name} {kind}"));
+        Samples { name, out }
+    }
+}
+
+/// The samples of one metric.
+struct Samples<'o> {
+    name: &'static str,
+    out: &'o mut String,
+}
+
+impl Samples<'_> {
+    fn sample(&mut self, labels: &str, value: impl Display) {
+        let name = self.name;
+        let (open, close) = braces(labels);
+        line(
+            self.out,
+            format_args!("{name}{open}{labels}{close} {value}"),
+        );
+    }
+
+    /// What each route counted: labels, the value of the label `by`, and how many.
+    fn counts(
+        &mut self,
+        routes: &[Arc<RouteMetrics>],
+        by: &str,
+        of: impl Fn(&RouteMetrics) -> Vec<(String, String, u64)>,
+    ) {
+        for (labels, value, count) in routes.iter().flat_map(|route| of(route)) {
+            self.sample(&format!("{labels},{by}=\"{value}\""), count);
+        }
+    }
+
+    fn histogram(&mut self, labels: &str, histogram: &Histogram) {
+        histogram.write(self.name, labels, self.out);
+    }
+}
+
+fn braces(labels: &str) -> (&'static str, &'static str) {
+    if labels.is_empty() {
+        ("", "")
+    } else {
+        ("{", "}")
+    }
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -305,6 +265,10 @@ fn escape(value: &str) -> String {
         .replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
+}
+
+fn route_label(route: &str) -> String {
+    format!("route=\"{}\"", escape(route))
 }
 
 impl Histogram {
@@ -323,14 +287,16 @@ impl Histogram {
                 format_args!("{name}_bucket{{{labels}{separator}le=\"{bound}\"}} {count}"),
             );
         }
-        let braces = if labels.is_empty() {
-            String::new()
-        } else {
-            format!("{{{labels}}}")
-        };
+        let (open, close) = braces(labels);
         let seconds = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9;
-        line(out, format_args!("{name}_sum{braces} {seconds}"));
-        line(out, format_args!("{name}_count{braces} {count}"));
+        line(
+            out,
+            format_args!("{name}_sum{open}{labels}{close} {seconds}"),
+        );
+        line(
+            out,
+            format_args!("{name}_count{open}{labels}{close} {count}"),
+        );
     }
 
     fn is_empty(&self) -> bool {
@@ -352,7 +318,7 @@ impl RouteMetrics {
     }
 
     fn label(&self) -> String {
-        format!("route=\"{}\"", escape(&self.route))
+        route_label(&self.route)
     }
 }
 

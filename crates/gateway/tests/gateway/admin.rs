@@ -1,9 +1,8 @@
 //! Health, readiness and metrics.
 
 use http::StatusCode;
-use tokio::net::TcpListener;
 
-use crate::support::{Backend, ENVELOPE, gateway_before, get, post, send};
+use crate::support::{Backend, ENVELOPE, gateway_before, get, nobodys_address, post, send};
 
 #[tokio::test]
 async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() {
@@ -43,11 +42,7 @@ async fn readiness_says_which_backend_cannot_be_reached() {
         "ready: true\ndraining: false\n/echo: reachable\n"
     );
 
-    let free = TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a free port")
-        .local_addr()
-        .expect("it is bound");
+    let free = nobodys_address().await;
     let gateway = gateway_before(free, "").await;
     let answer = send(gateway.address(), get("/readyz")).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);

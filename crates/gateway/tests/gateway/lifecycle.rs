@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 use soapstone_gateway::Gateway;
 
 use crate::support::{
-    Backend, ENVELOPE, config, exchange, gateway_before, post, send, silent_backend, soon,
+    Backend, ENVELOPE, config, exchange, gateway_before, post, request_in_flight, send,
+    silent_backend, soon,
 };
 
 #[tokio::test]
@@ -67,16 +68,7 @@ async fn a_request_in_hand_is_finished_before_the_gateway_ends() {
 async fn what_is_not_finished_in_the_drain_time_is_dropped_and_counted() {
     let (address, mut accepted) = silent_backend().await;
     let gateway = gateway_before(address, "timeouts = { drain = \"50ms\" }").await;
-    let mut client = TcpStream::connect(gateway.address())
-        .await
-        .expect("it listens");
-    client
-        .write_all(b"POST /echo HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi")
-        .await
-        .expect("it reads");
-    let _at_backend = soon("the request", accepted.recv())
-        .await
-        .expect("the gateway connects");
+    let _held = request_in_flight(&gateway, &mut accepted).await;
     assert_eq!(soon("the end", gateway.shutdown()).await, 1);
 }
 

@@ -2,10 +2,11 @@
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::support::{
-    Backend, ENVELOPE, exchange, gateway_before, post, reason, send, silent_backend, soon,
+    Backend, ENVELOPE, exchange, gateway_before, nobodys_address, post, reason, request_in_flight,
+    send, silent_backend, soon,
 };
 
 #[tokio::test]
@@ -46,12 +47,7 @@ async fn a_body_that_turns_out_too_large_is_refused() {
 
 #[tokio::test]
 async fn a_backend_that_is_down_is_a_fault_at_once() {
-    // A port that was just free, and is nobody's now.
-    let free = TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a free port")
-        .local_addr()
-        .expect("it is bound");
+    let free = nobodys_address().await;
     let gateway = gateway_before(free, "").await;
     let answer = soon("a fault", send(gateway.address(), post("/echo", ENVELOPE))).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
@@ -124,16 +120,7 @@ async fn a_backend_that_speaks_no_http_is_a_fault() {
 async fn a_client_that_goes_takes_its_request_to_the_backend_with_it() {
     let (address, mut accepted) = silent_backend().await;
     let gateway = gateway_before(address, "").await;
-    let mut client = TcpStream::connect(gateway.address())
-        .await
-        .expect("it listens");
-    client
-        .write_all(b"POST /echo HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi")
-        .await
-        .expect("it reads");
-    let mut at_backend = soon("the request", accepted.recv())
-        .await
-        .expect("the gateway connects");
+    let (client, mut at_backend) = request_in_flight(&gateway, &mut accepted).await;
     let mut read = Vec::new();
     while !read.ends_with(b"hi") {
         soon("the request", at_backend.read_buf(&mut read))

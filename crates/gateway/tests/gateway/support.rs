@@ -283,6 +283,33 @@ pub(crate) async fn silent_backend() -> (SocketAddr, mpsc::UnboundedReceiver<Tcp
     (address, accepted)
 }
 
+/// A request that has arrived at a silent backend: the client's connection and the backend's.
+pub(crate) async fn request_in_flight(
+    gateway: &Running,
+    accepted: &mut mpsc::UnboundedReceiver<TcpStream>,
+) -> (TcpStream, TcpStream) {
+    let mut client = TcpStream::connect(gateway.address())
+        .await
+        .expect("it listens");
+    client
+        .write_all(b"POST /echo HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi")
+        .await
+        .expect("it reads");
+    let at_backend = soon("the request", accepted.recv())
+        .await
+        .expect("the gateway connects");
+    (client, at_backend)
+}
+
+/// An address that was just free, and is nobody's now.
+pub(crate) async fn nobodys_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a free port")
+        .local_addr()
+        .expect("it is bound")
+}
+
 /// Keys and certificates of an authority, a server and a client, in PEM.
 pub(crate) struct Keys {
     pub(crate) authority: String,
