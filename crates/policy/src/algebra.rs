@@ -78,7 +78,7 @@ fn compatible(
     left: &Alternative,
     right: &Alternative,
     mode: IntersectionMode,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<bool, Exhausted> {
     Ok(covers(left, right, mode, budget)? && covers(right, left, mode, budget)?)
 }
@@ -88,7 +88,7 @@ fn covers(
     left: &Alternative,
     right: &Alternative,
     mode: IntersectionMode,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<bool, Exhausted> {
     budget.spend(1)?;
     for assertion in &left.assertions {
@@ -106,7 +106,7 @@ fn has_compatible(
     assertion: &Arc<Assertion>,
     among: &Alternative,
     mode: IntersectionMode,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<bool, Exhausted> {
     for other in &among.assertions {
         budget.spend(1)?;

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crate::error::PolicyError;
 use crate::limits::PolicyLimits;
@@ -19,6 +20,8 @@ pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 #[derive(Debug)]
 pub struct PolicyDocument {
     pub(crate) limits: PolicyLimits,
+    /// What is left of [`PolicyLimits::all_steps`].
+    pub(crate) steps_left: AtomicU64,
     main: Part,
     others: HashMap<Arc<str>, Part>,
 }
@@ -55,6 +58,7 @@ impl PolicyDocument {
         let main = Part::read(source, None, limits)?;
         let mut document = Self {
             limits: limits.clone(),
+            steps_left: AtomicU64::new(limits.all_steps),
             main,
             others: HashMap::new(),
         };

@@ -61,6 +61,11 @@ pub enum PolicyError {
         /// [`PolicyLimits::documents`](crate::PolicyLimits::documents).
         allowed: usize,
     },
+    /// Ports with operations, too many of them.
+    TooManySubjects {
+        /// [`PolicyLimits::subjects`](crate::PolicyLimits::subjects).
+        allowed: usize,
+    },
     /// A reference with a digest that the policy must have: digests of policies are not supported (WS-Policy 1.5, 4.3.4).
     Digest {
         /// Where it stands.
@@ -140,6 +145,10 @@ impl fmt::Display for PolicyError {
             Self::TooManyDocuments { allowed } => write!(
                 out,
                 "imports and references lead to more than {allowed} documents (limit `documents`)"
+            ),
+            Self::TooManySubjects { allowed } => write!(
+                out,
+                "ports and their operations are more than {allowed} (limit `subjects`)"
             ),
             Self::Digest { place } => write!(
                 out,

@@ -2,6 +2,8 @@
 //!
 //! The one rule: whatever multiplies (alternatives, references) is bounded where it multiplies.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// All bounds of reading and comparing policies.
 ///
 /// The struct may grow; change single fields of a default value.
@@ -16,6 +18,8 @@ pub struct PolicyLimits {
     pub depth: u16,
     /// Most documents read for one: imports of WSDL and external references. Default 32.
     pub documents: usize,
+    /// Most operations of ports in all documents together: each port has all operations of its binding. Default 16,384.
+    pub subjects: usize,
     /// References that lead to references: deepest nesting. Default 16.
     pub references: usize,
     /// Most alternatives of one policy, of nested policies too. Default 4,096; each optional assertion doubles them.
@@ -23,6 +27,9 @@ pub struct PolicyLimits {
     /// Steps of normalizing, merging or intersecting, such as one assertion that goes into one alternative. Default 1,000,000, some
     /// 100 ms.
     pub steps: u64,
+    /// Steps of everything that is asked of one document: a WSDL may attach a large policy to each of many operations. Default
+    /// 32,000,000, some seconds.
+    pub all_steps: u64,
 }
 
 impl Default for PolicyLimits {
@@ -32,9 +39,11 @@ impl Default for PolicyLimits {
             elements: 1 << 18,
             depth: 100,
             documents: 32,
+            subjects: 16_384,
             references: 16,
             alternatives: 4096,
             steps: 1_000_000,
+            all_steps: 32_000_000,
         }
     }
 }
@@ -51,9 +60,11 @@ impl PolicyLimits {
 
 /// What is left of [`PolicyLimits::steps`] and the other bounds, while something is computed.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct Budget<'s> {
     steps: u64,
     alternatives: usize,
+    /// Steps that the document has left for everything.
+    shared: Option<&'s AtomicU64>,
 }
 
 /// The computation asks for more than its limits.
@@ -63,17 +74,32 @@ pub(crate) enum Exhausted {
     Steps,
 }
 
-impl Budget {
+impl<'s> Budget<'s> {
     pub(crate) fn new(limits: &PolicyLimits) -> Self {
         Self {
             steps: limits.steps,
             alternatives: limits.alternatives,
+            shared: None,
+        }
+    }
+
+    /// A budget that also takes from what a document has left.
+    pub(crate) fn of_document(limits: &PolicyLimits, left: &'s AtomicU64) -> Self {
+        Self {
+            shared: Some(left),
+            ..Self::new(limits)
         }
     }
 
     pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
         let steps = u64::try_from(steps).unwrap_or(u64::MAX);
         self.steps = self.steps.checked_sub(steps).ok_or(Exhausted::Steps)?;
+        if let Some(shared) = self.shared {
+            let take = |left: u64| left.checked_sub(steps);
+            shared
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .map_err(|_| Exhausted::Steps)?;
+        }
         Ok(())
     }
 

@@ -175,7 +175,7 @@ impl PolicyDocument {
 /// Computes normal forms within one budget.
 pub(crate) struct Normalizer<'d> {
     document: &'d PolicyDocument,
-    budget: Budget,
+    budget: Budget<'d>,
     /// Policies being normalized, outermost first: a reference to one of them is a loop.
     open: Vec<*const Node>,
     /// References being followed.
@@ -191,7 +191,7 @@ impl<'d> Normalizer<'d> {
     pub(crate) fn new(document: &'d PolicyDocument) -> Self {
         Self {
             document,
-            budget: Budget::new(&document.limits),
+            budget: Budget::of_document(&document.limits, &document.steps_left),
             open: Vec::new(),
             references: 0,
             depth: 0,
@@ -364,7 +364,7 @@ pub(crate) fn exhaustion(
 pub(crate) fn multiply(
     left: &[Alternative],
     right: &[Alternative],
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Result<Vec<Alternative>, Exhausted> {
     budget.alternatives(left.len().saturating_mul(right.len()))?;
     let mut product = Vec::with_capacity(left.len() * right.len());

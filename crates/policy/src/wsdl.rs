@@ -30,8 +30,10 @@ pub struct PolicySubject {
     pub action: Option<String>,
     /// The transport of the binding (`soap:binding/@transport`).
     pub transport: Option<String>,
-    /// Of service, port, binding, port type and operation: both messages.
-    endpoint: Vec<Attached>,
+    /// Of service, port, binding and port type: both messages of all operations.
+    endpoint: Arc<[Attached]>,
+    /// Of the operation: both messages.
+    both: Vec<Attached>,
     /// Of the request alone.
     request: Vec<Attached>,
     /// Of the response alone.
@@ -106,30 +108,37 @@ impl fmt::Display for PolicySubject {
 impl PolicySubject {
     /// Whether any policy applies.
     pub fn has_policy(&self) -> bool {
-        !(self.endpoint.is_empty() && self.request.is_empty() && self.response.is_empty())
+        [&*self.endpoint, &self.both, &self.request, &self.response]
+            .iter()
+            .any(|attached| !attached.is_empty())
     }
 }
 
 impl PolicyDocument {
-    /// All operations of all ports; in a document without WSDL, its policies.
+    /// All operations of all ports; in a document without ports and bindings, its policies.
     ///
     /// Bindings that no port uses come behind the ports.
-    pub fn subjects(&self) -> Vec<PolicySubject> {
-        let definitions = self.definitions();
-        if !definitions.is_empty() {
-            return Wsdl { definitions }.subjects();
+    ///
+    /// # Errors
+    /// [`PolicyError::TooManySubjects`] if there are more than the limits allow.
+    pub fn subjects(&self) -> Result<Vec<PolicySubject>, PolicyError> {
+        let wsdl = Wsdl {
+            definitions: self.definitions(),
+            allowed: self.limits.subjects,
+        };
+        let subjects = wsdl.subjects()?;
+        if !subjects.is_empty() {
+            return Ok(subjects);
         }
         let attachments = self.attachments();
         if !attachments.is_empty() {
-            return external(&attachments);
+            return Ok(external(&attachments));
         }
-        self.policies()
-            .into_iter()
-            .map(|policy| PolicySubject {
-                endpoint: vec![Attached::Inside(policy.clone())],
-                ..PolicySubject::default()
-            })
-            .collect()
+        let alone = |policy: &Arc<Node>| PolicySubject {
+            both: vec![Attached::Inside(policy.clone())],
+            ..PolicySubject::default()
+        };
+        Ok(self.policies().into_iter().map(alone).collect())
     }
 
     /// The alternatives of a subject, most preferred first.
@@ -140,14 +149,14 @@ impl PolicyDocument {
         &self,
         subject: &PolicySubject,
     ) -> Result<Vec<SubjectAlternative>, PolicyError> {
-        let endpoint = self.effective(&subject.endpoint)?;
+        let endpoint = self.effective(subject.endpoint.iter().chain(&subject.both))?;
         let request = self.effective(&subject.request)?;
         let response = self.effective(&subject.response)?;
         for (_, fault) in &subject.faults {
             self.effective(fault)?;
         }
         let limit = |exhausted| exhaustion(self, exhausted, None);
-        let mut budget = Budget::new(&self.limits);
+        let mut budget = Budget::of_document(&self.limits, &self.steps_left);
         let mut alternatives = Vec::new();
         for common in &endpoint {
             let common = std::slice::from_ref(common);
@@ -182,14 +191,14 @@ impl PolicyDocument {
             MessageKind::Request => &subject.request,
             MessageKind::Response => &subject.response,
         };
-        let attached: Vec<Attached> = subject.endpoint.iter().chain(own).cloned().collect();
-        let version = attached.iter().find_map(|attached| match attached {
+        let attached = || subject.endpoint.iter().chain(&subject.both).chain(own);
+        let version = attached().find_map(|attached| match attached {
             Attached::Inside(node) => node.name.policy_version(),
             Attached::Named(..) => None,
         });
         Ok(NormalPolicy {
             version: version.unwrap_or(PolicyVersion::V15),
-            alternatives: self.effective(&attached)?,
+            alternatives: self.effective(attached())?,
         })
     }
 
@@ -216,7 +225,10 @@ impl PolicyDocument {
     }
 
     /// The merged alternatives of policies that apply together (WS-PolicyAttachment 1.5, 2.2).
-    fn effective(&self, attached: &[Attached]) -> Result<Vec<Alternative>, PolicyError> {
+    fn effective<'a>(
+        &self,
+        attached: impl IntoIterator<Item = &'a Attached>,
+    ) -> Result<Vec<Alternative>, PolicyError> {
         let mut normalizer = Normalizer::new(self);
         let mut product = vec![Alternative::default()];
         for attached in attached {
@@ -233,10 +245,12 @@ impl PolicyDocument {
 /// The WSDL documents, read together.
 struct Wsdl<'d> {
     definitions: Vec<&'d Arc<Node>>,
+    /// [`PolicyLimits::subjects`](crate::PolicyLimits::subjects).
+    allowed: usize,
 }
 
 impl<'d> Wsdl<'d> {
-    fn subjects(&self) -> Vec<PolicySubject> {
+    fn subjects(&self) -> Result<Vec<PolicySubject>, PolicyError> {
         let mut subjects = Vec::new();
         let mut used: Vec<*const Node> = Vec::new();
         for service in self.all("service") {
@@ -245,16 +259,17 @@ impl<'d> Wsdl<'d> {
                 if let Some(binding) = binding {
                     used.push(Arc::as_ptr(binding));
                 }
-                let mut subject = PolicySubject {
+                let subject = PolicySubject {
                     service: name(service),
                     port: name(port),
                     binding: port.attribute("", "binding").map(local),
                     address: soap_child(port, "address").and_then(|node| value(node, "location")),
                     ..PolicySubject::default()
                 };
-                attach(service, &mut subject.endpoint);
-                attach(port, &mut subject.endpoint);
-                self.operations(binding, subject, &mut subjects);
+                let mut around = Vec::new();
+                attach(service, &mut around);
+                attach(port, &mut around);
+                self.operations(binding, subject, around, &mut subjects)?;
             }
         }
         for binding in self.all("binding") {
@@ -263,10 +278,10 @@ impl<'d> Wsdl<'d> {
                     binding: name(binding),
                     ..PolicySubject::default()
                 };
-                self.operations(Some(binding), subject, &mut subjects);
+                self.operations(Some(binding), subject, Vec::new(), &mut subjects)?;
             }
         }
-        subjects
+        Ok(subjects)
     }
 
     /// One subject for each operation of a binding.
@@ -274,20 +289,32 @@ impl<'d> Wsdl<'d> {
         &self,
         binding: Option<&'d Arc<Node>>,
         mut port: PolicySubject,
+        mut around: Vec<Attached>,
         subjects: &mut Vec<PolicySubject>,
-    ) {
-        let Some(binding) = binding else {
-            return subjects.push(port);
+    ) -> Result<(), PolicyError> {
+        let mut add = |subject: PolicySubject| {
+            if subjects.len() == self.allowed {
+                return Err(PolicyError::TooManySubjects {
+                    allowed: self.allowed,
+                });
+            }
+            subjects.push(subject);
+            Ok(())
         };
-        attach(binding, &mut port.endpoint);
+        let Some(binding) = binding else {
+            port.endpoint = around.into();
+            return add(port);
+        };
+        attach(binding, &mut around);
         port.transport = soap_child(binding, "binding").and_then(|node| value(node, "transport"));
         let port_type = self.find(binding, "type", "portType");
         if let Some(port_type) = port_type {
-            attach(port_type, &mut port.endpoint);
+            attach(port_type, &mut around);
         }
+        port.endpoint = around.into();
         let mut operations = named(binding, "operation").peekable();
         if operations.peek().is_none() {
-            return subjects.push(port);
+            return add(port);
         }
         for operation in operations {
             let mut subject = port.clone();
@@ -299,7 +326,7 @@ impl<'d> Wsdl<'d> {
                 .flat_map(|port_type| named(port_type, "operation"))
                 .find(|other| other.attribute("", "name") == operation.attribute("", "name"));
             for part in inherited.into_iter().chain([operation]) {
-                attach(part, &mut subject.endpoint);
+                attach(part, &mut subject.both);
                 if let Some(input) = part.child(WSDL, "input") {
                     self.message(input, &mut subject.request);
                 }
@@ -320,8 +347,9 @@ impl<'d> Wsdl<'d> {
                     }
                 }
             }
-            subjects.push(subject);
+            add(subject)?;
         }
+        Ok(())
     }
 
     /// What is attached to an input, output or fault, and to the `wsdl:message` it names.
@@ -432,7 +460,7 @@ fn external(attachments: &[&Arc<Node>]) -> Vec<PolicySubject> {
                 match direction {
                     "in" => &mut subject.request,
                     "out" => &mut subject.response,
-                    _ => &mut subject.endpoint,
+                    _ => &mut subject.both,
                 },
             );
         }

@@ -24,7 +24,7 @@ operation is told in words, with the plans of request and response; operations t
 imports are read from the folder of FILE.
 
 The exit code is 0 if everything asked about is supported, and 2 if something is not; each assertion that is not supported is named \
-with its line and column.";
+with its line and column. A policy that is normalized, intersected or merged is not judged.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,7 +59,7 @@ pub struct Arguments {
     /// Print the normal form of the policy (of requests, for a WSDL)
     #[arg(long, group = "form")]
     normalize: bool,
-    /// Print the alternatives that this policy and OTHER have in common; exit code 2 if there are none
+    /// Print the alternatives that this policy and OTHER have in common: an empty wsp:ExactlyOne if there are none
     #[arg(long, value_name = "OTHER", group = "form")]
     intersect: Option<PathBuf>,
     /// Print the policy that demands what this one and OTHER demand
@@ -101,41 +101,54 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     } else {
         report::text(&explained)
     })?;
-    let mut problems: Vec<&PolicyProblem> =
-        explained.iter().flat_map(Explained::problems).collect();
-    problems.sort_by_key(|problem| (&problem.place, &problem.assertion));
-    problems.dedup_by_key(|problem| (&problem.place, &problem.assertion));
-    let Some(first) = problems.first() else {
-        return Ok(());
-    };
-    let message = match problems.len() {
-        1 => first.to_string(),
-        count => format!("{count} assertions are not supported, the first of them: {first}"),
-    };
-    Err(Refusal {
-        name: "policy-not-supported".to_owned(),
-        message,
-        hint: None,
-        unsupported: Some(first.assertion.to_string()),
+    match refusal(&explained) {
+        Some(refusal) => Err(refusal.into()),
+        None => Ok(()),
     }
-    .into())
 }
 
 /// Operations that demand the same.
 struct Explained {
     subjects: Vec<PolicySubject>,
-    outcome: Result<Agreement, Vec<PolicyProblem>>,
+    outcome: Result<Agreement, AgreementError>,
     /// What is attached to faults, which are answers like others: fault and assertion.
     faults: Vec<String>,
 }
 
-impl Explained {
-    fn problems(&self) -> &[PolicyProblem] {
-        match &self.outcome {
-            Ok(_) => &[],
-            Err(problems) => problems,
-        }
-    }
+/// What stands in the way of some of the plans.
+fn refusal(explained: &[Explained]) -> Option<Refusal> {
+    let errors = || {
+        explained
+            .iter()
+            .filter_map(|explained| explained.outcome.as_ref().err())
+    };
+    let mut problems: Vec<&PolicyProblem> = errors()
+        .filter_map(|error| match error {
+            AgreementError::NotSupported(problems) => Some(problems),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    problems.sort_by_key(|problem| (&problem.place, &problem.assertion));
+    problems.dedup_by_key(|problem| (&problem.place, &problem.assertion));
+    let Some(first) = problems.first() else {
+        return errors().next().map(|error| Refusal {
+            name: "policy-not-usable".to_owned(),
+            message: error.to_string(),
+            hint: None,
+            unsupported: None,
+        });
+    };
+    let message = match problems.len() {
+        1 => first.to_string(),
+        count => format!("{count} assertions are not supported, the first of them: {first}"),
+    };
+    Some(Refusal {
+        name: "policy-not-supported".to_owned(),
+        message,
+        hint: None,
+        unsupported: Some(first.assertion.to_string()),
+    })
 }
 
 fn explain(
@@ -145,12 +158,9 @@ fn explain(
 ) -> Result<Vec<Explained>, AgreementError> {
     let mut explained: Vec<(String, Explained)> = Vec::new();
     for subject in meant(document, selection)? {
-        let outcome = match document.agreement_of(&subject, options) {
-            Ok(agreement) => Ok(agreement),
-            Err(AgreementError::NotSupported(problems)) => Err(problems),
-            Err(other) => return Err(other),
-        };
-        let faults = document.fault_assertions(&subject)?;
+        let outcome = document.agreement_of(&subject, options);
+        // Faults whose policies cannot be read make the outcome an error.
+        let faults = document.fault_assertions(&subject).unwrap_or_default();
         let faults = faults
             .iter()
             .flat_map(|fault| fault.assertions.iter().map(move |one| (fault, one)))
@@ -159,16 +169,14 @@ fn explain(
         // Operations of one port that are told with the same words are told together.
         let words = match &outcome {
             Ok(agreement) => report::agreement_lines(agreement).join("\n"),
-            Err(problems) => format!(
-                "{:?}",
-                problems.iter().map(|one| &one.place).collect::<Vec<_>>()
-            ),
+            Err(AgreementError::NotSupported(problems)) => {
+                let places: Vec<_> = problems.iter().map(|problem| &problem.place).collect();
+                format!("{places:?}")
+            }
+            Err(error) => error.to_string(),
         };
-        let key = format!(
-            "{:?} {:?} {words}",
-            subject.service,
-            subject.port.as_ref().or(subject.binding.as_ref())
-        );
+        let port = subject.port.as_ref().or(subject.binding.as_ref());
+        let key = format!("{:?} {port:?} {words}", subject.service);
         match explained.last_mut().filter(|(known, _)| *known == key) {
             Some((_, known)) => known.subjects.push(subject),
             None => explained.push((
@@ -191,13 +199,14 @@ fn meant(
     document: &PolicyDocument,
     selection: &Selection,
 ) -> Result<Vec<PolicySubject>, AgreementError> {
-    let subjects = document.subjects();
+    let subjects = document.subjects()?;
     let meant: Vec<PolicySubject> = subjects
         .iter()
         .filter(|subject| selection.includes(subject))
         .cloned()
         .collect();
-    if meant.is_empty() {
+    let names_something = *selection != Selection::default();
+    if meant.is_empty() && names_something {
         let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();
         known.dedup();
         return Err(AgreementError::NotFound { known });
@@ -239,15 +248,6 @@ fn transform(
     } else {
         result.to_xml()
     })?;
-    if arguments.intersect.is_some() && result.alternatives.is_empty() {
-        return Err(Refusal {
-            name: "policies-incompatible".to_owned(),
-            message: "the policies have no alternative in common".to_owned(),
-            hint: None,
-            unsupported: None,
-        }
-        .into());
-    }
     Ok(())
 }
 
@@ -277,10 +277,9 @@ fn one_policy(
             None => found = Some((policy, subject)),
         }
     }
-    match found {
-        Some((policy, _)) => Ok(policy),
-        None => Err(failed(AgreementError::NotFound { known: Vec::new() })),
-    }
+    found
+        .map(|(policy, _)| policy)
+        .ok_or_else(|| Failure::file(path, "has neither a port nor a policy"))
 }
 
 fn read(path: &Path) -> Result<PolicyDocument, Failure> {

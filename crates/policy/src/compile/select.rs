@@ -109,7 +109,7 @@ impl PolicyDocument {
         selection: &Selection,
         options: &CompileOptions,
     ) -> Result<Agreement, AgreementError> {
-        let subjects = self.subjects();
+        let subjects = self.subjects()?;
         let mut meant: Vec<&PolicySubject> = subjects
             .iter()
             .filter(|subject| selection.includes(subject))

@@ -145,7 +145,7 @@ fn policies_are_attached_by_reference_and_by_attribute() {
 
 #[test]
 fn a_subject_knows_where_it_is_reached() {
-    let subjects = Wsdl::default().document().subjects();
+    let subjects = Wsdl::default().document().subjects().unwrap();
     let [first, second] = subjects.as_slice() else {
         panic!("{subjects:?}")
     };
@@ -250,7 +250,7 @@ fn bindings_of_imported_documents_are_found() {
     let document =
         PolicyDocument::parse_with(importing.into_bytes(), &PolicyLimits::default(), &resolver)
             .unwrap();
-    let subjects = document.subjects();
+    let subjects = document.subjects().unwrap();
     assert_eq!(subjects.len(), 2);
     assert!(subjects[0].has_policy());
     let policy = document

@@ -148,3 +148,48 @@ fn documents_that_import_each_other_are_read_once_and_not_too_many() {
             .is_ok()
     );
 }
+
+#[test]
+fn a_large_policy_on_each_of_many_operations_is_bounded_as_a_whole() {
+    let operations: String = (0..100)
+        .map(|number| format!("<operation name='o{number}'><input/></operation>"))
+        .collect();
+    let source = format!(
+        "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:wsp='{WSP}'><binding name='B'><wsp:Policy>{}</wsp:Policy>{operations}</binding></definitions>",
+        optional(9)
+    );
+    let mut limits = PolicyLimits::default();
+    limits.all_steps = 100_000;
+    let document = PolicyDocument::parse(source.into_bytes(), &limits).unwrap();
+    let subjects = document.subjects().unwrap();
+    assert_eq!(subjects.len(), 100);
+    assert!(document.alternatives(&subjects[0]).is_ok());
+    let failed = subjects
+        .iter()
+        .filter(|subject| document.alternatives(subject).is_err())
+        .count();
+    assert!(failed > 80, "{failed} of 100");
+}
+
+#[test]
+fn ports_times_operations_are_bounded() {
+    let operations: String = (0..200)
+        .map(|number| format!("<operation name='o{number}'/>"))
+        .collect();
+    let ports: String = (0..200)
+        .map(|number| format!("<port name='p{number}' binding='B'/>"))
+        .collect();
+    let source = format!(
+        "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/'><binding name='B'>{operations}</binding><service name='S'>{ports}</service></definitions>"
+    );
+    // A name without prefix is in the default namespace, which is that of WSDL here.
+    let source = source.replacen(
+        "<definitions ",
+        "<definitions targetNamespace='http://schemas.xmlsoap.org/wsdl/' ",
+        1,
+    );
+    assert_eq!(
+        document(&source).subjects().unwrap_err(),
+        PolicyError::TooManySubjects { allowed: 16_384 }
+    );
+}

@@ -71,7 +71,7 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
         let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
         let text = String::from_utf8_lossy(&source).into_owned();
         let document = PolicyDocument::parse(source, &PolicyLimits::default()).expect("a document");
-        for subject in document.subjects() {
+        for subject in document.subjects().expect("subjects") {
             let options = CompileOptions {
                 signatures: SignatureReading::Letter,
             };

@@ -133,7 +133,7 @@ fn messages_travel_under_every_agreement_that_the_policies_compile_to() {
     for (folder, case) in cases("policy-parse") {
         let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
         let document = PolicyDocument::parse(source, &PolicyLimits::default()).expect("a document");
-        for subject in document.subjects() {
+        for subject in document.subjects().expect("subjects") {
             let Ok(agreement) = document.agreement_of(&subject, &CompileOptions::default()) else {
                 continue;
             };

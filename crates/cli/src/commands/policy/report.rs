@@ -5,12 +5,17 @@ use soapstone::wss::{
     ConversationVersion, DerivedKeyForm, Extent, KeyBinding, KeyReference, Layout, Part,
     PasswordKind, Policy, ProtectionOrder, Recipient,
 };
-use soapstone_policy::{Agreement, NormalPolicy, PolicyProblem, PolicySubject, message_in_words};
+use soapstone_policy::{
+    Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
+};
 
 use super::Explained;
 
 /// Everything that is explained, in words.
 pub(super) fn text(explained: &[Explained]) -> String {
+    if explained.is_empty() {
+        return "The document has neither a port nor a policy.\n".to_owned();
+    }
     let mut out = String::new();
     for (place, explained) in explained.iter().enumerate() {
         if place > 0 {
@@ -26,12 +31,13 @@ pub(super) fn text(explained: &[Explained]) -> String {
                     out.push('\n');
                 }
             }
-            Err(problems) => {
+            Err(AgreementError::NotSupported(problems)) => {
                 out.push_str("  Not supported:\n");
                 for problem in problems {
                     out.push_str(&format!("    {problem}\n"));
                 }
             }
+            Err(error) => out.push_str(&format!("  Not usable: {error}\n")),
         }
         for fault in &explained.faults {
             out.push_str(&format!(
@@ -122,8 +128,11 @@ pub(super) fn json(explained: &[Explained]) -> String {
             address: subject.address.as_deref(),
             outcome: match &explained.outcome {
                 Ok(agreement) => Outcome::Supported(Box::new(agreement_found(agreement))),
-                Err(problems) => Outcome::NotSupported {
+                Err(AgreementError::NotSupported(problems)) => Outcome::NotSupported {
                     problems: problems.iter().map(problem_found).collect(),
+                },
+                Err(error) => Outcome::NotUsable {
+                    message: error.to_string(),
                 },
             },
         })
@@ -179,6 +188,7 @@ struct Subject<'e> {
 enum Outcome {
     Supported(Box<AgreementFound>),
     NotSupported { problems: Vec<ProblemFound> },
+    NotUsable { message: String },
 }
 
 #[derive(Serialize)]
