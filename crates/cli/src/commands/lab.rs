@@ -2,6 +2,8 @@
 //!
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
+mod conversations;
+
 use std::io::Write;
 
 use soapstone_lab::engine::{self, Options};
@@ -19,7 +21,11 @@ mechanism `parts`, the work that cannot be avoided: scan, digest, cipher, base64
 figures of two.
 
 growth: how `secure` and `open` grow from 10 kB to 10 MB and from 10 to 5,000 signed elements (exponent 1 is linear), and the memory that \
-a message of 10 MB takes.";
+a message of 10 MB takes.
+
+conversations: clients that begin conversations and go on with them at a steady rate, whatever happens to the nodes that serve them; \
+says what failed and for how long, and fails when a conversation was lost or a message was accepted twice. `interop/cluster` runs it \
+against three gateways and breaks things meanwhile.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +33,8 @@ Examples:
   soapstone lab run engine --quick
   soapstone lab run engine --json > engine.jsonl
   soapstone lab run engine --json --filter sign-encrypt/Basic128GCM --filter books/4000
-  soapstone lab run engine --filter parts --no-canonical-runs";
+  soapstone lab run engine --filter parts --no-canonical-runs
+  soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
 #[derive(Debug, clap::Subcommand)]
@@ -48,6 +55,8 @@ enum Experiment {
     Engine,
     /// How cost grows with size and with signed elements, and what memory a message takes
     Growth,
+    /// Whether conversations survive what happens to a cluster
+    Conversations,
 }
 
 /// Arguments of `soapstone lab run`.
@@ -71,6 +80,8 @@ pub struct Arguments {
     /// Measures the memory of one operation in this process
     #[arg(long, hide = true, value_name = "OP")]
     memory_of: Option<String>,
+    #[command(flatten)]
+    conversations: conversations::Arguments,
 }
 
 /// Lists or runs experiments.
@@ -83,6 +94,9 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Run(arguments) => match arguments.experiment {
             Experiment::Engine => measure(&arguments),
             Experiment::Growth => grow(&arguments),
+            Experiment::Conversations => {
+                conversations::run(&arguments.conversations, arguments.json)
+            }
         },
     }
 }

@@ -1,0 +1,325 @@
+//! Whether the load of conversations sees what it is there to see: a node that keeps everything, and nodes that do not.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use jiff::Timestamp;
+use soapstone::config::EndpointConfig;
+use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{Identity, KeyKind};
+use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::{ContextName, FirstSeen, Mark, Outgoing, SecurityContext};
+use soapstone::xml::Buffers;
+use soapstone_lab::conversations::{self, ConversationsError, Options, Outcome, Phase};
+use soapstone_store::{MemoryContexts, MemoryReplay};
+
+/// What a node can be made to do wrong.
+#[derive(Debug, Default)]
+struct Faults {
+    /// Accepts whatever it has seen before.
+    forgets_messages: AtomicBool,
+    /// Knows no context.
+    forgets_contexts: AtomicBool,
+    /// Answers nothing.
+    down: AtomicBool,
+}
+
+/// A node before the service at `backend`.
+struct Node {
+    endpoint: Endpoint,
+    replay: MemoryReplay,
+    contexts: MemoryContexts,
+    faults: Arc<Faults>,
+    backend: SocketAddr,
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Node")
+    }
+}
+
+impl ReplayCache for Node {
+    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+        if self.faults.forgets_messages.load(Ordering::Relaxed) {
+            return Ok(FirstSeen::assertion(marks));
+        }
+        self.replay.first_seen(marks, now)
+    }
+}
+
+impl ContextStore for Node {
+    fn find(
+        &self,
+        scope: &str,
+        name: &ContextName,
+        now: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        if self.faults.forgets_contexts.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        self.contexts.find(scope, name, now)
+    }
+
+    fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        self.contexts.insert(scope, context)
+    }
+
+    fn renew(
+        &self,
+        scope: &str,
+        context: &SecurityContext,
+        grace: Duration,
+    ) -> Result<bool, StoreUnavailable> {
+        self.contexts.renew(scope, context, grace)
+    }
+
+    fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
+        self.contexts.cancel(scope, identifier)
+    }
+}
+
+impl Node {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let body = request.into_body().collect().await;
+        if self.faults.down.load(Ordering::Relaxed) {
+            return response(StatusCode::SERVICE_UNAVAILABLE, Vec::new());
+        }
+        let body = body.expect("a whole request").to_bytes();
+        let mut buffers = Buffers::default();
+        let memory = Memory {
+            replay: self,
+            contexts: self,
+        };
+        let now = Timestamp::now();
+        let received =
+            self.endpoint
+                .receive(body.into(), false, memory, now, &mut buffers, &mut ());
+        let opened = match received {
+            Ok(Arrived::Message(opened)) => opened,
+            Ok(Arrived::Answered(answer)) => return response(StatusCode::OK, answer.bytes),
+            Err(ReceiveError::Rejected(rejected)) => {
+                let fault = format!(
+                    "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
+                     <faultcode xmlns:p=\"{}\">p:{}</faultcode><faultstring/></s:Fault></s:Body></s:Envelope>",
+                    soapstone::wss::ConversationVersion::V13.namespace(),
+                    rejected.fault().local()
+                );
+                return response(StatusCode::INTERNAL_SERVER_ERROR, fault.into_bytes());
+            }
+            Err(error) => panic!("{error:?}"),
+        };
+        let forwarded = Request::post(format!("http://{}/echo", self.backend))
+            .body(Full::new(Bytes::from(opened.bytes)))
+            .expect("a request");
+        let service = Client::builder(TokioExecutor::new()).build_http();
+        let said = service.request(forwarded).await.expect("the service runs");
+        let said = said.into_body().collect().await.expect("a whole answer");
+        let secured = self
+            .endpoint
+            .secure(
+                said.to_bytes().into(),
+                Outgoing::answer(&opened.receipt),
+                now,
+                &mut buffers,
+                &mut (),
+            )
+            .expect("an answer that can be secured");
+        response(StatusCode::OK, secured.bytes)
+    }
+}
+
+fn response(status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response
+}
+
+fn write(folder: &Path, name: &str, identity: &Identity) {
+    let key = identity.key_to_pem(None).expect("a key");
+    std::fs::write(folder.join(format!("{name}.key.pem")), key.expose()).expect("writable");
+    let certificate = folder.join(format!("{name}.cert.pem"));
+    std::fs::write(certificate, identity.certificates_to_pem()).expect("writable");
+}
+
+/// Both sides' endpoints.
+fn endpoints() -> (Endpoint, Endpoint) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kind = KeyKind::Rsa { bits: 2048 };
+    let validity = Validity::days(Timestamp::now(), 2);
+    let authority = issue::authority("CN=Test CA", kind, validity).expect("an authority");
+    write(folder.path(), "ca", &authority);
+    for name in ["client", "server"] {
+        let template = Template::new(&format!("CN={name}"), validity).expect("a subject");
+        let identity = issue::identity(&authority, kind, &template).expect("a certificate");
+        write(folder.path(), name, &identity);
+    }
+    let endpoint = |name: &str, role: Role, more: &str| {
+        let text = format!(
+            "[identity]\nkey = \"{name}.key.pem\"\ncertificate = \"{name}.cert.pem\"\n[trust]\nanchors = [\"ca.cert.pem\"]\n{more}\
+             [security]\nmechanism = \"secure-conversation\"\nsuite = \"Basic128GCM\"\n"
+        );
+        let file = folder.path().join("endpoint.toml");
+        let config = EndpointConfig::from_text(&text, &file, &|_| None)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        Endpoint::compile(&config, role).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let peer = "[peer]\ncertificate = \"server.cert.pem\"\n";
+    (
+        endpoint("client", Role::Client, peer),
+        endpoint("server", Role::Service, ""),
+    )
+}
+
+/// Runs a load of one second and a half against one node; `during` is told what the node does wrong when the load begins.
+async fn run(during: impl FnOnce(Arc<Faults>)) -> Outcome {
+    let (client, server) = endpoints();
+    let backend = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port");
+    let faults = Arc::new(Faults::default());
+    let node = Arc::new(Node {
+        endpoint: server,
+        replay: MemoryReplay::new(10_000),
+        contexts: MemoryContexts::new(100),
+        faults: Arc::clone(&faults),
+        backend,
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let node = Arc::clone(&node);
+            let service = service_fn(move |request| {
+                let node = Arc::clone(&node);
+                async move { Ok::<_, Infallible>(node.answer(request).await) }
+            });
+            let http = hyper::server::conn::http1::Builder::new();
+            tokio::spawn(http.serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    let options = Options {
+        endpoint: Arc::new(client),
+        replay: Arc::new(MemoryReplay::new(10_000)),
+        url: format!("http://{address}/echo")
+            .parse()
+            .expect("an address"),
+        conversations: 4,
+        load: Duration::from_millis(1500),
+        rate: 60,
+        connections: 4,
+        replay_every: 3,
+        patience: Duration::from_secs(5),
+        service: Some(backend),
+    };
+    let mut during = Some(during);
+    conversations::run(options, &mut |phase| {
+        if phase == Phase::Load
+            && let Some(during) = during.take()
+        {
+            during(Arc::clone(&faults));
+        }
+    })
+    .await
+    .expect("conversations begin")
+}
+
+/// Switches a fault on for a while.
+fn for_a_while(faults: Arc<Faults>, fault: fn(&Faults) -> &AtomicBool) {
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        fault(&faults).store(true, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        fault(&faults).store(false, Ordering::Relaxed);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_keeps_everything_is_called_so() {
+    let outcome = run(|_| ()).await;
+    assert!(outcome.holds(), "{outcome:?}");
+    assert!(outcome.failed.is_empty(), "{:?}", outcome.failed);
+    assert_eq!(outcome.handshakes.n, 4);
+    assert!(outcome.disturbances.is_empty());
+    let (replays, delivered) = (&outcome.replays, outcome.delivered.expect("it was run"));
+    assert!(replays.sent >= 8, "{replays:?}");
+    let refused = replays.refused.get("FailedAuthentication");
+    assert_eq!(refused, Some(&replays.sent), "{replays:?}");
+    assert_eq!(delivered.messages, outcome.answered.n);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_accepts_a_message_twice_is_found_out() {
+    let outcome = run(|faults| for_a_while(faults, |faults| &faults.forgets_messages)).await;
+    assert!(outcome.replays.accepted > 0, "{:?}", outcome.replays);
+    assert!(outcome.replays.accepted < outcome.replays.sent);
+    assert!(outcome.delivered.expect("it was run").repeated > 0);
+    assert!(!outcome.holds());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_loses_conversations_is_found_out_and_its_clients_begin_new_ones() {
+    let outcome = run(|faults| for_a_while(faults, |faults| &faults.forgets_contexts)).await;
+    assert!(!outcome.lost.is_empty(), "{outcome:?}");
+    assert_eq!(outcome.lost[0].reason, "BadContextToken");
+    assert_eq!(outcome.handshakes.n, 4 + outcome.lost.len());
+    assert!(outcome.answered.n > 60, "{outcome:?}");
+    assert!(!outcome.holds());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_without_answers_is_measured_and_loses_nothing() {
+    let outcome = run(|faults| for_a_while(faults, |faults| &faults.down)).await;
+    assert!(outcome.holds(), "{outcome:?}");
+    let [disturbance] = outcome.disturbances.as_slice() else {
+        panic!("{:?}", outcome.disturbances)
+    };
+    assert!((0.2..1.5).contains(&disturbance.seconds), "{disturbance:?}");
+    assert!(disturbance.failed.contains_key("http 503"));
+    assert!(outcome.longest_silence >= disturbance.seconds);
+    // What was never seen is accepted when it comes again, and then not once more.
+    assert!(outcome.resent.sent > 0);
+    assert_eq!(outcome.resent.accepted, outcome.resent.sent);
+    let delivered = outcome.delivered.expect("it was run");
+    let accepted = outcome.answered.n as u64 + outcome.resent.accepted;
+    assert_eq!(
+        (delivered.messages as u64, delivered.repeated),
+        (accepted, 0)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_without_conversations_is_refused() {
+    let (client, _) = endpoints();
+    let options = Options {
+        endpoint: Arc::new(Endpoint::from_plans(None, None, client.limits().clone())),
+        replay: Arc::new(MemoryReplay::new(10)),
+        url: "http://127.0.0.1:1/".parse().expect("an address"),
+        conversations: 1,
+        load: Duration::ZERO,
+        rate: 1,
+        connections: 1,
+        replay_every: 1,
+        patience: Duration::from_secs(1),
+        service: None,
+    };
+    let refused = conversations::run(options, &mut |_| ()).await;
+    assert!(
+        matches!(refused, Err(ConversationsError::NoConversation)),
+        "{refused:?}"
+    );
+}
