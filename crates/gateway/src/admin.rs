@@ -13,6 +13,7 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 use crate::body::Reply;
 use crate::gateway::Shared;
 use crate::metrics::{self, RouteMetrics, Side, Snapshot};
+use crate::route::Serving;
 
 /// Whether a path is answered here when no route serves it.
 pub(crate) fn knows(path: &str) -> bool {
@@ -57,6 +58,7 @@ async fn readiness(shared: &Shared) -> Response<Reply> {
     }
     let mut found = probes.join_all().await;
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let stores = check_stores(&serving).await;
     let draining = shared.is_draining();
     let ready = !draining && (found.is_empty() || found.iter().any(|(_, result)| result.is_ok()));
     let mut body = format!("ready: {ready}\ndraining: {draining}\n");
@@ -67,6 +69,11 @@ async fn readiness(shared: &Shared) -> Response<Reply> {
             Err(error) => writeln!(body, "{name}: {error}"),
         };
     }
+    // Not a reason to send requests elsewhere: the other nodes share it.
+    if let Err(problem) = stores {
+        // Writing to a string cannot fail.
+        let _ = writeln!(body, "store: {problem}");
+    }
     text(
         if ready {
             StatusCode::OK
@@ -76,6 +83,14 @@ async fn readiness(shared: &Shared) -> Response<Reply> {
         "text/plain",
         body,
     )
+}
+
+/// Whether the stores that nodes share answer. It may take their timeout.
+async fn check_stores(serving: &Serving) -> Result<(), String> {
+    let stores = Arc::clone(&serving.stores);
+    tokio::task::spawn_blocking(move || stores.check())
+        .await
+        .unwrap_or_else(|error| Err(error.to_string()))
 }
 
 fn exposition(shared: &Shared) -> String {
@@ -92,21 +107,51 @@ fn exposition(shared: &Shared) -> String {
         snapshot
             .backends
             .push((route.name.clone(), route.backend.is_reachable()));
-        for (side, endpoint) in [
+        for (which, side) in [
             (Side::Inbound, &route.inbound),
             (Side::Outbound, &route.outbound),
         ] {
-            if let Some(marks) = endpoint
-                .as_ref()
-                .and_then(crate::config::Side::replay_marks)
-            {
-                snapshot
-                    .replay_marks
-                    .push((route.name.clone(), side, marks));
+            if let Some(side) = side {
+                snapshot.add(&route.name, which, side);
             }
         }
     }
     metrics::expose(&shared.metrics, &routes, &snapshot)
+}
+
+impl Snapshot {
+    /// What an endpoint holds, and what its shared stores did not answer.
+    fn add(&mut self, route: &str, which: Side, side: &crate::side::Side) {
+        let named = |value: u64| (route.to_owned(), which, value);
+        self.replay_marks
+            .extend(side.replay.len().map(|marks| named(marks as u64)));
+        if side.endpoint.conversation().is_some() && side.established.is_none() {
+            let held = side.contexts.len();
+            self.conversations
+                .extend(held.map(|contexts| named(contexts as u64)));
+        }
+        // What is held in this process is never out of reach.
+        for (about, is_shared, count) in [
+            (
+                "replay",
+                side.replay.len().is_none(),
+                side.replay.unanswered(),
+            ),
+            (
+                "conversations",
+                side.contexts.len().is_none(),
+                side.contexts.unanswered(),
+            ),
+        ] {
+            if is_shared {
+                self.unanswered
+                    .push((route.to_owned(), which, about, count));
+            }
+        }
+        if side.replay.len().is_none() {
+            self.decided_alone.push(named(side.replay.decided_alone()));
+        }
+    }
 }
 
 fn text(status: StatusCode, media_type: &'static str, body: String) -> Response<Reply> {

@@ -12,13 +12,12 @@ use std::time::Duration;
 use http::Uri;
 use rustls::ServerConfig;
 use rustls::pki_types::ServerName;
-use soapstone::config::{
-    Document, EndpointConfig, Environment, Located, Problems, Surroundings, Table,
-};
-use soapstone::endpoint::{Endpoint, Role};
-use soapstone_store::Replay;
+use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
+use soapstone::endpoint::Role;
+use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
+use crate::side::{Side, read_side};
 use crate::tls;
 
 /// A gateway's configuration, read and compiled.
@@ -31,6 +30,8 @@ pub struct Config {
     pub(crate) routes: Vec<RouteConfig>,
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: GatewayLimits,
+    /// What all endpoints keep in other places than this process.
+    pub(crate) stores: Arc<Stores>,
     log: LogConfig,
     files: Vec<PathBuf>,
 }
@@ -44,13 +45,6 @@ pub(crate) struct RouteConfig {
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
     pub(crate) timeouts: Timeouts,
-}
-
-/// One endpoint of a route.
-#[derive(Clone)]
-pub(crate) struct Side {
-    pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) replay: Arc<Replay>,
 }
 
 /// `[timeouts]`. Each route may have its own `connect` and `response`.
@@ -254,9 +248,10 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let tables = root.tables("routes");
     let count = tables.len();
     let mut paths: Vec<Located<String>> = Vec::new();
+    let stores = Arc::<Stores>::default();
     let routes: Vec<RouteConfig> = tables
         .into_iter()
-        .filter_map(|table| read_route(table, timeouts, &mut paths))
+        .filter_map(|table| read_route(table, timeouts, &stores, &mut paths))
         .collect();
     root.finish();
     if routes.len() != count || (has_tls && tls.is_none()) {
@@ -273,6 +268,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         routes,
         timeouts,
         limits,
+        stores,
         log,
         files,
     })
@@ -281,6 +277,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
 fn read_route(
     mut table: Table<'_>,
     timeouts: Timeouts,
+    stores: &Stores,
     paths: &mut Vec<Located<String>>,
 ) -> Option<RouteConfig> {
     let path = table
@@ -380,12 +377,27 @@ fn read_route(
         }
     };
     let has_sides = (table.has("inbound"), table.has("outbound"));
+    let scope = path.clone().unwrap_or_default();
+    let outbound_place = table.place_of("outbound");
     let inbound = table
         .table("inbound")
-        .and_then(|side| read_side(side, Role::Service));
+        .and_then(|side| read_side(side, Role::Service, &scope, stores));
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_side(side, Role::Client));
+        .and_then(|side| read_side(side, Role::Client, &scope, stores));
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+        && side.endpoint.needs_tls()
+        && !secure
+    {
+        table.report_with_hint(
+            place,
+            format!(
+                "the policy of the backend leaves protection to TLS, and {} is not https",
+                backend.value
+            ),
+            "name the backend's https address",
+        );
+    }
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;
@@ -407,57 +419,6 @@ fn read_route(
         outbound,
         timeouts,
     })
-}
-
-fn read_side(table: Table<'_>, role: Role) -> Option<Side> {
-    let document = table.document();
-    let config = EndpointConfig::read(table)?;
-    match Endpoint::compile(&config, role) {
-        Ok(endpoint) => match Replay::open(endpoint.replay()) {
-            Ok(replay) => Some(Side {
-                endpoint: Arc::new(endpoint),
-                replay: Arc::new(replay),
-            }),
-            Err(error) => {
-                let place = config
-                    .security
-                    .replay
-                    .as_ref()
-                    .map_or(config.place, |replay| replay.place);
-                document.report(config.problem(place, error.to_string()));
-                None
-            }
-        },
-        Err(problems) => {
-            problems
-                .0
-                .into_iter()
-                .for_each(|problem| document.report(problem));
-            None
-        }
-    }
-}
-
-impl Side {
-    /// Name of the mechanism, for metrics.
-    pub(crate) fn mechanism(&self) -> &str {
-        self.endpoint.mechanism()
-    }
-
-    /// Goes on with the marks of a predecessor that kept them in the same kind of store, so that a reload lets no replay in.
-    pub(crate) fn keep_replay_of(&mut self, predecessor: &Self) {
-        if matches!(
-            (&*self.replay, &*predecessor.replay),
-            (Replay::Memory(_), Replay::Memory(_))
-        ) {
-            self.replay = Arc::clone(&predecessor.replay);
-        }
-    }
-
-    /// How many replay marks are held, where that is known.
-    pub(crate) fn replay_marks(&self) -> Option<u64> {
-        self.replay.len().map(|marks| marks as u64)
-    }
 }
 
 fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {

@@ -27,6 +27,8 @@ pub(crate) enum Cause {
     Incomplete,
     /// The request's content is not a SOAP envelope as it stands: another media type.
     MediaType,
+    /// The policy wants TLS, and the request came without.
+    NeedsTls,
     /// The backend cannot be reached, or does not answer as it should.
     BadGateway,
     /// The backend is too slow.
@@ -56,9 +58,11 @@ impl Cause {
                 FaultCode::MustUnderstand => "soap:MustUnderstand",
                 FaultCode::VersionMismatch => "soap:VersionMismatch",
             },
-            Self::TooLarge | Self::RequestTimeout | Self::Incomplete | Self::MediaType => {
-                "soap:Client"
-            }
+            Self::TooLarge
+            | Self::RequestTimeout
+            | Self::Incomplete
+            | Self::MediaType
+            | Self::NeedsTls => "soap:Client",
             Self::BadGateway | Self::GatewayTimeout | Self::Busy | Self::Internal => "soap:Server",
         }
     }
@@ -73,6 +77,7 @@ impl Cause {
             Self::MediaType => {
                 "The content type must be text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)"
             }
+            Self::NeedsTls => "This service is called through TLS only",
             Self::BadGateway => "The service behind this gateway gave no usable answer",
             Self::GatewayTimeout => "The service behind this gateway did not answer in time",
             Self::Busy => "The gateway is busy; try again later",
@@ -90,6 +95,7 @@ impl Cause {
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Incomplete => StatusCode::BAD_REQUEST,
+            Self::NeedsTls => StatusCode::FORBIDDEN,
             Self::BadGateway => StatusCode::BAD_GATEWAY,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,

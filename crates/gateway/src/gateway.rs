@@ -7,13 +7,13 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use crate::buffers::{Room, SharedBuffers};
@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) buffers: Arc<SharedBuffers>,
     pub(crate) room: Arc<Room>,
     pub(crate) metrics: GatewayMetrics,
+    /// Work that no request waits for.
+    background: Mutex<JoinSet<()>>,
     draining: AtomicBool,
     admin: bool,
     /// Differs from one process to the next; with a number behind it, names a request.
@@ -41,6 +43,19 @@ impl Shared {
     /// The configuration in use.
     pub(crate) fn serving(&self) -> Arc<Serving> {
         Arc::clone(&self.serving.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins work that goes on without its request; it ends with the gateway.
+    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.background();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(work);
+    }
+
+    fn background(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -168,6 +183,7 @@ impl Gateway {
             buffers: Arc::default(),
             room,
             metrics: GatewayMetrics::default(),
+            background: Mutex::default(),
             draining: AtomicBool::new(false),
             admin: admin_address.is_some(),
             name: process_name(),
@@ -265,6 +281,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.phase.send_replace(Phase::Ending);
         self.janitor.abort();
+        self.shared.background().abort_all();
     }
 }
 
@@ -291,10 +308,11 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         timeouts: config.timeouts,
         public_url: config.public_url,
         tls: config.tls.map(TlsAcceptor::from),
+        stores: config.stores,
     }
 }
 
-/// A route that was in use under the same name hands over its numbers and its replay marks.
+/// A route that was in use under the same name hands over its numbers and what it remembers.
 fn put_into_use(mut config: RouteConfig, idle: Duration, former: &[&Route]) -> Option<Route> {
     let predecessor = former.iter().find(|route| route.name == config.name);
     if let Some(route) = predecessor {
@@ -303,7 +321,7 @@ fn put_into_use(mut config: RouteConfig, idle: Duration, former: &[&Route]) -> O
             (&mut config.outbound, &route.outbound),
         ] {
             if let (Some(new), Some(old)) = (new, old) {
-                new.keep_replay_of(old);
+                new.keep_memory_of(old);
             }
         }
     }

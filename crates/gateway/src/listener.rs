@@ -91,6 +91,7 @@ impl Listener {
             role: self.role,
             shared: Arc::clone(&self.shared),
             forwarded: Forwarded::new(peer.ip(), tls.is_some()),
+            through_tls: tls.is_some(),
             peer,
         };
         let (phase, alive) = (self.phase.clone(), self.alive.clone());
@@ -108,6 +109,7 @@ pub(crate) struct Connection {
     role: Role,
     pub(crate) shared: Arc<Shared>,
     pub(crate) forwarded: Forwarded,
+    pub(crate) through_tls: bool,
     pub(crate) peer: SocketAddr,
 }
 

@@ -39,6 +39,16 @@ pub(crate) fn plain(version: SoapVersion) -> HeaderValue {
     })
 }
 
+/// The `Content-Type` of a message of ours with that action. In SOAP 1.1 the action has a header field of its own.
+pub(crate) fn with_action(version: SoapVersion, action: &str) -> HeaderValue {
+    if version == SoapVersion::V11 || action.is_empty() || action.contains(['"', '\\']) {
+        return plain(version);
+    }
+    let media_type = version.media_type();
+    HeaderValue::try_from(format!("{media_type}; charset=utf-8; action=\"{action}\""))
+        .unwrap_or_else(|_| plain(version))
+}
+
 fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::CONTENT_TYPE)?.to_str().ok()
 }

@@ -84,6 +84,8 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
     };
     let response = if is_description(request.method(), request.uri()) {
         wsdl::serve(&exchange, request).await
+    } else if route.needs_tls && !connection.through_tls {
+        needs_tls(&exchange, &request)
     } else if route.is_plain() {
         pass(&exchange, request).await
     } else if request.method() == Method::POST {
@@ -100,6 +102,22 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
         "request"
     );
     response
+}
+
+/// Answers a request that came in the clear, where the policy leaves its protection to TLS.
+fn needs_tls(exchange: &Exchange<'_>, request: &Request<Incoming>) -> Response<Reply> {
+    fail(
+        exchange,
+        media::version_of(request.headers()).unwrap_or(SoapVersion::V11),
+        Cause::NeedsTls,
+        request.headers().get(X_REQUEST_ID),
+        &Failure {
+            reason: "needs-tls",
+            detail:
+                "the policy of the route leaves protection to TLS, and the request came without"
+                    .to_owned(),
+        },
+    )
 }
 
 /// Passes a request and its response as they are, as streams.

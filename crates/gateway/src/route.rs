@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use http::Uri;
 use http::uri::PathAndQuery;
+use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
 use crate::backend::{Backend, BackendTimeouts};
-use crate::config::{GatewayLimits, RouteConfig, Side, Timeouts};
+use crate::config::{GatewayLimits, RouteConfig, Timeouts};
 use crate::metrics::RouteMetrics;
+use crate::side::Side;
 
 /// One route in use.
 pub(crate) struct Route {
@@ -21,6 +23,8 @@ pub(crate) struct Route {
     pub(crate) backend_url: Uri,
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
+    /// The policy leaves the protection of what clients send to TLS.
+    pub(crate) needs_tls: bool,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
@@ -49,6 +53,10 @@ impl Route {
                 || RouteMetrics::new(&config.name, inbound, outbound),
                 Arc::clone,
             );
+        let needs_tls = config
+            .inbound
+            .as_ref()
+            .is_some_and(|side| side.endpoint.needs_tls());
         Some(Self {
             name: config.name,
             path: config.path,
@@ -56,6 +64,7 @@ impl Route {
             backend_url: config.backend,
             inbound: config.inbound.filter(|side| !side.endpoint.is_plain()),
             outbound: config.outbound.filter(|side| !side.endpoint.is_plain()),
+            needs_tls,
             metrics,
         })
     }
@@ -146,6 +155,7 @@ pub(crate) struct Serving {
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) stores: Arc<Stores>,
 }
 
 #[cfg(test)]

@@ -13,22 +13,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderValue, Request, Response, StatusCode, header, response};
+use http::{HeaderValue, Request, Response, StatusCode, header, request, response};
 use hyper::body::Incoming;
-use soapstone::endpoint::{Memory, Step, StepObserver};
-use soapstone::wss::{FaultCode, Outgoing, Receipt, Rejected, SecureError, SoapVersion};
+use soapstone::endpoint::{Arrived, TokenAnswer};
+use soapstone::wss::{
+    FaultCode, Outgoing, Receipt, Rejected, SecureError, SecurityContext, SoapVersion,
+};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
-use crate::backend::Download;
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
-use crate::config::Side;
+use crate::conversing::Within;
 use crate::fault::Cause;
 use crate::headers::{self, X_REQUEST_ID};
 use crate::media;
-use crate::metrics::{self, Flow, RouteMetrics};
+use crate::metrics::{self, Flow};
 use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
+use crate::side::Side;
+use crate::steps::{Trouble, open, receive, secure};
 use crate::unsecured;
 use crate::workers::NotDone;
 
@@ -55,10 +58,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Ok(octets) => octets,
         Err(response) => return response,
     };
-    let (octets, receipts, version) = match call.prepare_request(octets, version).await {
-        Ok(prepared) => prepared,
+    let forward = match call.prepare_request(octets, version).await {
+        Ok(Prepared::Forward(forward)) => forward,
+        Ok(Prepared::Answered(answer)) => return call.answered(answer),
         Err(response) => return response,
     };
+    let version = forward.version;
     head.headers.insert(
         header::CONTENT_TYPE,
         media::rewritten(&head.headers, version),
@@ -67,23 +72,48 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
     exchange.head_for_backend(&mut head);
-    let metrics = &exchange.route.metrics;
-    metrics.octets(Flow::ToBackend, octets.len() as u64);
-    let sent = Instant::now();
-    let upload = Upload::whole(exchange.shared().buffers.lend(octets));
-    match exchange
-        .route
-        .backend
-        .send(Request::from_parts(head, upload), sent)
-        .await
+    // Kept where the request may have to be sent again.
+    let repeated = forward.within.is_some().then(|| head.clone());
+    let mut receipts = forward.receipts;
+    let mut response = match call.send(head, forward.octets, version, &mut place).await {
+        Ok(response) => response,
+        Err(response) => return response,
+    };
+    if let (Some(within), Some(head)) = (forward.within, repeated)
+        && within.was_lost(&response)
     {
-        Ok(response) => {
-            metrics.backend(sent.elapsed());
-            let (head, body) = response.into_parts();
-            call.finish(head, body, receipts, version, &mut place).await
-        }
-        Err(error) => backend_failure(exchange, version, &error, Some(&call.id)),
+        exchange.shared().buffers.give(response.1);
+        let again = match call.within_another(within, version).await {
+            Ok(again) => again,
+            Err(response) => return response,
+        };
+        receipts.outbound = Some(again.receipt);
+        response = match call.send(head, again.bytes, version, &mut place).await {
+            Ok(response) => response,
+            Err(response) => return response,
+        };
     }
+    call.finish(response, receipts, version).await
+}
+
+/// A response of the backend that arrived whole.
+pub(crate) type Arrival = (response::Parts, Vec<u8>);
+
+/// What is to become of a request.
+enum Prepared {
+    /// It goes on to the backend.
+    Forward(Box<Forward>),
+    /// It was a request for a token, and this is the answer.
+    Answered(TokenAnswer),
+}
+
+/// A request on its way to the backend.
+struct Forward {
+    octets: Vec<u8>,
+    version: SoapVersion,
+    receipts: Receipts,
+    /// The conversation with the backend that it is secured in.
+    within: Option<Within>,
 }
 
 /// What the request left behind on each side.
@@ -94,9 +124,9 @@ struct Receipts {
 }
 
 /// One request on its way.
-struct Call<'c> {
-    exchange: &'c Exchange<'c>,
-    id: HeaderValue,
+pub(crate) struct Call<'c> {
+    pub(crate) exchange: &'c Exchange<'c>,
+    pub(crate) id: HeaderValue,
 }
 
 /// Requests that are refused are answered at multiples of this time after they arrived, so that the time does not tell which step refused
@@ -109,46 +139,6 @@ const REFUSAL_TICK: Duration = Duration::from_millis(50);
 fn next_tick(arrived: tokio::time::Instant) -> tokio::time::Instant {
     let ticks = arrived.elapsed().as_millis() / REFUSAL_TICK.as_millis() + 1;
     arrived + REFUSAL_TICK * u32::try_from(ticks).unwrap_or(u32::MAX)
-}
-
-/// Why work on a message came to nothing.
-enum Trouble {
-    /// An endpoint refuses a message that came from outside.
-    Refused {
-        side: metrics::Side,
-        rejected: Rejected,
-        peer_fault: Option<String>,
-    },
-    /// An endpoint cannot secure a message.
-    Unsecurable {
-        side: metrics::Side,
-        error: SecureError,
-    },
-}
-
-/// Counts the time of each step.
-struct Timing<'t> {
-    metrics: &'t RouteMetrics,
-    side: metrics::Side,
-    since: Instant,
-}
-
-impl<'t> Timing<'t> {
-    fn new(metrics: &'t RouteMetrics, side: metrics::Side) -> Self {
-        Self {
-            metrics,
-            side,
-            since: Instant::now(),
-        }
-    }
-}
-
-impl StepObserver for Timing<'_> {
-    fn ended(&mut self, step: Step) {
-        let now = Instant::now();
-        self.metrics.step(self.side, step, now - self.since);
-        self.since = now;
-    }
 }
 
 impl Call<'_> {
@@ -196,117 +186,189 @@ impl Call<'_> {
         &self,
         octets: Vec<u8>,
         version: SoapVersion,
-    ) -> Result<(Vec<u8>, Receipts, SoapVersion), Response<Reply>> {
-        let arrived = tokio::time::Instant::now();
-        let (inbound, outbound) = self.sides();
-        let metrics = Arc::clone(&self.exchange.route.metrics);
-        let work =
-            move |buffers: &mut Buffers| -> Result<(Vec<u8>, Receipts, SoapVersion), Trouble> {
-                let mut receipts = Receipts::default();
-                let (mut octets, mut version) = (octets, version);
-                if let Some(side) = &inbound {
-                    let opened = open(
-                        side,
-                        metrics::Side::Inbound,
-                        octets,
-                        None,
-                        &metrics,
-                        buffers,
-                    )?;
-                    (octets, version) = (opened.octets, opened.version);
-                    receipts.inbound = Some(opened.receipt);
-                }
-                if let Some(side) = &outbound {
-                    let secured = secure(
-                        side,
-                        metrics::Side::Outbound,
-                        octets,
-                        None,
-                        &metrics,
-                        buffers,
-                    )?;
-                    octets = secured.bytes;
-                    receipts.outbound = Some(secured.receipt);
-                }
-                Ok((octets, receipts, version))
-            };
-        let prepared = self
-            .work(version, work, |call, trouble| match trouble {
-                Trouble::Refused { side, rejected, .. } => {
-                    let cause = match &rejected {
-                        // The message may be right; it is we who cannot tell.
-                        Rejected::ReplayUnknown { .. } => Cause::Busy,
-                        _ => Cause::Refused(rejected.fault()),
-                    };
-                    call.refuse(version, side, &rejected, cause)
-                }
-                Trouble::Unsecurable {
-                    side,
-                    error: SecureError::Envelope(error),
-                } => {
-                    let rejected = Rejected::Envelope(error);
-                    call.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
-                }
-                Trouble::Unsecurable { side, error } => {
-                    let cause = match &error {
-                        SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
-                            Cause::Refused(FaultCode::Sender)
-                        }
-                        _ => Cause::Internal,
-                    };
-                    call.fail(
-                        version,
-                        cause,
-                        "not-secured",
-                        format!("{} request: {error}", side.name()),
-                    )
-                }
-            })
-            .await;
+    ) -> Result<Prepared, Response<Reply>> {
+        let arrived = Instant::now();
+        let forward = Box::new(Forward {
+            octets,
+            version,
+            receipts: Receipts::default(),
+            within: None,
+        });
+        let prepared = self.prepare(forward).await;
         if prepared.is_err() {
             tokio::time::sleep_until(next_tick(arrived)).await;
         }
         prepared
     }
 
-    /// Opens and secures a response, as the route has endpoints, and answers with it.
-    async fn finish(
+    async fn prepare(&self, mut forward: Box<Forward>) -> Result<Prepared, Response<Reply>> {
+        let (mut inbound, outbound) = self.sides();
+        let mut context = None;
+        if let Some(side) = &outbound
+            && let Some(established) = &side.established
+        {
+            context = established.at_hand(&side.endpoint, || self.parties(side, forward.version));
+        }
+        if let Some(side) = &outbound
+            && let Some(established) = side.established.as_ref().filter(|_| context.is_none())
+        {
+            // The backend is asked for nothing before the request is admitted.
+            if let Some(side) = inbound.take() {
+                forward = match self.prepare_on_worker(forward, Some(side), None).await? {
+                    Prepared::Forward(forward) => forward,
+                    answered => return Ok(answered),
+                };
+            }
+            let parties = self.parties(side, forward.version);
+            context = Some(self.conversing(established, parties).await?);
+        }
+        let outbound = outbound.map(|side| (side, context));
+        self.prepare_on_worker(forward, inbound, outbound).await
+    }
+
+    async fn prepare_on_worker(
         &self,
-        mut head: response::Parts,
-        body: Download,
-        receipts: Receipts,
+        mut forward: Box<Forward>,
+        inbound: Option<Side>,
+        outbound: Option<(Side, Option<Arc<SecurityContext>>)>,
+    ) -> Result<Prepared, Response<Reply>> {
+        let version = forward.version;
+        let private = self.exchange.connection.through_tls;
+        let metrics = Arc::clone(&self.exchange.route.metrics);
+        let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
+            if let Some(side) = &inbound {
+                let octets = std::mem::take(&mut forward.octets);
+                match receive(side, octets, private, &metrics, buffers)? {
+                    Arrived::Message(opened) => {
+                        forward.octets = opened.bytes;
+                        forward.version = opened.version;
+                        forward.receipts.inbound = Some(opened.receipt);
+                    }
+                    Arrived::Answered(answer) => return Ok(Prepared::Answered(answer)),
+                }
+            }
+            if let Some((side, context)) = outbound {
+                let octets = std::mem::take(&mut forward.octets);
+                forward.within = context.map(|context| Within::new(context, octets.clone()));
+                let context = forward.within.as_ref().map(Within::context);
+                let outgoing = Outgoing {
+                    answers: None,
+                    context,
+                };
+                let secured = secure(
+                    &side,
+                    metrics::Side::Outbound,
+                    octets,
+                    outgoing,
+                    &metrics,
+                    buffers,
+                )?;
+                forward.octets = secured.bytes;
+                forward.receipts.outbound = Some(secured.receipt);
+            }
+            Ok(Prepared::Forward(forward))
+        };
+        let answer = |call: &Self, trouble| call.unprepared(version, trouble);
+        self.work(version, work, answer).await
+    }
+
+    /// Answers for a request that cannot be opened or secured.
+    pub(crate) fn unprepared(&self, version: SoapVersion, trouble: Trouble) -> Response<Reply> {
+        match trouble {
+            Trouble::Refused { side, rejected, .. } => {
+                let cause = match &rejected {
+                    // The message may be right; it is we who cannot tell.
+                    Rejected::ReplayUnknown { .. } | Rejected::ContextsUnavailable { .. } => {
+                        Cause::Busy
+                    }
+                    _ => Cause::Refused(rejected.fault()),
+                };
+                self.refuse(version, side, &rejected, cause)
+            }
+            Trouble::Unsecurable {
+                side,
+                error: SecureError::Envelope(error),
+            } => {
+                let rejected = Rejected::Envelope(error);
+                self.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
+            }
+            Trouble::Unsecurable { side, error } => {
+                let cause = match &error {
+                    SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
+                        Cause::Refused(FaultCode::Sender)
+                    }
+                    _ => Cause::Internal,
+                };
+                self.fail(
+                    version,
+                    cause,
+                    "not-secured",
+                    format!("{} request: {error}", side.name()),
+                )
+            }
+            Trouble::WouldExpose => self.fail(
+                version,
+                Cause::Internal,
+                "would-expose",
+                "the answer to a request for a token holds a key, and neither TLS nor the policy of answers hides it".to_owned(),
+            ),
+        }
+    }
+
+    /// Sends a request to the backend and waits for all of its response.
+    async fn send(
+        &self,
+        head: request::Parts,
+        octets: Vec<u8>,
         version: SoapVersion,
         place: &mut Place,
-    ) -> Response<Reply> {
-        let (limit, shared) = (self.exchange.serving.limits.body, self.exchange.shared());
-        let metrics = &self.exchange.route.metrics;
+    ) -> Result<Arrival, Response<Reply>> {
+        let (exchange, shared) = (self.exchange, self.exchange.shared());
+        let metrics = &exchange.route.metrics;
+        metrics.octets(Flow::ToBackend, octets.len() as u64);
+        let sent = Instant::now();
+        let upload = Upload::whole(shared.buffers.lend(octets));
+        let request = Request::from_parts(head, upload);
+        let (head, body) = match exchange.route.backend.send(request, sent).await {
+            Ok(response) => response.into_parts(),
+            Err(error) => return Err(backend_failure(exchange, version, &error, Some(&self.id))),
+        };
+        metrics.backend(sent.elapsed());
         let mut octets = shared.buffers.take();
-        let patience = self.exchange.serving.timeouts.response;
-        let collected =
-            tokio::time::timeout(patience, collect(body, limit, place, &mut octets)).await;
-        let detail = match collected {
-            Ok(Ok(())) => None,
+        let patience = exchange.serving.timeouts.response;
+        let collecting = collect(body, exchange.serving.limits.body, place, &mut octets);
+        let detail = match tokio::time::timeout(patience, collecting).await {
+            Ok(Ok(())) => {
+                metrics.octets(Flow::FromBackend, octets.len() as u64);
+                return Ok((head, octets));
+            }
             Ok(Err(CollectError::TooLarge { limit })) => {
-                Some(format!("the response has more than {limit} octets"))
+                format!("the response has more than {limit} octets")
             }
-            Ok(Err(CollectError::NoRoom)) => return self.no_room(version),
-            Ok(Err(CollectError::Broken(error))) => {
-                Some(format!("the response broke off: {error}"))
-            }
+            Ok(Err(CollectError::NoRoom)) => return Err(self.no_room(version)),
+            Ok(Err(CollectError::Broken(error))) => format!("the response broke off: {error}"),
             Err(_) => {
                 let detail = format!("the response was not complete within {patience:?}");
-                return self.fail(
+                return Err(self.fail(
                     version,
                     Cause::GatewayTimeout,
                     "backend-response-timeout",
                     detail,
-                );
+                ));
             }
         };
-        if let Some(detail) = detail {
-            return self.fail(version, Cause::BadGateway, "backend-broken", detail);
-        }
-        metrics.octets(Flow::FromBackend, octets.len() as u64);
+        Err(self.fail(version, Cause::BadGateway, "backend-broken", detail))
+    }
+
+    /// Opens and secures a response, as the route has endpoints, and answers with it.
+    async fn finish(
+        &self,
+        (mut head, octets): Arrival,
+        receipts: Receipts,
+        version: SoapVersion,
+    ) -> Response<Reply> {
+        let shared = self.exchange.shared();
+        let metrics = &self.exchange.route.metrics;
         headers::remove_hop_by_hop(&mut head.headers);
         head.headers.insert(X_REQUEST_ID, self.id.clone());
         if octets.is_empty()
@@ -361,14 +423,7 @@ impl Call<'_> {
             if let Some(side) = &outbound {
                 // A peer that refuses a message says so in a fault that it mostly does not secure.
                 let kept = (!status.is_success()).then(|| octets.clone());
-                let opened = open(
-                    side,
-                    metrics::Side::Outbound,
-                    octets,
-                    receipts.outbound,
-                    &metrics,
-                    buffers,
-                );
+                let opened = open(side, octets, receipts.outbound, &metrics, buffers);
                 octets = opened
                     .map_err(|trouble| match trouble {
                         Trouble::Refused { side, rejected, .. } => {
@@ -382,15 +437,18 @@ impl Call<'_> {
                         }
                         other => other,
                     })?
-                    .octets;
+                    .bytes;
             }
             if let Some(side) = &inbound {
-                let request = receipts.inbound.as_ref();
+                let outgoing = Outgoing {
+                    answers: receipts.inbound.as_ref(),
+                    context: None,
+                };
                 octets = secure(
                     side,
                     metrics::Side::Inbound,
                     octets,
-                    request,
+                    outgoing,
                     &metrics,
                     buffers,
                 )?
@@ -415,6 +473,7 @@ impl Call<'_> {
                     crate::fault::body(version, Cause::BadGateway, &unsecured::explanation(&code));
                 response
             }
+            trouble @ Trouble::WouldExpose => call.unprepared(version, trouble),
             Trouble::Unsecurable { side, error } => {
                 let cause = match &error {
                     SecureError::Envelope(_)
@@ -433,7 +492,8 @@ impl Call<'_> {
         .await
     }
 
-    async fn work<T: Send + 'static>(
+    /// Has work done on a crypto worker.
+    pub(crate) async fn work<T: Send + 'static>(
         &self,
         version: SoapVersion,
         work: impl FnOnce(&mut Buffers) -> Result<T, Trouble> + Send + 'static,
@@ -500,7 +560,7 @@ impl Call<'_> {
         response
     }
 
-    fn fail(
+    pub(crate) fn fail(
         &self,
         version: SoapVersion,
         cause: Cause,
@@ -513,67 +573,4 @@ impl Call<'_> {
     fn fail_with(&self, version: SoapVersion, cause: Cause, failure: &Failure) -> Response<Reply> {
         fail(self.exchange, version, cause, Some(&self.id), failure)
     }
-}
-
-struct Opened {
-    octets: Vec<u8>,
-    version: SoapVersion,
-    receipt: Receipt,
-}
-
-fn open(
-    side: &Side,
-    which: metrics::Side,
-    octets: Vec<u8>,
-    request: Option<Receipt>,
-    metrics: &RouteMetrics,
-    buffers: &mut Buffers,
-) -> Result<Opened, Trouble> {
-    let mut timing = Timing::new(metrics, which);
-    let opened = side
-        .endpoint
-        .open(
-            octets,
-            request,
-            Memory::without_conversations(side.replay.as_ref()),
-            jiff::Timestamp::now(),
-            buffers,
-            &mut timing,
-        )
-        .map_err(|rejected| Trouble::Refused {
-            side: which,
-            rejected,
-            peer_fault: None,
-        })?;
-    for algorithm in &opened.evidence.weak {
-        metrics.weak_algorithm(which, algorithm);
-    }
-    Ok(Opened {
-        octets: opened.bytes,
-        version: opened.version,
-        receipt: opened.receipt,
-    })
-}
-
-fn secure(
-    side: &Side,
-    which: metrics::Side,
-    octets: Vec<u8>,
-    request: Option<&Receipt>,
-    metrics: &RouteMetrics,
-    buffers: &mut Buffers,
-) -> Result<soapstone::wss::Secured, Trouble> {
-    let mut timing = Timing::new(metrics, which);
-    side.endpoint
-        .secure(
-            octets,
-            Outgoing {
-                answers: request,
-                context: None,
-            },
-            jiff::Timestamp::now(),
-            buffers,
-            &mut timing,
-        )
-        .map_err(|error| Trouble::Unsecurable { side: which, error })
 }

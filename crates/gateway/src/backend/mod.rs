@@ -211,6 +211,11 @@ impl Backend {
         }))
     }
 
+    /// How long it may take.
+    pub(crate) fn timeouts(&self) -> BackendTimeouts {
+        self.timeouts
+    }
+
     /// Path of its URL.
     pub(crate) fn path(&self) -> &str {
         &self.path

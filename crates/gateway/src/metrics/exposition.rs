@@ -17,6 +17,12 @@ pub(crate) struct Snapshot {
     pub(crate) buffered: u64,
     /// Route and side, with the number of replay marks held.
     pub(crate) replay_marks: Vec<(String, Side, u64)>,
+    /// Route and side, with the number of conversations held.
+    pub(crate) conversations: Vec<(String, Side, u64)>,
+    /// Route, side and what was asked for, with the number of questions that a shared store did not answer.
+    pub(crate) unanswered: Vec<(String, Side, &'static str, u64)>,
+    /// Route and side, with the number of messages that were accepted without the shared store's word.
+    pub(crate) decided_alone: Vec<(String, Side, u64)>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
 }
@@ -39,6 +45,7 @@ pub(crate) fn expose(
     of_backends(snapshot, &mut out);
     of_requests(routes, &mut out);
     of_security(routes, &mut out);
+    of_conversations(routes, snapshot, &mut out);
     of_times(routes, &mut out);
     out.0
 }
@@ -110,10 +117,19 @@ fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {
         samples.sample(&route_label(route), u8::from(*up));
     }
     let help = "Replay marks held.";
-    let mut samples = out.family(("soapstone_replay_marks", GAUGE, help));
-    for (route, side, marks) in &snapshot.replay_marks {
-        let labels = format!("{},direction=\"{}\"", route_label(route), side.name());
-        samples.sample(&labels, marks);
+    out.family(("soapstone_replay_marks", GAUGE, help))
+        .of_sides(&snapshot.replay_marks);
+    let help = "Messages accepted by this node alone, because the shared store did not answer.";
+    out.family(("soapstone_replay_decided_alone_total", COUNTER, help))
+        .of_sides(&snapshot.decided_alone);
+    let help = "Questions that a shared store did not answer.";
+    let mut samples = out.family(("soapstone_store_unanswered_total", COUNTER, help));
+    for (route, side, about, count) in &snapshot.unanswered {
+        let (route, side) = (route_label(route), side.name());
+        samples.sample(
+            &format!("{route},direction=\"{side}\",about=\"{about}\""),
+            count,
+        );
     }
 }
 
@@ -166,13 +182,53 @@ fn of_security(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
     let help = "SOAP faults that the gateway answered with, by code.";
     out.family(("soapstone_faults_total", COUNTER, help))
         .counts(routes, "code", |route| {
-            of_route(route, route.faults.entries())
+            let entries = route.faults.entries().into_iter();
+            entries
+                .map(|((prefix, local), count)| (route.label(), format!("{prefix}:{local}"), count))
+                .collect()
         });
     let help = "Uses of weak algorithms that a plan allows.";
     out.family(("soapstone_weak_algorithm_uses_total", COUNTER, help))
         .counts(routes, "algorithm", |route| {
             of_sides(route, route.weak.entries())
         });
+}
+
+fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut Exposition) {
+    const OUTCOMES: [&str; 2] = ["established", "failed"];
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let help = "Conversations with clients that are held.";
+    out.family(("soapstone_conversations", GAUGE, help))
+        .of_sides(&snapshot.conversations);
+    let help = "Security contexts of clients: issued, renewed, amended, cancelled, refused.";
+    out.family(("soapstone_contexts_total", COUNTER, help))
+        .counts(routes, "event", |route| {
+            let entries = route.contexts.entries().into_iter();
+            entries
+                .map(|(what, count)| (route.label(), what.to_owned(), count))
+                .collect()
+        });
+    let converses = |route: &&Arc<RouteMetrics>| !route.handshake_time.is_empty();
+    let help = "Security contexts asked for at the backend, by outcome.";
+    out.family(("soapstone_handshakes_total", COUNTER, help))
+        .counts(routes, "outcome", |route| {
+            let outcomes = OUTCOMES.iter().zip(&route.handshakes);
+            let outcomes = outcomes.map(|(outcome, count)| (*outcome, load(count)));
+            outcomes
+                .filter(|(_, count)| *count > 0)
+                .map(|(outcome, count)| (route.label(), outcome.to_owned(), count))
+                .collect()
+        });
+    let help = "From asking for a security context to having it, or not.";
+    let mut samples = out.family(("soapstone_handshake_seconds", HISTOGRAM, help));
+    for route in routes.iter().filter(converses) {
+        samples.histogram(&route.label(), &route.handshake_time);
+    }
+    let help = "Requests sent again because the backend had lost their conversation.";
+    let mut samples = out.family(("soapstone_resent_requests_total", COUNTER, help));
+    for route in routes.iter().filter(converses) {
+        samples.sample(&route.label(), load(&route.resent));
+    }
 }
 
 fn of_times(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
@@ -228,6 +284,14 @@ impl Samples<'_> {
             self.out,
             format_args!("{name}{open}{labels}{close} {value}"),
         );
+    }
+
+    /// A number for a route and side.
+    fn of_sides(&mut self, values: &[(String, Side, u64)]) {
+        for (route, side, value) in values {
+            let labels = format!("{},direction=\"{}\"", route_label(route), side.name());
+            self.sample(&labels, value);
+        }
     }
 
     /// What each route counted: labels, the value of the label `by`, and how many.

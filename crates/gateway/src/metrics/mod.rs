@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use soapstone::endpoint::Step;
+use soapstone_trust::TrustFaultCode;
 use tokio::time::Instant;
 
 pub(crate) use exposition::{Snapshot, expose};
@@ -113,8 +114,16 @@ pub(crate) struct RouteMetrics {
     octets: [AtomicU64; 4],
     refusals: Tally<(Side, &'static str)>,
     failures: Tally<&'static str>,
-    faults: Tally<&'static str>,
+    /// By prefix and local name.
+    faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Side, &'static str)>,
+    /// What became of the contexts of clients.
+    contexts: Tally<&'static str>,
+    /// Contexts asked for at the backend: established, failed.
+    handshakes: [AtomicU64; 2],
+    handshake_time: Histogram,
+    /// Requests sent again because the backend had lost their context.
+    resent: AtomicU64,
 }
 
 /// Which way octets went.
@@ -141,6 +150,10 @@ impl RouteMetrics {
             failures: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
+            contexts: Tally::default(),
+            handshakes: Default::default(),
+            handshake_time: Histogram::default(),
+            resent: AtomicU64::new(0),
         })
     }
 
@@ -188,9 +201,30 @@ impl RouteMetrics {
         self.failures.add(reason);
     }
 
+    /// A client's context was issued, renewed, amended or cancelled, or its request for it refused.
+    pub(crate) fn context(&self, what: &'static str) {
+        self.contexts.add(what);
+    }
+
+    /// A handshake with the backend came to its end.
+    pub(crate) fn handshake(&self, established: bool, took: Duration) {
+        self.handshakes[usize::from(!established)].fetch_add(1, Ordering::Relaxed);
+        self.handshake_time.record(took);
+    }
+
+    /// A request was sent again in another conversation.
+    pub(crate) fn resent(&self) {
+        self.resent.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The gateway answered with a fault of its own.
     pub(crate) fn fault(&self, code: &'static str) {
-        self.faults.add(code);
+        self.faults.add(code.split_once(':').unwrap_or(("", code)));
+    }
+
+    /// A request for a token was answered with a fault.
+    pub(crate) fn token_fault(&self, code: TrustFaultCode) {
+        self.faults.add((code.prefix(), code.local()));
     }
 
     /// A weak algorithm was used because the plan names it.

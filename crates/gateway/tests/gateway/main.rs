@@ -2,6 +2,7 @@
 
 mod admin;
 mod configuration;
+mod conversations;
 mod description;
 mod lifecycle;
 mod limits;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use soapstone::endpoint::{Endpoint, Role};
+use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
 use soapstone_gateway::Running;
 use tokio::net::TcpStream;
@@ -69,7 +70,7 @@ fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
     let bytes = ENVELOPE.as_bytes().to_vec();
     let secured = endpoint.secure(
         bytes,
-        None,
+        Outgoing::default(),
         jiff::Timestamp::now(),
         &mut Buffers::default(),
         &mut (),

@@ -1,0 +1,171 @@
+//! A request on a route with conversations: answered where it asks for a token, secured in the conversation with the backend, and
+//! secured again where the backend has lost that.
+//!
+//! The rule kept here: a request is sent again once at most, and only when the backend says that it refused it for its context. That
+//! word is not proven; whoever can forge it can drop messages as well, and repeat one of ours once.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+use soapstone::endpoint::{TokenAnswer, says_context_is_gone};
+use soapstone::wss::{Outgoing, Secured, SecurityContext, SoapVersion};
+
+use crate::body::Reply;
+use crate::fault::Cause;
+use crate::handshake::{Established, Parties};
+use crate::headers::X_REQUEST_ID;
+use crate::media;
+use crate::metrics::{Flow, Side};
+use crate::secured::{Arrival, Call};
+use crate::steps::secure;
+
+/// Largest response in which a fault is looked for that tells of a lost context. Such faults have some hundred octets.
+const LARGEST_FAULT: usize = 64 << 10;
+
+/// The conversation that a request is secured in, and the request as it was before.
+pub(crate) struct Within {
+    context: Arc<SecurityContext>,
+    plain: Vec<u8>,
+}
+
+impl Within {
+    pub(crate) fn new(context: Arc<SecurityContext>, plain: Vec<u8>) -> Self {
+        Self { context, plain }
+    }
+
+    pub(crate) fn context(&self) -> &SecurityContext {
+        &self.context
+    }
+
+    /// Whether a response says that the backend does not know the context any more.
+    pub(crate) fn was_lost(&self, (head, octets): &Arrival) -> bool {
+        !head.status.is_success() && octets.len() <= LARGEST_FAULT && says_context_is_gone(octets)
+    }
+}
+
+impl Call<'_> {
+    /// The answer to a request for a token.
+    pub(crate) fn answered(&self, answer: TokenAnswer) -> Response<Reply> {
+        let route = self.exchange.route;
+        let request = self.id.to_str().unwrap_or_default();
+        let peer = self.exchange.connection.peer;
+        for done in &answer.done {
+            route.metrics.context(done.what);
+            tracing::info!(
+                route = route.name,
+                request,
+                %peer,
+                what = done.what,
+                context = done.identifier,
+                owner = done.owner,
+                "security context"
+            );
+        }
+        let status = match (&answer.refused, answer.version) {
+            (None, _) => StatusCode::OK,
+            (Some(_), SoapVersion::V11) => StatusCode::INTERNAL_SERVER_ERROR,
+            (Some(_), SoapVersion::V12) => StatusCode::BAD_REQUEST,
+        };
+        if let Some(fault) = &answer.refused {
+            route.metrics.context("refused");
+            route.metrics.token_fault(fault.code());
+            tracing::warn!(
+                route = route.name,
+                request,
+                %peer,
+                fault = fault.code().local(),
+                detail = %fault,
+                "request for a token refused"
+            );
+        }
+        route
+            .metrics
+            .octets(Flow::ToClient, answer.bytes.len() as u64);
+        let content_type = media::with_action(answer.version, &answer.action);
+        let mut response = Response::new(Reply::whole(answer.bytes));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(http::header::CONTENT_TYPE, content_type);
+        headers.insert(X_REQUEST_ID, self.id.clone());
+        response
+    }
+
+    /// What a handshake with the backend takes.
+    pub(crate) fn parties(&self, side: &crate::side::Side, version: SoapVersion) -> Parties {
+        let (route, serving) = (self.exchange.route, self.exchange.serving);
+        Parties {
+            shared: Arc::clone(&self.exchange.connection.shared),
+            route: route.name.clone(),
+            side: side.clone(),
+            backend: Arc::clone(&route.backend),
+            url: route.backend_url.clone(),
+            metrics: Arc::clone(&route.metrics),
+            version,
+            limit: serving.limits.body,
+            connect: route.backend.timeouts().connect,
+            patience: route.backend.timeouts().response,
+        }
+    }
+
+    /// The context of the conversation with the backend, which is begun where there is none.
+    pub(crate) async fn conversing(
+        &self,
+        established: &Arc<Established>,
+        parties: Parties,
+    ) -> Result<Arc<SecurityContext>, Response<Reply>> {
+        let version = parties.version;
+        established.obtain(parties).await.map_err(|failed| {
+            let cause = if failed.is_busy() {
+                Cause::Busy
+            } else if failed.is_timeout() {
+                Cause::GatewayTimeout
+            } else {
+                Cause::BadGateway
+            };
+            self.fail(version, cause, failed.name(), failed.to_string())
+        })
+    }
+
+    /// Secures a request anew, in another conversation than the one that the backend lost.
+    pub(crate) async fn within_another(
+        &self,
+        within: Within,
+        version: SoapVersion,
+    ) -> Result<Secured, Response<Reply>> {
+        let route = self.exchange.route;
+        let both = route.outbound.clone().and_then(|side| {
+            let established = side.established.clone()?;
+            Some((side, established))
+        });
+        let Some((side, established)) = both else {
+            let detail = "a conversation without an endpoint".to_owned();
+            return Err(self.fail(version, Cause::Internal, "not-secured", detail));
+        };
+        tracing::info!(
+            route = route.name,
+            request = self.id.to_str().unwrap_or_default(),
+            context = within.context.identifier,
+            "the backend has lost the conversation; the request is sent again in another one"
+        );
+        established.forget(&within.context);
+        route.metrics.resent();
+        let parties = self.parties(&side, version);
+        let context = self.conversing(&established, parties).await?;
+        let metrics = Arc::clone(&route.metrics);
+        let work = move |buffers: &mut soapstone::xml::Buffers| {
+            let outgoing = Outgoing::within(&context);
+            secure(
+                &side,
+                Side::Outbound,
+                within.plain,
+                outgoing,
+                &metrics,
+                buffers,
+            )
+        };
+        self.work(version, work, |call, trouble| {
+            call.unprepared(version, trouble)
+        })
+        .await
+    }
+}

@@ -1,0 +1,385 @@
+//! Conversations that an outbound endpoint begins: it asks the service for a security context, keeps it, and asks for the next one
+//! before it ends.
+//!
+//! ```text
+//! message ─▶ context in hand? ── yes ─▶ used; if it ends soon, the next one is asked for meanwhile
+//!                             └─ no ──▶ handshake (one at a time; who needs its context waits) ─▶ used
+//! ```
+//!
+//! A context that is about to end is followed by a new one: that costs a signature, and works with every peer.
+//!
+//! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderValue, Method, Request, Uri, header};
+use soapstone::endpoint::{Endpoint, Handshake, HandshakeError};
+use soapstone::wss::{SecurityContext, SoapVersion};
+use soapstone::xml::Buffers;
+use soapstone_trust::{Cached, TokenCache};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::backend::{Backend, BackendError};
+use crate::body::{CollectError, Upload, collect};
+use crate::gateway::Shared;
+use crate::media;
+use crate::metrics::RouteMetrics;
+use crate::side::Side;
+use crate::unsecured;
+use crate::workers::NotDone;
+
+/// What a handshake came to. Everybody who waits for it is given the same.
+type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
+
+/// The conversation of one endpoint with its backend.
+#[derive(Debug, Default)]
+pub(crate) struct Established(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    cache: TokenCache,
+    under_way: Option<watch::Receiver<Option<Outcome>>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            cache: TokenCache::new(1),
+            under_way: None,
+        }
+    }
+}
+
+/// Everything that a handshake takes, so that it can go on without the message that it began for.
+#[derive(Clone)]
+pub(crate) struct Parties {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) route: String,
+    pub(crate) side: Side,
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) url: Uri,
+    pub(crate) metrics: Arc<RouteMetrics>,
+    /// Version of the messages that it is for.
+    pub(crate) version: SoapVersion,
+    /// Largest answer.
+    pub(crate) limit: u64,
+    /// To connect to the backend.
+    pub(crate) connect: Duration,
+    /// For the backend's answer.
+    pub(crate) patience: Duration,
+}
+
+/// Why there is no context.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The backend does not answer.
+    Backend(BackendError),
+    /// Its answer did not arrive whole, or is no SOAP message.
+    Answer {
+        /// What it was.
+        detail: String,
+    },
+    /// The request could not be made, or the answer grants nothing.
+    Handshake {
+        /// Why.
+        error: HandshakeError,
+        /// The code of the fault that the answer was, where it was one without security.
+        peer_fault: Option<String>,
+    },
+    /// The gateway has too much to do.
+    Busy,
+    /// It was not finished in time, or the gateway ends.
+    Unfinished,
+}
+
+impl Failed {
+    /// A stable name for metrics and logs.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Backend(error) => error.name(),
+            Self::Answer { .. } => "handshake-answer",
+            Self::Handshake { .. } => "handshake-refused",
+            Self::Busy => "handshake-busy",
+            Self::Unfinished => "handshake-unfinished",
+        }
+    }
+
+    /// Whether the gateway itself has too much to do.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy)
+    }
+
+    /// Whether something was slow rather than wrong.
+    pub(crate) fn is_timeout(&self) -> bool {
+        match self {
+            Self::Backend(error) => error.is_timeout(),
+            _ => matches!(self, Self::Unfinished),
+        }
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backend(error) => write!(out, "no conversation with the backend: {error}"),
+            Self::Answer { detail } => write!(out, "no conversation with the backend: {detail}"),
+            Self::Handshake {
+                peer_fault: Some(code),
+                ..
+            } => write!(
+                out,
+                "no conversation with the backend: it refused the request for a context with the unsecured fault {code}"
+            ),
+            Self::Handshake { error, .. } => {
+                write!(out, "no conversation with the backend: {error}")
+            }
+            Self::Busy => {
+                out.write_str("no conversation with the backend: the crypto workers are busy")
+            }
+            Self::Unfinished => {
+                out.write_str("no conversation with the backend: the handshake took too long")
+            }
+        }
+    }
+}
+
+impl Established {
+    /// The context to use now, if it is there. Where it ends soon, the next one is asked for meanwhile.
+    pub(crate) fn at_hand(
+        self: &Arc<Self>,
+        endpoint: &Endpoint,
+        parties: impl FnOnce() -> Parties,
+    ) -> Option<Arc<SecurityContext>> {
+        self.find(&mut self.state(), endpoint, parties)
+    }
+
+    /// The context to use now; a handshake for it, where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub(crate) async fn obtain(self: &Arc<Self>, parties: Parties) -> Outcome {
+        // Each step of a handshake has its own bounds; this one is for all of them.
+        let patience = parties.connect + parties.patience * 2;
+        let mut outcome = {
+            let mut state = self.state();
+            match self.find(&mut state, &parties.side.endpoint, || parties.clone()) {
+                Some(context) => return Ok(context),
+                None => self.begin(&mut state, parties),
+            }
+        };
+        match tokio::time::timeout(patience, outcome.wait_for(Option::is_some)).await {
+            Ok(Ok(known)) => known
+                .clone()
+                .unwrap_or_else(|| Err(Arc::new(Failed::Unfinished))),
+            _ => Err(Arc::new(Failed::Unfinished)),
+        }
+    }
+
+    fn find(
+        self: &Arc<Self>,
+        state: &mut State,
+        endpoint: &Endpoint,
+        parties: impl FnOnce() -> Parties,
+    ) -> Option<Arc<SecurityContext>> {
+        match state
+            .cache
+            .find(KEY, endpoint.clock(jiff::Timestamp::now()))
+        {
+            Cached::Missing => None,
+            Cached::Usable(context) => Some(context),
+            Cached::RenewalDue(context) => {
+                self.begin(state, parties());
+                Some(context)
+            }
+        }
+    }
+
+    /// Forgets a context that the service does not know any more.
+    pub(crate) fn forget(&self, context: &SecurityContext) {
+        self.state().cache.forget(KEY, context);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a handshake, unless one is under way.
+    fn begin(
+        self: &Arc<Self>,
+        state: &mut State,
+        parties: Parties,
+    ) -> watch::Receiver<Option<Outcome>> {
+        // A sender that is gone without a word was dropped with its task.
+        if let Some(running) = &state.under_way
+            && running.has_changed().is_ok()
+        {
+            return running.clone();
+        }
+        let (tell, outcome) = watch::channel(None);
+        state.under_way = Some(outcome.clone());
+        let established = Arc::clone(self);
+        let shared = Arc::clone(&parties.shared);
+        shared.in_background(async move {
+            let outcome = established.shake_hands(&parties).await;
+            tell.send_replace(Some(outcome));
+        });
+        outcome
+    }
+
+    /// Establishes a context and puts it into use.
+    async fn shake_hands(&self, parties: &Parties) -> Outcome {
+        let started = Instant::now();
+        let granted = parties.ask().await;
+        let now = parties.side.endpoint.clock(jiff::Timestamp::now());
+        let mut state = self.state();
+        state.under_way = None;
+        parties
+            .metrics
+            .handshake(granted.is_ok(), started.elapsed());
+        match granted {
+            Ok(context) => {
+                tracing::info!(
+                    route = parties.route,
+                    context = context.identifier,
+                    expires = %context.expires,
+                    took = ?started.elapsed(),
+                    "a conversation with the backend began"
+                );
+                Ok(state.cache.put(KEY, context, now))
+            }
+            Err(failed) => {
+                tracing::warn!(
+                    route = parties.route,
+                    reason = failed.name(),
+                    detail = %failed,
+                    "no conversation with the backend"
+                );
+                Err(Arc::new(failed))
+            }
+        }
+    }
+}
+
+/// An endpoint has one backend.
+const KEY: &str = "backend";
+
+impl Parties {
+    /// One request for a context, and its answer.
+    async fn ask(&self) -> Result<SecurityContext, Failed> {
+        let (endpoint, url, version) = (
+            Arc::clone(&self.side.endpoint),
+            self.url.to_string(),
+            self.version,
+        );
+        let mut handshake = self
+            .work(move |buffers| {
+                let begun = endpoint.begin(&url, version, jiff::Timestamp::now(), buffers);
+                begun.map_err(|error| Failed::Handshake {
+                    error,
+                    peer_fault: None,
+                })
+            })
+            .await?;
+        let request = self.request(&handshake.action, std::mem::take(&mut handshake.bytes));
+        let answer = self.exchange(request).await?;
+        let side = self.side.clone();
+        self.work(move |buffers| conclude(&side, handshake, answer, buffers))
+            .await
+    }
+
+    fn request(&self, action: &str, octets: Vec<u8>) -> Request<Upload> {
+        let mut request = Request::new(Upload::whole(octets.into()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.backend.path().parse().unwrap_or(Uri::from_static("/"));
+        let headers = request.headers_mut();
+        headers.insert(header::HOST, self.backend.authority().clone());
+        headers.insert(
+            header::CONTENT_TYPE,
+            media::with_action(self.version, action),
+        );
+        if self.version == SoapVersion::V11
+            && let Ok(action) = HeaderValue::try_from(format!("\"{action}\""))
+        {
+            headers.insert("soapaction", action);
+        }
+        request
+    }
+
+    async fn exchange(&self, request: Request<Upload>) -> Result<Vec<u8>, Failed> {
+        let response = self
+            .backend
+            .send(request, Instant::now())
+            .await
+            .map_err(Failed::Backend)?;
+        let (head, body) = response.into_parts();
+        let (mut octets, mut place) = (Vec::new(), self.shared.room.place());
+        let collecting = collect(body, self.limit, &mut place, &mut octets);
+        let unusable = |detail: String| Failed::Answer { detail };
+        match tokio::time::timeout(self.patience, collecting).await {
+            Ok(Ok(())) => {}
+            Ok(Err(CollectError::NoRoom)) => return Err(Failed::Busy),
+            Ok(Err(CollectError::TooLarge { limit })) => {
+                return Err(unusable(format!("its answer has more than {limit} octets")));
+            }
+            Ok(Err(CollectError::Broken(error))) => {
+                return Err(unusable(format!("its answer broke off: {error}")));
+            }
+            Err(_) => return Err(Failed::Unfinished),
+        }
+        if media::version_of(&head.headers).is_none() {
+            return Err(unusable(format!(
+                "it answered {} with something that is no SOAP message",
+                head.status
+            )));
+        }
+        Ok(octets)
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Buffers) -> Result<T, Failed> + Send + 'static,
+    ) -> Result<T, Failed> {
+        match self.shared.workers.run(work).await {
+            Ok(done) => {
+                self.shared.metrics.queue_wait.record(done.waited);
+                done.result
+            }
+            Err(NotDone::Full) => Err(Failed::Busy),
+            Err(NotDone::Failed) => Err(Failed::Unfinished),
+        }
+    }
+}
+
+/// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.
+fn conclude(
+    side: &Side,
+    handshake: Handshake,
+    answer: Vec<u8>,
+    buffers: &mut Buffers,
+) -> Result<SecurityContext, Failed> {
+    let kept = answer.clone();
+    let now = jiff::Timestamp::now();
+    let concluded = side
+        .endpoint
+        .conclude(handshake, answer, side.memory(), now, buffers);
+    concluded.map_err(|error| {
+        let peer_fault = match &error {
+            HandshakeError::Rejected(_) => unsecured::fault_code(kept, buffers),
+            _ => None,
+        };
+        Failed::Handshake { error, peer_fault }
+    })
+}
+
+impl fmt::Debug for Parties {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Parties")
+            .field("route", &self.route)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}

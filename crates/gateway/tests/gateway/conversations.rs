@@ -1,0 +1,435 @@
+//! Two gateways in conversation: how it begins, goes on, is lost and found again; and what is refused.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::wss::{Outgoing, SecurityContext, SoapVersion};
+use soapstone::xml::Buffers;
+use soapstone_gateway::Running;
+use soapstone_store::MemoryReplay;
+use soapstone_trust::PendingCancel;
+use tokio::task::JoinSet;
+
+use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, reason, send, soon};
+
+const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
+                           <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+
+/// The tables of a side; `conversations` are the keys of that table.
+fn tables(us: &str, peer: &str, conversations: &str) -> String {
+    format!(
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
+         trust = {{ anchors = [\"ca.pem\"] }}\n\
+         security = {{ mechanism = \"secure-conversation\", suite = \"Basic256Sha256\", conversations = {{ {conversations} }} }}\n"
+    )
+}
+
+fn route(backend: std::net::SocketAddr, more: &str) -> String {
+    format!("LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n{more}")
+}
+
+fn service_file(backend: &Backend, conversations: &str) -> String {
+    let side = tables("server", "client", conversations);
+    route(backend.address, &format!("[routes.inbound]\n{side}"))
+}
+
+fn client_file(service: std::net::SocketAddr, conversations: &str) -> String {
+    let side = tables("client", "server", conversations);
+    route(service, &format!("[routes.outbound]\n{side}"))
+}
+
+async fn service(folder: &Folder, backend: &Backend, conversations: &str) -> Running {
+    folder.gateway(&service_file(backend, conversations)).await
+}
+
+async fn client(folder: &Folder, service: &Running, conversations: &str) -> Running {
+    folder
+        .gateway(&client_file(service.address(), conversations))
+        .await
+}
+
+async fn call(client: &Running) -> Answer {
+    send(client.address(), post("/echo", ENVELOPE)).await
+}
+
+async fn called(client: &Running) {
+    let answer = call(client).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert!(answer.body.contains(">hello<"), "{}", answer.body);
+}
+
+/// The value of a line of a gateway's metrics; 0 where there is no such line.
+async fn metric(gateway: &Running, line: &str) -> u64 {
+    let body = send(gateway.address(), get("/metrics")).await.body;
+    let value = body
+        .lines()
+        .find_map(|found| found.strip_prefix(line)?.strip_prefix(' '));
+    value.map_or(0, |value| value.parse().expect("a count"))
+}
+
+const ESTABLISHED: &str = "soapstone_handshakes_total{route=\"/echo\",outcome=\"established\"}";
+const FAILED: &str = "soapstone_handshakes_total{route=\"/echo\",outcome=\"failed\"}";
+const RESENT: &str = "soapstone_resent_requests_total{route=\"/echo\"}";
+const HELD: &str = "soapstone_conversations{route=\"/echo\",direction=\"inbound\"}";
+const ISSUED: &str = "soapstone_contexts_total{route=\"/echo\",event=\"issued\"}";
+
+#[tokio::test]
+async fn requests_of_both_versions_share_one_context() {
+    let folder = Folder::with_keys("conversation");
+    let mut backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let client = client(&folder, &service, "").await;
+    for (envelope, media_type) in [
+        (ENVELOPE, "text/xml; charset=utf-8"),
+        (
+            ENVELOPE_12,
+            "application/soap+xml; charset=utf-8; action=\"urn:echo\"",
+        ),
+        (ENVELOPE, "text/xml; charset=utf-8"),
+    ] {
+        let mut request = post("/echo", envelope);
+        request
+            .headers_mut()
+            .insert("content-type", media_type.parse().expect("a value"));
+        let answer = send(client.address(), request).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        assert!(answer.body.contains(">hello<"), "{}", answer.body);
+        let seen = backend.seen.recv().await.expect("it arrived");
+        let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+        assert!(
+            body.contains(">hello<") && !body.contains("Security"),
+            "{body}"
+        );
+    }
+    assert!(
+        backend.seen.try_recv().is_err(),
+        "the handshake is not the backend's"
+    );
+    assert_eq!(metric(&client, ESTABLISHED).await, 1);
+    assert_eq!(metric(&service, ISSUED).await, 1);
+    assert_eq!(metric(&service, HELD).await, 1);
+}
+
+#[tokio::test]
+async fn a_handshake_in_soap_12_begins_a_conversation_too() {
+    let folder = Folder::with_keys("conversation-12");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "version = \"2005-02\"").await;
+    let client = client(&folder, &service, "version = \"2005-02\"").await;
+    let mut request = post("/echo", ENVELOPE_12);
+    let media_type = "application/soap+xml; charset=utf-8";
+    request
+        .headers_mut()
+        .insert("content-type", media_type.parse().expect("a value"));
+    let answer = send(client.address(), request).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    called(&client).await;
+    assert_eq!(metric(&client, ESTABLISHED).await, 1);
+}
+
+#[tokio::test]
+async fn every_bootstrap_that_hides_keys_begins_a_conversation() {
+    let folder = Folder::with_keys("bootstraps");
+    // What does not encrypt the answer would show its key: without TLS, neither `username` nor `sign` can begin a conversation.
+    for bootstrap in ["sign-encrypt", "encrypt-sign"] {
+        let backend = Backend::echo().await;
+        let keys = format!("bootstrap = \"{bootstrap}\"");
+        let service = service(&folder, &backend, &keys).await;
+        let client = client(&folder, &service, &keys).await;
+        called(&client).await;
+        assert_eq!(metric(&client, ESTABLISHED).await, 1, "{bootstrap}");
+    }
+}
+
+#[tokio::test]
+async fn many_clients_at_once_wait_for_one_handshake() {
+    let folder = Folder::with_keys("conversation-rush");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let client = client(&folder, &service, "").await;
+    let mut calls = JoinSet::new();
+    let address = client.address();
+    for _ in 0..32 {
+        calls.spawn(async move { send(address, post("/echo", ENVELOPE)).await.status });
+    }
+    for status in calls.join_all().await {
+        assert_eq!(status, StatusCode::OK);
+    }
+    assert_eq!(metric(&client, ESTABLISHED).await, 1);
+    assert_eq!(metric(&service, HELD).await, 1);
+}
+
+#[tokio::test]
+async fn a_service_that_lost_its_contexts_is_called_in_another_conversation() {
+    let folder = Folder::with_keys("conversation-lost");
+    let mut backend = Backend::echo().await;
+    let file = service_file(&backend, "");
+    let first = folder.gateway(&file).await;
+    let address = first.address();
+    let client = client(&folder, &first, "").await;
+    called(&client).await;
+    backend.seen.recv().await.expect("it arrived");
+    first.shutdown().await;
+    let again = file.replace("LISTEN", &format!("listen = \"{address}\""));
+    let second = folder.gateway(&again).await;
+    called(&client).await;
+    backend.seen.recv().await.expect("it arrived");
+    assert!(backend.seen.try_recv().is_err(), "it arrived once");
+    assert_eq!(metric(&client, ESTABLISHED).await, 2);
+    assert_eq!(metric(&client, RESENT).await, 1);
+    let unknown = "soapstone_refusals_total{route=\"/echo\",direction=\"inbound\",mechanism=\"secure-conversation\",reason=\"context-unknown\"}";
+    assert_eq!(metric(&second, unknown).await, 1);
+}
+
+#[tokio::test]
+async fn a_reload_ends_no_conversation_of_clients() {
+    let folder = Folder::with_keys("conversation-reload");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let client = client(&folder, &service, "").await;
+    called(&client).await;
+    service.reload(folder.config(&service_file(&backend, "")));
+    called(&client).await;
+    assert_eq!(metric(&client, RESENT).await, 0);
+    assert_eq!(metric(&client, ESTABLISHED).await, 1);
+}
+
+#[tokio::test]
+async fn a_context_is_followed_by_another_before_it_ends() {
+    let folder = Folder::with_keys("conversation-successor");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "lifetime = \"4s\"").await;
+    let client = client(&folder, &service, "").await;
+    called(&client).await;
+    let two = async {
+        while metric(&client, ESTABLISHED).await < 2 {
+            called(&client).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    soon("the next context", two).await;
+    called(&client).await;
+    assert_eq!(metric(&client, RESENT).await, 0);
+    assert_eq!(metric(&client, FAILED).await, 0);
+}
+
+#[tokio::test]
+async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reached() {
+    let folder = Folder::with_keys("conversation-downgrade");
+    let mut backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let file = folder.write(
+        "bootstrap.toml",
+        tables("client", "server", "").replace("secure-conversation", "sign-encrypt"),
+    );
+    let endpoint = Endpoint::load(&file, Role::Secure, &|_| None)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let message = endpoint
+        .secure(
+            ENVELOPE.as_bytes().to_vec(),
+            Outgoing::default(),
+            jiff::Timestamp::now(),
+            &mut Buffers::default(),
+            &mut (),
+        )
+        .expect("it can be secured")
+        .bytes;
+    let answer = send(service.address(), post("/echo", message)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        answer.body.contains(">wsse:InvalidSecurity<"),
+        "{}",
+        answer.body
+    );
+    assert!(backend.seen.try_recv().is_err());
+    let refusal = "soapstone_refusals_total{route=\"/echo\",direction=\"inbound\",mechanism=\"secure-conversation\",reason=\"not-in-conversation\"}";
+    assert_eq!(metric(&service, refusal).await, 1);
+}
+
+#[tokio::test]
+async fn a_plain_message_gets_no_context_and_does_not_reach_the_backend() {
+    let folder = Folder::with_keys("conversation-plain");
+    let mut backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let answer = send(service.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        answer.body.contains(">wsse:InvalidSecurity<"),
+        "{}",
+        answer.body
+    );
+    assert!(backend.seen.try_recv().is_err());
+    assert_eq!(metric(&service, HELD).await, 0);
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_costs_a_handshake_and_no_hanging() {
+    let folder = Folder::with_keys("conversation-absent");
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a free port");
+    let address = gone.local_addr().expect("it is bound");
+    drop(gone);
+    let client = folder.gateway(&client_file(address, "")).await;
+    let answer = soon("an answer", call(&client)).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    assert_eq!(metric(&client, FAILED).await, 1);
+    let failure = "soapstone_failures_total{route=\"/echo\",reason=\"backend-unreachable\"}";
+    assert_eq!(metric(&client, failure).await, 1);
+}
+
+#[tokio::test]
+async fn a_service_that_refuses_the_handshake_is_named_with_its_fault() {
+    let folder = Folder::with_keys("conversation-refused");
+    let backend = Backend::answering(|_| {
+        let fault = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
+                     <faultcode xmlns:t=\"http://docs.oasis-open.org/ws-sx/ws-trust/200512\">t:RequestFailed</faultcode>\
+                     <faultstring>no</faultstring></s:Fault></s:Body></s:Envelope>";
+        let mut response = Response::new(Full::new(Bytes::from_static(fault.as_bytes())));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+            .headers_mut()
+            .insert("content-type", "text/xml".parse().expect("a value"));
+        response
+    })
+    .await;
+    let client = folder.gateway(&client_file(backend.address, "")).await;
+    let answer = call(&client).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    assert_eq!(
+        reason(&answer.body),
+        "The service behind this gateway gave no usable answer"
+    );
+    let failure = "soapstone_failures_total{route=\"/echo\",reason=\"handshake-refused\"}";
+    assert_eq!(metric(&client, failure).await, 1);
+}
+
+#[tokio::test]
+async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
+    let folder = Folder::with_keys("conversation-forgetful");
+    let mut backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let to = service.address();
+    // Lets handshakes through, and says of every other message that its context is unknown.
+    let forgetful = forgetful_service(to).await;
+    let client = folder.gateway(&client_file(forgetful, "")).await;
+    let answer = soon("an answer", call(&client)).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+    assert!(answer.body.contains("BadContextToken"), "{}", answer.body);
+    assert_eq!(metric(&client, RESENT).await, 1);
+    assert_eq!(metric(&client, ESTABLISHED).await, 2);
+    assert!(backend.seen.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_cancelled_context_is_unknown_and_another_clients_context_is_not_cancelled() {
+    let folder = Folder::with_keys("conversation-cancelled");
+    let mut backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let file = folder.write("client.toml", tables("client", "server", ""));
+    let endpoint = Endpoint::load(&file, Role::Client, &|_| None)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let (ours, theirs) = (
+        established(&endpoint, &service).await,
+        established(&endpoint, &service).await,
+    );
+    let within = |context: &SecurityContext, plain: &str| {
+        let (now, mut buffers) = (jiff::Timestamp::now(), Buffers::default());
+        let bytes = plain.as_bytes().to_vec();
+        let outgoing = Outgoing::within(context);
+        let secured = endpoint.secure(bytes, outgoing, now, &mut buffers, &mut ());
+        secured.expect("it can be secured").bytes
+    };
+    // Our key does not cancel somebody else's context.
+    for (name, status, event) in [
+        (&theirs, StatusCode::INTERNAL_SERVER_ERROR, "refused"),
+        (&ours, StatusCode::OK, "cancelled"),
+    ] {
+        let (_, request) = PendingCancel::new(name);
+        let body = String::from_utf8(request.body).expect("it is XML");
+        let plain = ENVELOPE.replace("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>", &body);
+        let message = within(&ours, &plain);
+        let answer = send(service.address(), post("/echo", message)).await;
+        assert_eq!(answer.status, status, "{event}: {}", answer.body);
+        let line = format!("soapstone_contexts_total{{route=\"/echo\",event=\"{event}\"}}");
+        assert_eq!(metric(&service, &line).await, 1);
+    }
+    let late = send(service.address(), post("/echo", within(&ours, ENVELOPE))).await;
+    assert_eq!(late.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(late.body.contains(":BadContextToken<"), "{}", late.body);
+    assert!(backend.seen.try_recv().is_err());
+    let other = send(service.address(), post("/echo", within(&theirs, ENVELOPE))).await;
+    assert_eq!(other.status, StatusCode::OK, "{}", other.body);
+}
+
+/// A context of a client with a service.
+async fn established(endpoint: &Endpoint, service: &Running) -> SecurityContext {
+    let mut buffers = Buffers::default();
+    let now = jiff::Timestamp::now();
+    let to = format!("http://{}/echo", service.address());
+    let mut handshake = endpoint
+        .begin(&to, SoapVersion::V11, now, &mut buffers)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let request = post("/echo", std::mem::take(&mut handshake.bytes));
+    let answer = send(service.address(), request).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let replay = MemoryReplay::new(10);
+    let memory = Memory::without_conversations(&replay);
+    endpoint
+        .conclude(
+            handshake,
+            answer.body.into_bytes(),
+            memory,
+            now,
+            &mut buffers,
+        )
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Passes requests for tokens on, and knows no context that other messages name.
+async fn forgetful_service(to: std::net::SocketAddr) -> std::net::SocketAddr {
+    use http_body_util::BodyExt;
+    use hyper_util::rt::TokioIo;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let service = hyper::service::service_fn(
+                move |request: http::Request<hyper::body::Incoming>| async move {
+                    let (head, body) = request.into_parts();
+                    let body = body.collect().await?.to_bytes();
+                    let action = head.headers["soapaction"].to_str().unwrap_or_default();
+                    if action.contains("/RST/SCT") {
+                        let answer =
+                            send(to, http::Request::from_parts(head, Full::new(body))).await;
+                        let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+                        *response.status_mut() = answer.status;
+                        response
+                            .headers_mut()
+                            .insert("content-type", answer.headers["content-type"].clone());
+                        return Ok::<_, hyper::Error>(response);
+                    }
+                    let fault = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
+                         <faultcode xmlns:c=\"http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512\">c:BadContextToken</faultcode>\
+                         <faultstring>unknown</faultstring></s:Fault></s:Body></s:Envelope>";
+                    let mut response = Response::new(Full::new(Bytes::from(fault)));
+                    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+                    response
+                        .headers_mut()
+                        .insert("content-type", "text/xml".parse().expect("a value"));
+                    Ok(response)
+                },
+            );
+            tokio::spawn(
+                hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service),
+            );
+        }
+    });
+    address
+}
