@@ -6,6 +6,7 @@
 mod message;
 mod parts;
 mod select;
+mod supporting;
 mod tokens;
 
 use std::fmt;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use soapstone_crypto::DataEncryption;
 use soapstone_wss::Suite;
-use soapstone_xml::Canonicalization;
 
 use super::{nested, not_supported};
-use crate::names::CXF_SUITES;
+use crate::names::{CXF_SUITES, Name};
 use crate::node::Place;
 use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
@@ -19,6 +18,8 @@ use crate::problem::{PolicyProblem, ProblemKind};
 #[derive(Clone, Debug)]
 pub struct AlgorithmSuite {
     suite: Suite,
+    /// `sp:InclusiveC14N` or `sp:InclusiveC14N11`: signatures in another canonical form than the exclusive one.
+    pub inclusive: Option<(Name, Place)>,
     /// Where it stands.
     pub place: Place,
 }
@@ -76,8 +77,9 @@ impl AlgorithmSuite {
                 continue;
             }
             match &*name.local {
-                "InclusiveC14N" => inclusive = Some(Canonicalization::Inclusive10),
-                "InclusiveC14N11" => inclusive = Some(Canonicalization::Inclusive11),
+                "InclusiveC14N" | "InclusiveC14N11" => {
+                    inclusive = Some((name.clone(), inner.place().clone()));
+                }
                 // Paths are absolute here anyway, and the transform is applied wherever it must be.
                 "AbsXPath" | "STRTransform10" => {}
                 "SOAPNormalization10" => problems.push(not_supported(
@@ -99,12 +101,9 @@ impl AlgorithmSuite {
                 },
             ));
         }
-        let mut suite = found?;
-        if let Some(method) = inclusive {
-            suite.canonicalization = vec![method];
-        }
         Some(Self {
-            suite,
+            suite: found?,
+            inclusive,
             place: assertion.place().clone(),
         })
     }

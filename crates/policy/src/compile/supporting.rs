@@ -1,0 +1,225 @@
+//! Supporting tokens of requests: users and endorsing certificates (WS-SecurityPolicy 1.3, 8).
+//!
+//! Over a transport binding the connection signs and encrypts them; in a message binding the message's own signature and key do.
+
+use soapstone_wss::{
+    EncryptedPart, EncryptionPolicy, EndorsingPolicy, KeyBinding, KeyReference, Part, PasswordKind,
+    Policy, Recipient, SignaturePolicy, TimestampPolicy, UsernamePolicy,
+};
+
+use super::message::{Message, missing};
+use super::parts::{add, add_elements, add_signed};
+use super::tokens::{certificate, password, refused, why_not};
+use crate::problem::{PolicyProblem, ProblemKind};
+use crate::requirements::{Binding, SupportingTokens, Token, TokenKind};
+
+impl Message<'_> {
+    /// What supporting tokens add to the policy of a request.
+    pub(super) fn supporting(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
+        for supporting in &self.requirements.supporting {
+            let binding = self.requirements.binding.as_ref().map(Binding::properties);
+            let suite = binding.and_then(|properties| properties.suite.as_ref());
+            let own = supporting.suite.as_ref();
+            if own.is_some_and(|own| suite.is_none_or(|suite| suite.suite() != own.suite())) {
+                problems.push(PolicyProblem::at(
+                    &supporting.name,
+                    &supporting.place,
+                    ProblemKind::NotSupported {
+                        reason: "its algorithm suite is not that of the binding",
+                    },
+                ));
+            }
+            for token in &supporting.tokens {
+                match &token.kind {
+                    TokenKind::Username { .. } if !supporting.kind.endorsing => {
+                        self.user(supporting, token, policy, problems);
+                    }
+                    TokenKind::X509 { .. } if supporting.kind.endorsing => {
+                        self.endorse(supporting, token, policy, problems);
+                    }
+                    TokenKind::X509 { .. } => {
+                        let reason = "a certificate that signs nothing proves nothing";
+                        problems.push(refused(token, reason));
+                    }
+                    _ => problems.push(refused(token, why_not(token))),
+                }
+            }
+        }
+    }
+
+    fn user(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        self.no_parts_of_its_own(supporting, problems);
+        if !token.inclusion.in_requests() {
+            let reason = "a UsernameToken that is not in requests cannot be checked";
+            problems.push(refused(token, reason));
+        }
+        let Some(password) = password(token, problems) else {
+            return;
+        };
+        if policy.username.is_some() {
+            problems.push(refused(token, "a message has one user"));
+            return;
+        }
+        let freshness = TimestampPolicy::default();
+        policy.username = Some(UsernamePolicy {
+            passwords: vec![password],
+            ttl: freshness.ttl,
+            skew: freshness.skew,
+        });
+        if !self.protects_messages() {
+            return;
+        }
+        let kind = supporting.kind;
+        if kind.signed {
+            match &mut policy.signature {
+                Some(signature) => add(Part::UsernameToken, &mut signature.parts),
+                None => problems.push(missing(
+                    &supporting.name,
+                    &supporting.place,
+                    "sp:SignedParts or sp:IncludeTimestamp",
+                )),
+            }
+        }
+        // A password in the clear is a secret, whether the policy says so (as 1.1 cannot) or not.
+        if kind.encrypted || password == PasswordKind::Text {
+            let wanted = EncryptedPart::customary(Part::UsernameToken);
+            match &mut policy.encryption {
+                Some(encryption) => encryption.parts.push(wanted),
+                None => self.encrypt_only(wanted, policy, problems),
+            }
+        }
+    }
+
+    /// Encrypts something where the policy names no encrypted parts.
+    fn encrypt_only(
+        &self,
+        wanted: EncryptedPart,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let (key, token) = match &self.requirements.binding {
+            Some(Binding::Symmetric(binding)) => {
+                let signature = policy.signature.as_ref();
+                let key = signature.map_or(KeyBinding::SessionKey, |signature| signature.key);
+                (key, binding.encryption.as_ref())
+            }
+            Some(Binding::Asymmetric(binding)) => (
+                KeyBinding::Certificate,
+                binding.recipient_encryption.as_ref(),
+            ),
+            _ => return,
+        };
+        let Some(token) = token else { return };
+        let reference = match key {
+            KeyBinding::Context => KeyReference::Direct,
+            _ => self.name(token, problems),
+        };
+        policy.encryption = Some(EncryptionPolicy {
+            parts: vec![wanted],
+            key,
+            reference,
+            recipient: Recipient::Peer,
+        });
+    }
+
+    fn endorse(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        if !certificate(token, problems) {
+            return;
+        }
+        let messages = self.protects_messages();
+        if messages && supporting.kind.encrypted {
+            problems.push(refused(token, "certificates are not encrypted"));
+            return;
+        }
+        if token.derived_keys.is_some() {
+            problems.push(refused(
+                token,
+                "keys are derived from symmetric keys, and this is a certificate",
+            ));
+            return;
+        }
+        let reference = self.name(token, problems);
+        if messages {
+            self.no_parts_of_its_own(supporting, problems);
+            if policy.endorsing.is_some() {
+                problems.push(refused(token, "a message is endorsed once"));
+            } else if policy.signature.is_none() {
+                problems.push(missing(
+                    &supporting.name,
+                    &supporting.place,
+                    "sp:SignedParts or sp:IncludeTimestamp",
+                ));
+            } else {
+                policy.endorsing = Some(EndorsingPolicy {
+                    reference,
+                    token_signed: supporting.kind.signed,
+                });
+            }
+            return;
+        }
+        // Where the connection protects the message, the token signs the Timestamp (8.2, 8.3) and what is named in particular.
+        if policy.signature.is_some() {
+            problems.push(refused(token, "a message is endorsed once"));
+            return;
+        }
+        if policy.timestamp.is_none() {
+            problems.push(missing(
+                &supporting.name,
+                &supporting.place,
+                "sp:IncludeTimestamp",
+            ));
+            return;
+        }
+        let mut parts = vec![Part::Timestamp];
+        for demand in &supporting.signed_parts {
+            add_signed(demand, &mut parts);
+        }
+        add_elements(&supporting.signed_elements, &mut parts);
+        let properties = self.requirements.binding.as_ref().map(Binding::properties);
+        if properties.is_some_and(|properties| properties.protect_tokens) {
+            parts.push(Part::Token);
+        }
+        policy.signature = Some(SignaturePolicy {
+            parts,
+            key: KeyBinding::Certificate,
+            reference,
+        });
+    }
+
+    /// Supporting tokens that sign parts besides the message's signature.
+    fn no_parts_of_its_own(
+        &self,
+        supporting: &SupportingTokens,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let parts = supporting
+            .signed_parts
+            .iter()
+            .map(|one| (&one.name, &one.place));
+        let elements = supporting
+            .signed_elements
+            .iter()
+            .map(|one| (&one.name, &one.place));
+        for (name, place) in parts.chain(elements) {
+            problems.push(PolicyProblem::at(
+                name,
+                place,
+                ProblemKind::NotSupported {
+                    reason: "supporting tokens sign no parts besides the message's own signature",
+                },
+            ));
+        }
+    }
+}
