@@ -7,6 +7,17 @@
 //!       ─ compile ─▶ Agreement                         soapstone_wss::Policy of request and response
 //! ```
 //!
+//! ```
+//! use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
+//!
+//! let wsdl = include_bytes!("../examples/books.wsdl").to_vec();
+//! let document = PolicyDocument::parse(wsdl, &PolicyLimits::default())?;
+//! let agreement = document.agreement(&Selection::default(), &CompileOptions::default())?;
+//! assert_eq!(agreement.request.suite.name, "Basic256Sha256");
+//! assert!(agreement.request.signature.is_some());
+//! # Ok::<(), soapstone_policy::AgreementError>(())
+//! ```
+//!
 //! WS-Policy 1.2 and 1.5, WS-SecurityPolicy 1.1, 1.2 and 1.3, WSDL 1.1. No file and no socket: documents that others refer to are asked
 //! for by a callback. The one rule: an assertion is obeyed or refused, naming it and its place; none is passed over.
 #![forbid(unsafe_code)]

@@ -28,8 +28,8 @@ pub struct PolicySubject {
     pub address: Option<String>,
     /// `soapAction` of the operation.
     pub action: Option<String>,
-    /// The transport of the binding (`soap:binding/@transport`).
-    pub transport: Option<String>,
+    /// The binding is one of SOAP 1.1 or 1.2, and not of plain HTTP, for example.
+    pub is_soap: bool,
     /// Of service, port, binding and port type: both messages of all operations.
     endpoint: Arc<[Attached]>,
     /// Of the operation: both messages.
@@ -306,7 +306,7 @@ impl<'d> Wsdl<'d> {
             return add(port);
         };
         attach(binding, &mut around);
-        port.transport = soap_child(binding, "binding").and_then(|node| value(node, "transport"));
+        port.is_soap = soap_child(binding, "binding").is_some();
         let port_type = self.find(binding, "type", "portType");
         if let Some(port_type) = port_type {
             attach(port_type, &mut around);

@@ -114,9 +114,12 @@ impl PolicyDocument {
             .iter()
             .filter(|subject| selection.includes(subject))
             .collect();
-        // Bindings that no port uses matter only if there is nothing else.
+        // Bindings that no port uses, and bindings of other protocols than SOAP, matter only if there is nothing else.
         if selection.port.is_none() && meant.iter().any(|subject| subject.port.is_some()) {
             meant.retain(|subject| subject.port.is_some());
+        }
+        if meant.iter().any(|subject| subject.is_soap) {
+            meant.retain(|subject| subject.is_soap);
         }
         let Some((first, others)) = meant.split_first() else {
             let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();

@@ -258,3 +258,23 @@ fn bindings_of_imported_documents_are_found() {
         .unwrap();
     assert_eq!(policy.alternatives[0].assertions.len(), 1);
 }
+
+#[test]
+fn ports_without_soap_are_not_asked_for_their_policy() {
+    let binding = inline(&format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256"))));
+    let source = Wsdl {
+        binding: &binding,
+        ..Wsdl::default()
+    }
+    .source();
+    let plain = "<binding name='H' type='t:T'><operation name='a'><input/><output/></operation></binding><service ";
+    let source = source
+        .replace("<service ", plain)
+        .replace("</service>", "<port name='Get' binding='t:H'/></service>");
+    let document = document(&source);
+    assert_eq!(document.subjects().unwrap().len(), 3);
+    let agreement = document
+        .agreement(&Selection::default(), &CompileOptions::default())
+        .unwrap();
+    assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+}
