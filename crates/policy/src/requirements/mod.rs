@@ -122,18 +122,18 @@ impl Requirements {
 
     fn assertion(&mut self, assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) {
         let name = assertion.name();
-        if assertion.is_ignorable() || CONFIGURATION.contains(&&*name.namespace) {
-            self.passed_over
-                .push((name.clone(), assertion.place().clone()));
-            return;
-        }
-        if [ADDRESSING_METADATA, ADDRESSING_WSDL, ADDRESSING_2004_POLICY]
-            .contains(&&*name.namespace)
-        {
+        let namespace = &*name.namespace;
+        if [ADDRESSING_METADATA, ADDRESSING_WSDL, ADDRESSING_2004_POLICY].contains(&namespace) {
             return self.addressing_assertion(assertion, problems);
         }
         if name.security_version().is_none() {
-            problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
+            // What is understood is obeyed, ignorable or not: that word is for those who do not understand it.
+            if assertion.is_ignorable() || CONFIGURATION.contains(&namespace) {
+                let place = assertion.place().clone();
+                self.passed_over.push((name.clone(), place));
+            } else {
+                problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
+            }
             return;
         }
         match &*name.local {

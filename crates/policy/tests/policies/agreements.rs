@@ -413,3 +413,22 @@ fn an_empty_policy_demands_nothing_and_says_so() {
     assert!(agreement.demands_nothing());
     assert_eq!(agreement.in_words(), ["Messages need no protection."]);
 }
+
+#[test]
+fn ignorable_assertions_are_obeyed_if_they_are_understood_and_passed_over_otherwise() {
+    let binding = asymmetric(&suite("Basic256")).replacen(
+        "<sp:AsymmetricBinding>",
+        "<sp:AsymmetricBinding wsp:Ignorable='true'>",
+        1,
+    );
+    let agreement = agreement(&format!(
+        "{binding}{SIGNED_BODY}<log xmlns='urn:l' wsp:Ignorable='true'/>"
+    ));
+    assert_eq!(signed(&agreement.request), [Part::Body]);
+    let passed_over: Vec<String> = agreement
+        .passed_over
+        .iter()
+        .map(|(name, _)| name.to_string())
+        .collect();
+    assert_eq!(passed_over, ["{urn:l}log"]);
+}
