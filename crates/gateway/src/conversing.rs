@@ -18,6 +18,7 @@ use crate::media;
 use crate::metrics::{Flow, Side};
 use crate::secured::{Arrival, Call};
 use crate::steps::secure;
+use crate::workers::Effort;
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have some hundred octets.
 const LARGEST_FAULT: usize = 64 << 10;
@@ -163,7 +164,7 @@ impl Call<'_> {
                 buffers,
             )
         };
-        self.work(version, work, |call, trouble| {
+        self.work(version, Effort::Heavy, work, |call, trouble| {
             call.unprepared(version, trouble)
         })
         .await

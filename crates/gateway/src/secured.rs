@@ -33,7 +33,7 @@ use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
 use crate::side::Side;
 use crate::steps::{Trouble, open, receive, secure};
 use crate::unsecured;
-use crate::workers::NotDone;
+use crate::workers::{Effort, NotDone};
 
 /// Serves one request.
 pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
@@ -135,6 +135,9 @@ pub(crate) struct Call<'c> {
 /// Opening a message of the default limit, 8 MiB, takes about half of it.
 const REFUSAL_TICK: Duration = Duration::from_millis(50);
 
+/// The largest message that is worked on where it arrived, if no private key is needed for it: octets.
+const BRIEF_MESSAGE: usize = 16 * 1024;
+
 /// The first multiple of [`REFUSAL_TICK`] after `arrived` that is not past.
 fn next_tick(arrived: tokio::time::Instant) -> tokio::time::Instant {
     let ticks = arrived.elapsed().as_millis() / REFUSAL_TICK.as_millis() + 1;
@@ -214,7 +217,7 @@ impl Call<'_> {
         {
             // The backend is asked for nothing before the request is admitted.
             if let Some(side) = inbound.take() {
-                forward = match self.prepare_on_worker(forward, Some(side), None).await? {
+                forward = match self.prepare_by_worker(forward, Some(side), None).await? {
                     Prepared::Forward(forward) => forward,
                     answered => return Ok(answered),
                 };
@@ -223,10 +226,10 @@ impl Call<'_> {
             context = Some(self.conversing(established, parties).await?);
         }
         let outbound = outbound.map(|side| (side, context));
-        self.prepare_on_worker(forward, inbound, outbound).await
+        self.prepare_by_worker(forward, inbound, outbound).await
     }
 
-    async fn prepare_on_worker(
+    async fn prepare_by_worker(
         &self,
         mut forward: Box<Forward>,
         inbound: Option<Side>,
@@ -234,6 +237,7 @@ impl Call<'_> {
     ) -> Result<Prepared, Response<Reply>> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
+        let effort = self.effort_of_request(&forward.octets, inbound.as_ref(), outbound.as_ref());
         let metrics = Arc::clone(&self.exchange.route.metrics);
         let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
             if let Some(side) = &inbound {
@@ -269,7 +273,31 @@ impl Call<'_> {
             Ok(Prepared::Forward(forward))
         };
         let answer = |call: &Self, trouble| call.unprepared(version, trouble);
-        self.work(version, work, answer).await
+        self.work(version, effort, work, answer).await
+    }
+
+    /// What it takes to open and secure a request.
+    fn effort_of_request(
+        &self,
+        octets: &[u8],
+        inbound: Option<&Side>,
+        outbound: Option<&(Side, Option<Arc<SecurityContext>>)>,
+    ) -> Effort {
+        let small = octets.len() <= BRIEF_MESSAGE;
+        let secures_briefly =
+            || outbound.is_none_or(|(side, context)| context.is_some() && side.converses_briefly());
+        let opens_briefly = || {
+            inbound.is_none_or(|side| {
+                let names = |buffers: &mut Buffers| side.endpoint.names_context(octets, buffers);
+                side.converses_briefly()
+                    && self.exchange.shared().workers.run_here(names) == Ok(true)
+            })
+        };
+        if small && secures_briefly() && opens_briefly() {
+            Effort::Brief
+        } else {
+            Effort::Heavy
+        }
     }
 
     /// Answers for a request that cannot be opened or secured.
@@ -417,6 +445,17 @@ impl Call<'_> {
         status: StatusCode,
     ) -> Result<Vec<u8>, Response<Reply>> {
         let (inbound, outbound) = self.sides();
+        let briefly = |side: &Option<Side>, receipt: &Option<Receipt>| {
+            let within = receipt
+                .as_ref()
+                .is_some_and(|receipt| receipt.context.is_some());
+            side.as_ref()
+                .is_none_or(|side| within && side.converses_briefly())
+        };
+        let brief = octets.len() <= BRIEF_MESSAGE
+            && briefly(&inbound, &receipts.inbound)
+            && briefly(&outbound, &receipts.outbound);
+        let effort = if brief { Effort::Brief } else { Effort::Heavy };
         let metrics = Arc::clone(&self.exchange.route.metrics);
         let work = move |buffers: &mut Buffers| -> Result<Vec<u8>, Trouble> {
             let mut octets = octets;
@@ -456,7 +495,7 @@ impl Call<'_> {
             }
             Ok(octets)
         };
-        self.work(version, work, |call, trouble| match trouble {
+        self.work(version, effort, work, |call, trouble| match trouble {
             Trouble::Refused {
                 side,
                 rejected,
@@ -492,19 +531,24 @@ impl Call<'_> {
         .await
     }
 
-    /// Has work done on a crypto worker.
+    /// Has work done: by a crypto worker, or here if it is brief.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         version: SoapVersion,
+        effort: Effort,
         work: impl FnOnce(&mut Buffers) -> Result<T, Trouble> + Send + 'static,
         answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
     ) -> Result<T, Response<Reply>> {
         let shared = self.exchange.shared();
-        match shared.workers.run(work).await {
-            Ok(done) => {
+        let done = match effort {
+            Effort::Brief => shared.workers.run_here(work),
+            Effort::Heavy => shared.workers.run(work).await.map(|done| {
                 shared.metrics.queue_wait.record(done.waited);
-                done.result.map_err(|trouble| answer(self, trouble))
-            }
+                done.result
+            }),
+        };
+        match done {
+            Ok(result) => result.map_err(|trouble| answer(self, trouble)),
             Err(NotDone::Full) => {
                 let detail = format!(
                     "{} messages wait for a crypto worker",

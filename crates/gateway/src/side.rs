@@ -9,6 +9,7 @@ use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
 use crate::handshake::Established;
+use crate::wsdl::PublishedPolicy;
 
 /// One endpoint of a route, and what it remembers.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ pub(crate) struct Side {
     pub(crate) contexts: Arc<Contexts>,
     /// The conversation with the backend, where this endpoint begins one.
     pub(crate) established: Option<Arc<Established>>,
+    /// What clients are told of the policy.
+    pub(crate) published: Option<Arc<PublishedPolicy>>,
 }
 
 /// Reads `inbound` or `outbound` of a route, compiles it and opens its stores. `None` when something is wrong, which is reported.
@@ -56,10 +59,18 @@ pub(crate) fn read_side(
         replay: Arc::new(replay.ok()?),
         contexts: Arc::new(contexts.ok()?),
         established: begins.then(Arc::default),
+        published: PublishedPolicy::of(&config.security).map(Arc::new),
     })
 }
 
 impl Side {
+    /// Whether messages of its conversations are worked on in tens of microseconds, without waiting for a store.
+    pub(crate) fn converses_briefly(&self) -> bool {
+        self.endpoint.converses_lightly()
+            && matches!(&*self.replay, Replay::Memory(_))
+            && matches!(&*self.contexts, Contexts::Memory(_))
+    }
+
     /// Name of the mechanism, for metrics.
     pub(crate) fn mechanism(&self) -> &str {
         self.endpoint.mechanism()

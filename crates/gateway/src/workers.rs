@@ -19,6 +19,17 @@ use tokio::sync::oneshot;
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// Buffers of brief work, which is done where it is asked for.
+    spare: Mutex<Vec<Buffers>>,
+}
+
+/// How long work takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Some tens of microseconds, less than a change of threads and back: a small message and no private key, nothing to wait for.
+    Brief,
+    /// Anything else.
+    Heavy,
 }
 
 struct Shared {
@@ -93,6 +104,7 @@ impl Workers {
         let mut workers = Self {
             shared,
             threads: Vec::with_capacity(count),
+            spare: Mutex::default(),
         };
         for number in 0..count.max(1) {
             let shared = Arc::clone(&workers.shared);
@@ -112,6 +124,22 @@ impl Workers {
     /// How many threads there are.
     pub(crate) fn count(&self) -> usize {
         self.threads.len()
+    }
+
+    /// Does brief work on this thread.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDone::Failed`] if it panicked.
+    pub(crate) fn run_here<T>(&self, job: impl FnOnce(&mut Buffers) -> T) -> Result<T, NotDone> {
+        let lock = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = lock().pop();
+        let mut buffers = taken.unwrap_or_default();
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut buffers)));
+        if result.is_ok() {
+            lock().push(buffers);
+        }
+        result.map_err(|_| NotDone::Failed)
     }
 
     /// Has work done on one of the threads.

@@ -128,6 +128,39 @@ impl Endpoint {
         self.conversation.as_ref()
     }
 
+    /// Whether messages of a conversation are cheap here: no private key is used for them.
+    pub fn converses_lightly(&self) -> bool {
+        let light = |policy: &Policy| policy.endorsing.is_none();
+        self.conversation.is_some()
+            && self
+                .inbound
+                .as_ref()
+                .is_none_or(|plan| light(plan.policy()))
+            && self
+                .outbound
+                .as_ref()
+                .is_none_or(|plan| light(plan.policy()))
+    }
+
+    /// Whether a request names a security context, so that it is opened with the plan of the conversation and never with the bootstrap's.
+    pub fn names_context(&self, octets: &[u8], buffers: &mut Buffers) -> bool {
+        let Some(plan) = self
+            .inbound
+            .as_ref()
+            .filter(|_| self.conversation.is_some())
+        else {
+            return false;
+        };
+        let mut copy = buffers.take(octets.len());
+        copy.extend_from_slice(octets);
+        let Ok(envelope) = Envelope::parse(copy, self.limits(), buffers) else {
+            return false;
+        };
+        let named = !plan.peek(&envelope).contexts.is_empty();
+        envelope.recycle(buffers);
+        named
+    }
+
     /// Opens a request at a service: an application's message is rebuilt from what was proven, a request for a token is answered.
     ///
     /// `private_transport` says that the message came over TLS, and that its answer goes back the same way.
