@@ -225,11 +225,10 @@ impl Envelope {
         match self.header() {
             Some(block) if is_self_closing(block, source) => {
                 let range = range(block);
-                let mut whole = source[range.start..range.end - 2].to_vec();
-                whole.push(b'>');
-                whole.append(&mut blocks);
-                whole.extend_from_slice(format!("</{}>", qualified_name(block)).as_bytes());
-                (range, whole)
+                let tag = &source[range.start..range.end - 2];
+                blocks.splice(0..0, tag.iter().copied().chain([b'>']));
+                blocks.extend_from_slice(format!("</{}>", qualified_name(block)).as_bytes());
+                (range, blocks)
             }
             Some(block) => {
                 let at = content(block, source).start;
@@ -238,11 +237,10 @@ impl Envelope {
             None => {
                 let prefix = self.document.root().prefix();
                 let colon = if prefix.is_empty() { "" } else { ":" };
-                let mut whole = format!("<{prefix}{colon}Header>").into_bytes();
-                whole.append(&mut blocks);
-                whole.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
+                blocks.splice(0..0, format!("<{prefix}{colon}Header>").into_bytes());
+                blocks.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
                 let at = range(self.body()).start;
-                (at..at, whole)
+                (at..at, blocks)
             }
         }
     }

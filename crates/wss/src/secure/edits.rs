@@ -5,6 +5,9 @@ use std::ops::Range;
 use soapstone_crypto::base64;
 use soapstone_xml::Buffers;
 
+/// Octets of a text that is made anew for each message: an id to be inserted, the tags around cipher text.
+const SHORT: usize = 1024;
+
 /// What takes the place of a range of the source.
 #[derive(Default)]
 pub(super) struct Replacement {
@@ -92,10 +95,13 @@ impl Edits {
         out.extend_from_slice(&source[done..range.end]);
     }
 
-    /// Gives the memory of the edits back.
+    /// Gives the memory of the edits back. That of short texts is not worth keeping.
     pub(super) fn recycle(self, buffers: &mut Buffers) {
         for (_, with) in self.edits {
             buffers.give(with.cipher);
+            if with.start.capacity() > SHORT {
+                buffers.give(with.start);
+            }
         }
     }
 }

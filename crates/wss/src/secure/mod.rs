@@ -425,7 +425,7 @@ impl<'p> Securing<'p> {
         let prefix = root.prefix();
         let version = envelope.version();
         let pieces: usize = self.pieces().map(<[u8]>::len).sum();
-        let mut header = Vec::with_capacity(pieces + 512);
+        let mut header = buffers.take(pieces + 512);
         // An attribute needs a prefix: `soap` is declared here where the envelope has none.
         let (declaration, attribute_prefix) = if prefix.is_empty() {
             (format!(" xmlns:soap=\"{}\"", version.namespace()), "soap")
@@ -457,6 +457,7 @@ impl<'p> Securing<'p> {
             header.extend_from_slice(piece);
         }
         header.extend_from_slice(b"</wsse:Security>");
+        buffers.give(std::mem::take(&mut self.signature));
 
         let (range, header) = envelope.with_header(header);
         self.edits.replace(range, header);

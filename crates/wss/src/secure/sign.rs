@@ -97,19 +97,19 @@ impl Securing<'_> {
         let id = self.named("signature");
         let written = if policy.key == KeyBinding::Certificate {
             let token = self.named("cert");
-            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token)?
+            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
-            let signed_info = self.signed_info(algorithm, &signed);
+            let signed_info = self.signed_info(algorithm, &signed, buffers);
             let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
-            self.write_signature(&id, &signed_info, value.as_ref(), &ready.key_info)
+            self.write_signature(&id, signed_info, value.as_ref(), &ready.key_info, buffers)
         };
         self.signature = written;
-        self.endorse(&id)
+        self.endorse(&id, buffers)
     }
 
     /// Writes the signature over the signature.
-    fn endorse(&mut self, endorsed: &str) -> Result<(), SecureError> {
+    fn endorse(&mut self, endorsed: &str, buffers: &mut Buffers) -> Result<(), SecureError> {
         let plan = self.plan;
         let (Some(policy), Some(algorithm)) = (&plan.policy.endorsing, plan.endorsing) else {
             return Ok(());
@@ -121,7 +121,7 @@ impl Securing<'_> {
         let token = self.named("endorse");
         let id = self.named("endorsement");
         self.endorsing_signature =
-            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token)?;
+            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?;
         Ok(())
     }
 
@@ -132,6 +132,7 @@ impl Securing<'_> {
         signed: &[Signed],
         reference: KeyReference,
         token: &str,
+        buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
         let identity = self
             .plan
@@ -141,14 +142,19 @@ impl Securing<'_> {
             .ok_or(SecureError::KeyMissing)?;
         let mut key_info = Vec::new();
         key_reference::write_certificate(reference, identity.certificate(), token, &mut key_info);
-        let signed_info = self.signed_info(algorithm, signed);
+        let signed_info = self.signed_info(algorithm, signed, buffers);
         let value = identity.key().sign(algorithm, signed_info.octets())?;
-        Ok(self.write_signature(id, &signed_info, &value, &key_info))
+        Ok(self.write_signature(id, signed_info, &value, &key_info, buffers))
     }
 
-    fn signed_info(&self, algorithm: SignatureAlgorithm, signed: &[Signed]) -> SignedInfo {
+    fn signed_info(
+        &self,
+        algorithm: SignatureAlgorithm,
+        signed: &[Signed],
+        buffers: &mut Buffers,
+    ) -> SignedInfo {
         let mut signed_info = SignedInfoWriter::new(
-            Vec::with_capacity(512 + 400 * signed.len()),
+            buffers.take(512 + 400 * signed.len()),
             write::Apex::PLAIN,
             Canonicalization::Exclusive,
             algorithm,
@@ -178,12 +184,14 @@ impl Securing<'_> {
     fn write_signature(
         &mut self,
         id: &str,
-        signed_info: &SignedInfo,
+        signed_info: SignedInfo,
         value: &[u8],
         key_info: &[u8],
+        buffers: &mut Buffers,
     ) -> Vec<u8> {
-        let mut written = Vec::with_capacity(signed_info.octets().len() + key_info.len() + 1024);
-        write::signature(Some(id), signed_info, value, Some(key_info), &mut written);
+        let mut written = buffers.take(signed_info.octets().len() + key_info.len() + 1024);
+        write::signature(Some(id), &signed_info, value, Some(key_info), &mut written);
+        buffers.give(signed_info.into_buffer());
         self.receipt.signature_values.push(value.to_vec());
         written
     }
