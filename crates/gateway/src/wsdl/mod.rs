@@ -1,11 +1,16 @@
 //! The description of a service, fetched from the backend and served with the gateway's addresses.
 //!
 //! Rewritten are the addresses of ports (`soap:address`, and WS-Addressing's `EndpointReference`) and the locations of imported and
-//! included documents, where they lie on a backend of a route. Everything else stays as it is, octet by octet.
+//! included documents, where they lie on a backend of a route. On a route with endpoints, security policies are those of the route: see
+//! [`policy`]. Everything else stays as it is, octet by octet.
 //!
 //! The rule kept here: a client that configures itself from the description never learns of the backend.
 
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+mod policy;
+
+use std::ops::Range;
+
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header, response};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
 use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
@@ -17,6 +22,8 @@ use crate::headers::{self, X_REQUEST_ID};
 use crate::metrics::Flow;
 use crate::proxy::{Exchange, Failure, backend_failure, fail};
 use crate::route::{Route, Routes};
+
+pub(crate) use policy::PublishedPolicy;
 
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
@@ -46,6 +53,33 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         )
     };
     let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
+    let published = exchange
+        .route
+        .inbound
+        .as_ref()
+        .and_then(|side| side.published.as_deref());
+    let mut rewriting = Rewriting {
+        routes: &exchange.serving.routes,
+        route: exchange.route,
+        gateway: &gateway,
+        origin: Origin::Backend(published),
+    };
+    if let Some(PublishedPolicy::Description(octets)) = published
+        && is_whole_description(&head.uri)
+    {
+        rewriting.origin = Origin::File;
+        return match rewriting.apply(octets.clone()) {
+            Ok(octets) => {
+                let mut response = Response::new(Reply::empty());
+                response
+                    .headers_mut()
+                    .insert(header::CONTENT_TYPE, XML_MEDIA_TYPE);
+                let (head, _) = response.into_parts();
+                described(exchange, head, octets, only_head)
+            }
+            Err(detail) => failed(Cause::Internal, "policy-description", detail),
+        };
+    }
     for name in [
         header::CONTENT_LENGTH,
         header::ACCEPT_ENCODING,
@@ -93,22 +127,27 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     metrics.octets(Flow::FromBackend, octets.len() as u64);
     headers::remove_hop_by_hop(&mut head.headers);
     if head.status == StatusCode::OK && is_xml(&head.headers) {
-        let rewriting = Rewriting {
-            routes: &exchange.serving.routes,
-            route: exchange.route,
-            gateway: &gateway,
-        };
         octets = match rewriting.apply(octets) {
             Ok(rewritten) => rewritten,
             Err(detail) => return failed(Cause::BadGateway, "backend-description", detail),
         };
-        head.headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("text/xml; charset=utf-8"),
-        );
+        head.headers.insert(header::CONTENT_TYPE, XML_MEDIA_TYPE);
         head.headers.remove(header::ETAG);
     }
+    described(exchange, head, octets, only_head)
+}
+
+const XML_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/xml; charset=utf-8");
+
+/// The response with a description.
+fn described(
+    exchange: &Exchange<'_>,
+    mut head: response::Parts,
+    octets: Vec<u8>,
+    only_head: bool,
+) -> Response<Reply> {
     head.headers.remove(header::CONTENT_LENGTH);
+    let metrics = &exchange.route.metrics;
     metrics.octets(Flow::ToClient, octets.len() as u64);
     if only_head {
         head.headers
@@ -116,6 +155,14 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         return Response::from_parts(head, Reply::empty());
     }
     Response::from_parts(head, Reply::whole(octets))
+}
+
+/// Whether the description itself is asked for, not a part of it that it names.
+fn is_whole_description(asked: &Uri) -> bool {
+    let query = asked.query().unwrap_or_default();
+    ["wsdl", "singlewsdl"]
+        .iter()
+        .any(|known| query.eq_ignore_ascii_case(known))
 }
 
 /// Scheme and authority under which clients see the gateway: as configured, or as this client asked for it.
@@ -152,7 +199,19 @@ struct Rewriting<'r> {
     route: &'r Route,
     /// Scheme and authority of the gateway.
     gateway: &'r str,
+    origin: Origin<'r>,
 }
+
+/// Where a description comes from.
+enum Origin<'r> {
+    /// From the backend; the route may have a policy to publish.
+    Backend(Option<&'r PublishedPolicy>),
+    /// From the policy file of the route: its ports are the route's, and its policies stay.
+    File,
+}
+
+/// What takes the place of a range of a document. Ranges do not overlap.
+type Edit = (Range<usize>, String);
 
 impl Rewriting<'_> {
     /// The description with the gateway's addresses.
@@ -168,29 +227,50 @@ impl Rewriting<'_> {
             ..ParseOptions::default()
         };
         let document = Document::parse(octets, &options, &mut Buffers::default())
-            .map_err(|error| format!("the backend's description cannot be read: {error}"))?;
+            .map_err(|error| format!("the description cannot be read: {error}"))?;
         let source = document.bytes();
-        let mut edits: Vec<(std::ops::Range<usize>, String)> = Vec::new();
+        let mut edits = self.policy_edits(document.root());
+        let removed: Vec<Range<usize>> = edits.iter().map(|(range, _)| range.clone()).collect();
         for element in document.root().descendants() {
             let range = element.range();
             let (start, end) = (range.start as usize, range.end as usize);
+            if removed.iter().any(|range| range.contains(&start)) {
+                continue;
+            }
             let edit = match self.attribute_edit(element) {
                 Some((name, to)) => attribute_value(source, start, name).map(|value| (value, to)),
                 None => self
                     .content_edit(element)
                     .and_then(|to| Some((text_content(source, start, end)?, to))),
             };
-            edits.extend(edit);
+            edits.extend(edit.map(|(range, to)| (range, escape(&to))));
         }
+        // What is put in stands before what is taken out at the same place.
+        edits.sort_by_key(|(range, _)| (range.start, range.end));
         let mut rewritten = Vec::with_capacity(source.len() + 64 * edits.len());
         let mut done = 0;
         for (range, to) in edits {
             rewritten.extend_from_slice(&source[done..range.start]);
-            rewritten.extend_from_slice(escape(&to).as_bytes());
+            rewritten.extend_from_slice(to.as_bytes());
             done = range.end;
         }
         rewritten.extend_from_slice(&source[done..]);
         Ok(rewritten)
+    }
+
+    /// Takes out security policies that are not the route's, and puts in the one that is.
+    fn policy_edits(&self, root: Element<'_>) -> Vec<Edit> {
+        let Origin::Backend(published) = self.origin else {
+            return Vec::new();
+        };
+        if self.route.is_plain() {
+            return Vec::new();
+        }
+        let mut edits = policy::removal(root);
+        if let Some(published) = published.filter(|_| root.is(WSDL, "definitions")) {
+            edits.extend(published.attachment(root));
+        }
+        edits
     }
 
     /// The attribute of an element that holds a location, and what it is to be.
@@ -220,7 +300,10 @@ impl Rewriting<'_> {
 
     /// Where a port is, for clients: a port that is on no backend of ours is taken to be this route's.
     fn port_address(&self, location: &str) -> String {
-        let absolute = resolve(&self.route.backend_url, location);
+        let absolute = match self.origin {
+            Origin::Backend(_) => resolve(&self.route.backend_url, location),
+            Origin::File => None,
+        };
         absolute
             .and_then(|location| self.on_gateway(&location))
             .unwrap_or_else(|| format!("{}{}", self.gateway, self.route.path()))
@@ -340,6 +423,7 @@ mod tests {
             routes: &routes,
             route,
             gateway: "https://gateway.example",
+            origin: Origin::Backend(None),
         };
         String::from_utf8(
             rewriting
