@@ -52,8 +52,8 @@ static STANDARD: [Rule; 20] = [
 #[derive(Clone, Debug)]
 pub struct IdAttributes {
     rules: Cow<'static, [Rule]>,
-    /// Bit n: a rule's attribute has a local name of n bytes (63: of 63 or more).
-    lengths: u64,
+    /// Bits of the [shapes](shape) of the rules' local names.
+    shapes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl IdAttributes {
     pub const fn none() -> IdAttributes {
         IdAttributes {
             rules: Cow::Borrowed(&[]),
-            lengths: 0,
+            shapes: 0,
         }
     }
 
@@ -101,9 +101,9 @@ impl IdAttributes {
     pub fn standard() -> IdAttributes {
         IdAttributes {
             rules: Cow::Borrowed(&STANDARD),
-            lengths: STANDARD
+            shapes: STANDARD
                 .iter()
-                .fold(0, |lengths, rule| lengths | rule.length()),
+                .fold(0, |shapes, rule| shapes | shape(rule.local.as_bytes())),
         }
     }
 
@@ -122,15 +122,15 @@ impl IdAttributes {
             local: Cow::Owned(local.to_owned()),
             element: None,
         };
-        self.lengths |= rule.length();
+        self.shapes |= shape(rule.local.as_bytes());
         self.rules.to_mut().push(rule);
         self
     }
 
-    /// Whether an attribute with a local name of this length can be an id at all.
+    /// Whether an attribute with this local name can be an id at all.
     #[inline]
-    pub(crate) fn has_length(&self, length: usize) -> bool {
-        self.lengths >> length.min(63) & 1 == 1
+    pub(crate) fn may_have(&self, local: &str) -> bool {
+        self.shapes & shape(local.as_bytes()) != 0
     }
 
     pub(crate) fn matches(&self, element: &str, namespace: &str, local: &str) -> bool {
@@ -145,11 +145,11 @@ impl IdAttributes {
     }
 }
 
-impl Rule {
-    /// The bit of its local name's length.
-    fn length(&self) -> u64 {
-        1 << self.local.len().min(63)
-    }
+/// One bit for the length and the first byte of a name: one look tells `Algorithm` from `RequestID`.
+#[inline]
+fn shape(local: &[u8]) -> u64 {
+    let first = usize::from(local.first().copied().unwrap_or_default());
+    1 << ((local.len() + 7 * first) % 64)
 }
 
 /// A table of this size is always kept for the next document.
@@ -318,7 +318,7 @@ mod tests {
         assert!(!ids.matches("urn:any", "", "Id"));
         assert!(!ids.matches(ds, "", "ID"));
         assert!(ids.matches("urn:oasis:names:tc:SAML:2.0:assertion", "", "ID"));
-        assert!(ids.has_length("AssertionID".len()) && !ids.has_length("name".len()));
+        assert!(ids.may_have("AssertionID") && !ids.may_have("Algorithm"));
     }
 
     #[test]

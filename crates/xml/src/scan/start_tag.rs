@@ -6,7 +6,7 @@
 
 use super::{Failure, Scan, Scanner, find, full, reference};
 use crate::error::{Limit, Problem};
-use crate::names::{NONE, QNAME_XMLNS, QName, SHORT, key_at, prefix, uri};
+use crate::names::{NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
 use crate::tape::{Declaration, Entry, NodeId, Qualified, flags};
 use std::cmp::Ordering;
 
@@ -463,13 +463,10 @@ impl Scanner<'_> {
         for at in 0..self.work.attributes.len() {
             let attribute = self.work.attributes[at];
             let names = &self.parts.names;
-            let QName {
-                length, local_at, ..
-            } = names.qname(attribute.qname);
-            if !self.ids.has_length((length - local_at) as usize) {
+            let local = names.local(attribute.qname);
+            if !self.ids.may_have(local) {
                 continue;
             }
-            let local = names.local(attribute.qname);
             let element = names.uri(names.name(name).uri);
             if self.ids.matches(element, names.uri(attribute.uri), local) {
                 let node = NodeId::new(self.tape.len() as u32);
