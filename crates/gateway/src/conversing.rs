@@ -8,16 +8,18 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use soapstone::endpoint::{TokenAnswer, says_context_is_gone};
-use soapstone::wss::{Outgoing, Secured, SecurityContext, SoapVersion};
+use soapstone::wss::{Secured, SecurityContext, SoapVersion};
+use soapstone::xml::Buffers;
 
 use crate::body::Reply;
 use crate::fault::Cause;
 use crate::handshake::{Established, Parties};
 use crate::headers::X_REQUEST_ID;
 use crate::media;
-use crate::metrics::{Flow, Side};
+use crate::metrics::Flow;
 use crate::secured::{Arrival, Call};
-use crate::steps::secure;
+use crate::side::Side;
+use crate::steps::secure_request;
 use crate::workers::Effort;
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have some hundred octets.
@@ -92,20 +94,10 @@ impl Call<'_> {
     }
 
     /// What a handshake with the backend takes.
-    pub(crate) fn parties(&self, side: &crate::side::Side, version: SoapVersion) -> Parties {
-        let (route, serving) = (self.exchange.route, self.exchange.serving);
-        Parties {
-            shared: Arc::clone(&self.exchange.connection.shared),
-            route: route.name.clone(),
-            side: side.clone(),
-            backend: Arc::clone(&route.backend),
-            url: route.backend_url.clone(),
-            metrics: Arc::clone(&route.metrics),
-            version,
-            limit: serving.limits.body,
-            connect: route.backend.timeouts().connect,
-            patience: route.backend.timeouts().response,
-        }
+    pub(crate) fn parties(&self, side: &Side, version: SoapVersion) -> Parties {
+        let exchange = self.exchange;
+        let shared = &exchange.connection.shared;
+        Parties::new(shared, exchange.serving, exchange.route, side, version)
     }
 
     /// The context of the conversation with the backend, which is begun where there is none.
@@ -153,16 +145,10 @@ impl Call<'_> {
         let parties = self.parties(&side, version);
         let context = self.conversing(&established, parties).await?;
         let metrics = Arc::clone(&route.metrics);
-        let work = move |buffers: &mut soapstone::xml::Buffers| {
-            let outgoing = Outgoing::within(&context);
-            secure(
-                &side,
-                Side::Outbound,
-                within.plain,
-                outgoing,
-                &metrics,
-                buffers,
-            )
+        let label = self.label();
+        let work = move |buffers: &mut Buffers| {
+            let context = Some(context.as_ref());
+            secure_request(&side, within.plain, &label, context, &metrics, buffers)
         };
         self.work(version, Effort::Heavy, work, |call, trouble| {
             call.unprepared(version, trouble)

@@ -18,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::buffers::{Room, SharedBuffers};
 use crate::config::{Config, RouteConfig};
+use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
 use crate::route::{Route, Routes, Serving};
@@ -88,6 +89,9 @@ impl Drop for InFlight<'_> {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// How long a gateway that ends waits for backends to hear that conversations are over.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Starts gateways.
 #[derive(Debug)]
@@ -267,6 +271,7 @@ impl Running {
             .await
             .is_ok()
         {
+            self.end_conversations().await;
             return 0;
         }
         let left = self.shared.metrics.connections.load(Ordering::Relaxed);
@@ -274,6 +279,29 @@ impl Running {
         self.phase.send_replace(Phase::Ending);
         self.ended.recv().await;
         left
+    }
+}
+
+impl Running {
+    /// Tells backends that contexts are not needed any more, as far as they listen.
+    async fn end_conversations(&self) {
+        let serving = self.shared.serving();
+        let mut farewells = JoinSet::new();
+        for route in serving.routes.iter() {
+            let Some(side) = &route.outbound else {
+                continue;
+            };
+            let Some(established) = &side.established else {
+                continue;
+            };
+            let (contexts, version) = established.drain(&side.endpoint);
+            for context in contexts {
+                let parties = Parties::new(&self.shared, &serving, route, side, version);
+                farewells.spawn(async move { parties.cancel(&context).await });
+            }
+        }
+        // Whoever does not hear it in time learns it when the context expires.
+        let _ = tokio::time::timeout(FAREWELL, farewells.join_all()).await;
     }
 }
 

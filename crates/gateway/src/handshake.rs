@@ -6,7 +6,7 @@
 //!                             └─ no ──▶ handshake (one at a time; who needs its context waits) ─▶ used
 //! ```
 //!
-//! A context that is about to end is followed by a new one: that costs a signature, and works with every peer.
+//! A context that is about to end is renewed, or followed by a new one where the service does not renew it.
 //!
 //! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
 
@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderValue, Method, Request, Uri, header};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use soapstone::endpoint::{Endpoint, Handshake, HandshakeError};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
@@ -27,6 +27,7 @@ use crate::body::{CollectError, Upload, collect};
 use crate::gateway::Shared;
 use crate::media;
 use crate::metrics::RouteMetrics;
+use crate::route::{Route, Serving};
 use crate::side::Side;
 use crate::unsecured;
 use crate::workers::NotDone;
@@ -41,6 +42,8 @@ pub(crate) struct Established(Mutex<State>);
 #[derive(Debug)]
 struct State {
     cache: TokenCache,
+    /// Version of the last handshake's messages.
+    version: SoapVersion,
     under_way: Option<watch::Receiver<Option<Outcome>>>,
 }
 
@@ -48,6 +51,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             cache: TokenCache::new(1),
+            version: SoapVersion::V11,
             under_way: None,
         }
     }
@@ -56,20 +60,20 @@ impl Default for State {
 /// Everything that a handshake takes, so that it can go on without the message that it began for.
 #[derive(Clone)]
 pub(crate) struct Parties {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) route: String,
-    pub(crate) side: Side,
-    pub(crate) backend: Arc<Backend>,
-    pub(crate) url: Uri,
-    pub(crate) metrics: Arc<RouteMetrics>,
+    shared: Arc<Shared>,
+    route: String,
+    side: Side,
+    backend: Arc<Backend>,
+    url: Uri,
+    metrics: Arc<RouteMetrics>,
     /// Version of the messages that it is for.
     pub(crate) version: SoapVersion,
     /// Largest answer.
-    pub(crate) limit: u64,
+    limit: u64,
     /// To connect to the backend.
-    pub(crate) connect: Duration,
+    connect: Duration,
     /// For the backend's answer.
-    pub(crate) patience: Duration,
+    patience: Duration,
 }
 
 /// Why there is no context.
@@ -168,7 +172,7 @@ impl Established {
             let mut state = self.state();
             match self.find(&mut state, &parties.side.endpoint, || parties.clone()) {
                 Some(context) => return Ok(context),
-                None => self.begin(&mut state, parties),
+                None => self.begin(&mut state, None, parties),
             }
         };
         match tokio::time::timeout(patience, outcome.wait_for(Option::is_some)).await {
@@ -192,7 +196,7 @@ impl Established {
             Cached::Missing => None,
             Cached::Usable(context) => Some(context),
             Cached::RenewalDue(context) => {
-                self.begin(state, parties());
+                self.begin(state, Some(Arc::clone(&context)), parties());
                 Some(context)
             }
         }
@@ -203,14 +207,26 @@ impl Established {
         self.state().cache.forget(KEY, context);
     }
 
+    /// The contexts that are not needed any more, and the version that the backend was last spoken to in.
+    pub(crate) fn drain(&self, endpoint: &Endpoint) -> (Vec<Arc<SecurityContext>>, SoapVersion) {
+        let mut state = self.state();
+        let now = endpoint.clock(jiff::Timestamp::now());
+        let contexts = state.cache.drain(now);
+        (
+            contexts.into_iter().map(|(_, context)| context).collect(),
+            state.version,
+        )
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a handshake, unless one is under way.
+    /// Begins a handshake, unless one is under way: for a new context, or to renew one.
     fn begin(
         self: &Arc<Self>,
         state: &mut State,
+        renewed: Option<Arc<SecurityContext>>,
         parties: Parties,
     ) -> watch::Receiver<Option<Outcome>> {
         // A sender that is gone without a word was dropped with its task.
@@ -219,21 +235,26 @@ impl Established {
         {
             return running.clone();
         }
+        state.version = parties.version;
         let (tell, outcome) = watch::channel(None);
         state.under_way = Some(outcome.clone());
         let established = Arc::clone(self);
         let shared = Arc::clone(&parties.shared);
         shared.in_background(async move {
-            let outcome = established.shake_hands(&parties).await;
+            let outcome = established.shake_hands(renewed, &parties).await;
             tell.send_replace(Some(outcome));
         });
         outcome
     }
 
     /// Establishes a context and puts it into use.
-    async fn shake_hands(&self, parties: &Parties) -> Outcome {
+    async fn shake_hands(
+        &self,
+        renewed: Option<Arc<SecurityContext>>,
+        parties: &Parties,
+    ) -> Outcome {
         let started = Instant::now();
-        let granted = parties.ask().await;
+        let granted = parties.next(renewed).await;
         let now = parties.side.endpoint.clock(jiff::Timestamp::now());
         let mut state = self.state();
         state.under_way = None;
@@ -268,8 +289,49 @@ impl Established {
 const KEY: &str = "backend";
 
 impl Parties {
+    /// For a handshake of one side of a route with the route's backend.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        serving: &Serving,
+        route: &Route,
+        side: &Side,
+        version: SoapVersion,
+    ) -> Self {
+        let timeouts = route.backend.timeouts();
+        Self {
+            shared: Arc::clone(shared),
+            route: route.name.clone(),
+            side: side.clone(),
+            backend: Arc::clone(&route.backend),
+            url: route.backend_url.clone(),
+            metrics: Arc::clone(&route.metrics),
+            version,
+            limit: serving.limits.body,
+            connect: timeouts.connect,
+            patience: timeouts.response,
+        }
+    }
+
+    /// The context to go on with: one renewed, where the service does that.
+    async fn next(&self, renewed: Option<Arc<SecurityContext>>) -> Result<SecurityContext, Failed> {
+        if renewed.is_none() {
+            return self.ask(None).await;
+        }
+        match self.ask(renewed).await {
+            Err(failed @ Failed::Handshake { .. }) => {
+                tracing::info!(
+                    route = self.route,
+                    detail = %failed,
+                    "the backend does not renew its context; a new one is asked for"
+                );
+                self.ask(None).await
+            }
+            granted => granted,
+        }
+    }
+
     /// One request for a context, and its answer.
-    async fn ask(&self) -> Result<SecurityContext, Failed> {
+    async fn ask(&self, renewed: Option<Arc<SecurityContext>>) -> Result<SecurityContext, Failed> {
         let (endpoint, url, version) = (
             Arc::clone(&self.side.endpoint),
             self.url.to_string(),
@@ -277,7 +339,11 @@ impl Parties {
         );
         let mut handshake = self
             .work(move |buffers| {
-                let begun = endpoint.begin(&url, version, jiff::Timestamp::now(), buffers);
+                let now = jiff::Timestamp::now();
+                let begun = match renewed {
+                    Some(context) => endpoint.renew(&context, &url, version, now, buffers),
+                    None => endpoint.begin(&url, version, now, buffers),
+                };
                 begun.map_err(|error| Failed::Handshake {
                     error,
                     peer_fault: None,
@@ -285,10 +351,52 @@ impl Parties {
             })
             .await?;
         let request = self.request(&handshake.action, std::mem::take(&mut handshake.bytes));
-        let answer = self.exchange(request).await?;
+        let (_, answer) = self.exchange(request).await?;
         let side = self.side.clone();
         self.work(move |buffers| conclude(&side, handshake, answer, buffers))
             .await
+    }
+
+    /// Tells the backend that a context is not needed any more: with the context's key or, where that is not heard, as a new context is asked
+    /// for. Nothing depends on it: a context ends by itself.
+    pub(crate) async fn cancel(&self, context: &Arc<SecurityContext>) {
+        for as_bootstrap in [false, true] {
+            let (endpoint, url, version) = (
+                Arc::clone(&self.side.endpoint),
+                self.url.to_string(),
+                self.version,
+            );
+            let ending = Arc::clone(context);
+            let made = self
+                .work(move |buffers| {
+                    let now = jiff::Timestamp::now();
+                    let made = endpoint.cancel(&ending, as_bootstrap, &url, version, now, buffers);
+                    made.map_err(|error| Failed::Handshake {
+                        error: HandshakeError::Unsecurable(error),
+                        peer_fault: None,
+                    })
+                })
+                .await;
+            let outcome = match made {
+                Ok((octets, action)) => self.exchange(self.request(&action, octets)).await,
+                Err(failed) => Err(failed),
+            };
+            match outcome {
+                Ok((status, _)) if status.is_success() => {
+                    tracing::info!(
+                        route = self.route,
+                        context = context.identifier,
+                        "the conversation with the backend was ended"
+                    );
+                    return;
+                }
+                Ok((status, _)) => tracing::debug!(%status, as_bootstrap, "not cancelled"),
+                Err(failed) => {
+                    tracing::debug!(detail = %failed, as_bootstrap, "not cancelled");
+                    return;
+                }
+            }
+        }
     }
 
     fn request(&self, action: &str, octets: Vec<u8>) -> Request<Upload> {
@@ -309,7 +417,8 @@ impl Parties {
         request
     }
 
-    async fn exchange(&self, request: Request<Upload>) -> Result<Vec<u8>, Failed> {
+    /// Sends a request, and waits for all of its answer.
+    async fn exchange(&self, request: Request<Upload>) -> Result<(StatusCode, Vec<u8>), Failed> {
         let response = self
             .backend
             .send(request, Instant::now())
@@ -336,7 +445,7 @@ impl Parties {
                 head.status
             )));
         }
-        Ok(octets)
+        Ok((head.status, octets))
     }
 
     async fn work<T: Send + 'static>(

@@ -31,6 +31,18 @@ pub(crate) fn rewritten(headers: &HeaderMap, version: SoapVersion) -> HeaderValu
     HeaderValue::try_from(written).unwrap_or_else(|_| plain(version))
 }
 
+/// What a request says that it is about: its `SOAPAction` in SOAP 1.1, the `action` of its `Content-Type` in SOAP 1.2.
+pub(crate) fn action_of(headers: &HeaderMap) -> Option<String> {
+    let media_type = content_type(headers)?;
+    let parameter = parameters(media_type).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("action").then_some(value)
+    });
+    let action = parameter.or_else(|| headers.get("soapaction")?.to_str().ok())?;
+    let action = action.trim().trim_matches('"');
+    (!action.is_empty()).then(|| action.to_owned())
+}
+
 /// The `Content-Type` of a message of ours.
 pub(crate) fn plain(version: SoapVersion) -> HeaderValue {
     HeaderValue::from_static(match version {
@@ -86,6 +98,17 @@ mod tests {
             rewritten(&headers, SoapVersion::V12),
             "application/soap+xml; charset=utf-8; action=\"urn:a;b\""
         );
+    }
+
+    #[test]
+    fn an_action_is_found_where_its_version_has_it() {
+        let mut of_11 = headers("text/xml; charset=utf-8");
+        of_11.insert("soapaction", HeaderValue::from_static("\"urn:a\""));
+        assert_eq!(action_of(&of_11).as_deref(), Some("urn:a"));
+        let of_12 = headers("application/soap+xml; Action = \"urn:a;b\"; charset=utf-8");
+        assert_eq!(action_of(&of_12).as_deref(), Some("urn:a;b"));
+        of_11.insert("soapaction", HeaderValue::from_static("\"\""));
+        assert_eq!(action_of(&of_11), None);
     }
 
     #[test]

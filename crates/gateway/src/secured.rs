@@ -16,10 +16,9 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, StatusCode, header, request, response};
 use hyper::body::Incoming;
 use soapstone::endpoint::{Arrived, TokenAnswer};
-use soapstone::wss::{
-    FaultCode, Outgoing, Receipt, Rejected, SecureError, SecurityContext, SoapVersion,
-};
+use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
+use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::body::{CollectError, Reply, Upload, collect};
@@ -31,7 +30,7 @@ use crate::media;
 use crate::metrics::{self, Flow};
 use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
 use crate::side::Side;
-use crate::steps::{Trouble, open, receive, secure};
+use crate::steps::{Label, Trouble, open, receive, secure_answer, secure_request};
 use crate::unsecured;
 use crate::workers::{Effort, NotDone};
 
@@ -40,7 +39,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let (mut head, body) = request.into_parts();
     let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
     head.headers.insert(X_REQUEST_ID, id.clone());
-    let call = Call { exchange, id };
+    let action = media::action_of(&head.headers);
+    let call = Call {
+        exchange,
+        id,
+        action,
+    };
     let Some(version) = media::version_of(&head.headers)
         .filter(|_| !head.headers.contains_key(header::CONTENT_ENCODING))
     else {
@@ -120,6 +124,8 @@ struct Forward {
 #[derive(Default)]
 struct Receipts {
     inbound: Option<Receipt>,
+    /// What the client's addressing headers said, where the answer has to refer to them.
+    addressing: Option<Box<Addressing>>,
     outbound: Option<Receipt>,
 }
 
@@ -127,6 +133,8 @@ struct Receipts {
 pub(crate) struct Call<'c> {
     pub(crate) exchange: &'c Exchange<'c>,
     pub(crate) id: HeaderValue,
+    /// What the client says that the request is about.
+    action: Option<String>,
 }
 
 /// Requests that are refused are answered at multiples of this time after they arrived, so that the time does not tell which step refused
@@ -239,6 +247,7 @@ impl Call<'_> {
         let private = self.exchange.connection.through_tls;
         let effort = self.effort_of_request(&forward.octets, inbound.as_ref(), outbound.as_ref());
         let metrics = Arc::clone(&self.exchange.route.metrics);
+        let label = self.label();
         let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
             if let Some(side) = &inbound {
                 let octets = std::mem::take(&mut forward.octets);
@@ -247,6 +256,7 @@ impl Call<'_> {
                         forward.octets = opened.bytes;
                         forward.version = opened.version;
                         forward.receipts.inbound = Some(opened.receipt);
+                        forward.receipts.addressing = opened.addressing;
                     }
                     Arrived::Answered(answer) => return Ok(Prepared::Answered(answer)),
                 }
@@ -255,18 +265,7 @@ impl Call<'_> {
                 let octets = std::mem::take(&mut forward.octets);
                 forward.within = context.map(|context| Within::new(context, octets.clone()));
                 let context = forward.within.as_ref().map(Within::context);
-                let outgoing = Outgoing {
-                    answers: None,
-                    context,
-                };
-                let secured = secure(
-                    &side,
-                    metrics::Side::Outbound,
-                    octets,
-                    outgoing,
-                    &metrics,
-                    buffers,
-                )?;
+                let secured = secure_request(&side, octets, &label, context, &metrics, buffers)?;
                 forward.octets = secured.bytes;
                 forward.receipts.outbound = Some(secured.receipt);
             }
@@ -479,19 +478,9 @@ impl Call<'_> {
                     .bytes;
             }
             if let Some(side) = &inbound {
-                let outgoing = Outgoing {
-                    answers: receipts.inbound.as_ref(),
-                    context: None,
-                };
-                octets = secure(
-                    side,
-                    metrics::Side::Inbound,
-                    octets,
-                    outgoing,
-                    &metrics,
-                    buffers,
-                )?
-                .bytes;
+                let request = receipts.inbound.as_ref();
+                let addressing = receipts.addressing.as_deref();
+                octets = secure_answer(side, octets, request, addressing, &metrics, buffers)?.bytes;
             }
             Ok(octets)
         };
@@ -562,6 +551,14 @@ impl Call<'_> {
                 "worker-failed",
                 "the crypto worker panicked".to_owned(),
             )),
+        }
+    }
+
+    /// What a request for the backend is about.
+    pub(crate) fn label(&self) -> Label {
+        Label {
+            action: self.action.clone(),
+            to: self.exchange.route.backend_url.to_string(),
         }
     }
 

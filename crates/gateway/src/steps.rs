@@ -3,8 +3,11 @@
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what the endpoint let through.
 
 use soapstone::endpoint::{Arrived, OpenedMessage, ReceiveError, Step, StepObserver};
-use soapstone::wss::{Outgoing, Receipt, Rejected, SecureError, Secured};
+use soapstone::wss::{
+    EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+};
 use soapstone::xml::Buffers;
+use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::metrics::{self, RouteMetrics};
@@ -110,18 +113,71 @@ fn count_weak(opened: &OpenedMessage, side: metrics::Side, metrics: &RouteMetric
     }
 }
 
-/// Secures a message.
-pub(crate) fn secure(
+/// What a request for the backend is about, for headers that its policy asks for and its client did not write.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    /// Its `SOAPAction`.
+    pub(crate) action: Option<String>,
+    /// The backend's URL.
+    pub(crate) to: String,
+}
+
+/// Secures a request for the backend.
+pub(crate) fn secure_request(
+    side: &Side,
+    octets: Vec<u8>,
+    label: &Label,
+    context: Option<&SecurityContext>,
+    metrics: &RouteMetrics,
+    buffers: &mut Buffers,
+) -> Result<Secured, Trouble> {
+    let labelled = side
+        .endpoint
+        .label_request(octets, label.action.as_deref(), &label.to, buffers);
+    let outgoing = Outgoing {
+        answers: None,
+        context,
+    };
+    let which = metrics::Side::Outbound;
+    secure(side, which, labelled, outgoing, metrics, buffers)
+}
+
+/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for it.
+pub(crate) fn secure_answer(
+    side: &Side,
+    octets: Vec<u8>,
+    request: Option<&Receipt>,
+    addressing: Option<&Addressing>,
+    metrics: &RouteMetrics,
+    buffers: &mut Buffers,
+) -> Result<Secured, Trouble> {
+    let labelled = match addressing {
+        Some(request) => side.endpoint.label_answer(octets, request, buffers),
+        None => Ok(octets),
+    };
+    let outgoing = Outgoing {
+        answers: request,
+        context: None,
+    };
+    let which = metrics::Side::Inbound;
+    secure(side, which, labelled, outgoing, metrics, buffers)
+}
+
+fn secure(
     side: &Side,
     which: metrics::Side,
-    octets: Vec<u8>,
+    labelled: Result<Vec<u8>, EnvelopeError>,
     outgoing: Outgoing<'_>,
     metrics: &RouteMetrics,
     buffers: &mut Buffers,
 ) -> Result<Secured, Trouble> {
     let mut timing = Timing::new(metrics, which);
     let now = jiff::Timestamp::now();
-    side.endpoint
-        .secure(octets, outgoing, now, buffers, &mut timing)
+    labelled
+        .map_err(SecureError::from)
+        .and_then(|octets| {
+            side.endpoint
+                .secure(octets, outgoing, now, buffers, &mut timing)
+        })
         .map_err(|error| Trouble::Unsecurable { side: which, error })
 }
