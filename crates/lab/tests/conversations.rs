@@ -223,6 +223,7 @@ async fn run(during: impl FnOnce(Arc<Faults>)) -> Outcome {
         rate: 60,
         connections: 4,
         replay_every: 3,
+        begin_every: 10,
         patience: Duration::from_secs(5),
         service: Some(backend),
     };
@@ -253,7 +254,8 @@ async fn a_node_that_keeps_everything_is_called_so() {
     let outcome = run(|_| ()).await;
     assert!(outcome.holds(), "{outcome:?}");
     assert!(outcome.failed.is_empty(), "{:?}", outcome.failed);
-    assert_eq!(outcome.handshakes.n, 4);
+    // Each of them went on with a second context at the least.
+    assert!(outcome.handshakes.n >= 8, "{:?}", outcome.handshakes);
     assert!(outcome.disturbances.is_empty());
     let (replays, delivered) = (&outcome.replays, outcome.delivered.expect("it was run"));
     assert!(replays.sent >= 8, "{replays:?}");
@@ -276,7 +278,7 @@ async fn a_node_that_loses_conversations_is_found_out_and_its_clients_begin_new_
     let outcome = run(|faults| for_a_while(faults, |faults| &faults.forgets_contexts)).await;
     assert!(!outcome.lost.is_empty(), "{outcome:?}");
     assert_eq!(outcome.lost[0].reason, "BadContextToken");
-    assert_eq!(outcome.handshakes.n, 4 + outcome.lost.len());
+    assert!(outcome.handshakes.n >= 4 + outcome.lost.len());
     assert!(outcome.answered.n > 60, "{outcome:?}");
     assert!(!outcome.holds());
 }
@@ -314,6 +316,7 @@ async fn an_endpoint_without_conversations_is_refused() {
         rate: 1,
         connections: 1,
         replay_every: 1,
+        begin_every: 1,
         patience: Duration::from_secs(1),
         service: None,
     };

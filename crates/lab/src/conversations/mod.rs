@@ -2,8 +2,8 @@
 //! service, while somebody breaks things.
 //!
 //! ```text
-//! begin N contexts ─▶ call at a steady rate; now and then send an accepted message once more ─▶ audit, when all is calm again:
-//!                                                                every conversation calls once, every kept message is sent again
+//! begin N contexts ─▶ call at a steady rate; now and then send an accepted message ─▶ audit, when all is calm again: a call
+//!                     once more, or go on with a new context                          with every context, every kept message again
 //! ```
 //!
 //! The rule kept here: what is claimed was seen. A conversation counts as kept when it was answered after everything else; a message
@@ -53,8 +53,10 @@ pub struct Options {
     pub rate: u32,
     /// Most calls at once, and so most connections.
     pub connections: usize,
-    /// Each so many accepted messages, one is sent again: at once and at the end.
+    /// Each so many calls, an accepted message is sent again: at once and at the end.
     pub replay_every: u32,
+    /// Each so many calls, a conversation goes on with a new context. Those before are tried again at the end.
+    pub begin_every: u32,
     /// How long an answer may take.
     pub patience: Duration,
     /// Where the service that is called is to be run, to count what it receives; it runs elsewhere when there is none.
@@ -181,6 +183,8 @@ struct Run {
 struct Conversation {
     number: usize,
     context: SecurityContext,
+    /// Contexts that it had before.
+    former: Vec<SecurityContext>,
     /// Calls made.
     calls: u32,
     /// Messages to be sent again.
@@ -221,9 +225,9 @@ impl Run {
 
     async fn handshake(&self, buffers: &mut Buffers) -> Result<SecurityContext, Failed> {
         let begun = Instant::now();
-        let context = self.caller.begin(buffers).await?;
-        self.record().handshakes.push(begun.elapsed());
-        Ok(context)
+        let context = self.caller.begin(buffers).await;
+        self.record().handshake(&context, begun.elapsed());
+        context
     }
 
     /// Calls at the rate until the time is over; each conversation has its turn in the same order each round.
@@ -240,6 +244,7 @@ impl Run {
                 let mut conversation = Conversation {
                     number,
                     context,
+                    former: Vec::new(),
                     calls: 0,
                     kept: Vec::new(),
                     buffers: Buffers::default(),
@@ -252,6 +257,7 @@ impl Run {
                         return conversation;
                     }
                     run.call(&mut conversation).await;
+                    run.go_on(&mut conversation).await;
                 }
             });
         }
@@ -279,6 +285,21 @@ impl Run {
                 accepted: false,
             }),
             _ => {}
+        }
+    }
+
+    /// Now and then, a new context: so that some are always young when something dies. Conversations take turns in that.
+    async fn go_on(&self, conversation: &mut Conversation) {
+        let turn = conversation.number + conversation.calls as usize;
+        if !turn.is_multiple_of(self.options.begin_every.max(1) as usize) {
+            return;
+        }
+        let Ok(_turn) = self.turns.acquire().await else {
+            return;
+        };
+        if let Ok(context) = self.handshake(&mut conversation.buffers).await {
+            let before = std::mem::replace(&mut conversation.context, context);
+            conversation.former.push(before);
         }
     }
 
@@ -328,12 +349,17 @@ impl Run {
         Some(self.caller.resend(bytes).await)
     }
 
-    /// When all is calm again: each conversation calls once more, and each kept message is sent again.
+    /// When all is calm again: each conversation calls once more with each context that it has had, and each kept message is sent again.
     async fn audit(self: &Arc<Self>, conversations: Vec<Conversation>) {
         let mut clients = JoinSet::new();
         for mut conversation in conversations {
             let run = Arc::clone(self);
             clients.spawn(async move {
+                for context in std::mem::take(&mut conversation.former) {
+                    let current = std::mem::replace(&mut conversation.context, context);
+                    run.is_alive(&mut conversation).await;
+                    conversation.context = current;
+                }
                 run.is_alive(&mut conversation).await;
                 for kept in conversation.kept {
                     run.resend(kept).await;

@@ -27,8 +27,10 @@ pub struct Outcome {
     pub began: f64,
     /// Calls a second that were wanted.
     pub rate: u32,
-    /// Handshakes.
+    /// Contexts that were made, and how long that took.
     pub handshakes: Latencies,
+    /// Contexts that could not be made, by kind of failure.
+    pub handshakes_failed: Counts,
     /// Calls that were answered rightly, those of the audit included.
     pub answered: Latencies,
     /// Calls that were not, by kind.
@@ -147,7 +149,8 @@ const CALM: f64 = 1.0;
 /// Everything seen so far.
 #[derive(Default)]
 pub(super) struct Record {
-    pub(super) handshakes: Durations,
+    handshakes: Durations,
+    handshakes_failed: Counts,
     answered: Durations,
     failed: Counts,
     lost: Vec<Lost>,
@@ -179,6 +182,14 @@ impl Record {
     fn elapsed(&self) -> f64 {
         self.begun
             .map_or(0.0, |(begun, _)| begun.elapsed().as_secs_f64())
+    }
+
+    /// A context that was asked for.
+    pub(super) fn handshake(&mut self, granted: &Result<SecurityContext, Failed>, took: Duration) {
+        match granted {
+            Ok(_) => self.handshakes.push(took),
+            Err(failed) => count(&mut self.handshakes_failed, &failed.kind()),
+        }
     }
 
     /// A call of a conversation.
@@ -231,6 +242,7 @@ impl Record {
             began: self.begun.map_or(0.0, |(_, clock)| clock),
             rate: options.rate,
             handshakes: self.handshakes.figures(),
+            handshakes_failed: self.handshakes_failed.clone(),
             answered: self.answered.figures(),
             failed: self.failed.clone(),
             error_rate: failures as f64 / calls.max(1) as f64,
@@ -322,10 +334,10 @@ fn timeline(events: &[Event]) -> Vec<Second> {
 
 /// Times of single calls.
 #[derive(Default)]
-pub(super) struct Durations(Vec<Duration>);
+struct Durations(Vec<Duration>);
 
 impl Durations {
-    pub(super) fn push(&mut self, took: Duration) {
+    fn push(&mut self, took: Duration) {
         self.0.push(took);
     }
 

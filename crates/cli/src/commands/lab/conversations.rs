@@ -46,9 +46,12 @@ pub(super) struct Arguments {
     /// Most calls at once
     #[arg(long, value_name = "NUMBER", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Each so many accepted messages, one is sent again
+    /// Each so many calls of a conversation, a message that was accepted is sent again
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     replay_every: u32,
+    /// Each so many calls, a conversation goes on with a new context
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    begin_every: u32,
     /// How long an answer may take
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     patience: u32,
@@ -111,6 +114,7 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
         rate: arguments.rate,
         connections: count(arguments.connections),
         replay_every: arguments.replay_every,
+        begin_every: arguments.begin_every,
         patience: Duration::from_secs(arguments.patience.into()),
         service: arguments.service,
     })
@@ -119,9 +123,11 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
 /// The outcome for people.
 fn told(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{} conversations began: {}\n",
+        "{} conversations with {} contexts in all: {}; {} were not made\n",
         outcome.conversations,
-        times(&outcome.handshakes)
+        outcome.handshakes.n,
+        times(&outcome.handshakes),
+        counts(&outcome.handshakes_failed)
     );
     if outcome.seconds == 0.0 {
         return text;
