@@ -4,22 +4,23 @@
 //! work inside the caller's buffer, so a message is copied by nobody. Whatever goes wrong while opening is [`DecryptFailed`].
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::cipher::{
     self as aws, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext,
     UnboundCipherKey,
 };
+use aws_lc_rs::hmac;
 use aws_lc_rs::iv::FixedLength;
 use openssl::cipher_ctx::CipherCtx;
 use zeroize::Zeroizing;
 
-use crate::algorithms::DataEncryption;
+use crate::algorithms::{DataEncryption, DigestAlgorithm};
 use crate::error::{CryptoError, DecryptFailed, OrLibrary};
 use crate::fetched;
 use crate::key::SymmetricKey;
 use crate::random;
+use crate::schedule::Schedule;
 
 /// Octets handed to OpenSSL at once: enough that the call costs nothing beside Triple DES itself.
 const TRIPLE_DES_STEP: usize = 4096;
@@ -192,42 +193,13 @@ fn nonce(vector: &[u8]) -> Option<Nonce> {
     Nonce::try_assume_unique_for_key(vector).ok()
 }
 
-/// What ciphers make of a key before its first use, kept with it: for a short message that is as much work as the message. Keys are
-/// mostly used with one algorithm; what another one needs is made each time.
+/// What ciphers make of a key before its first use.
 #[derive(Default)]
 pub(crate) struct Schedules {
-    gcm: Schedule<LessSafeKey>,
-    encrypting: Schedule<EncryptingKey>,
-    decrypting: Schedule<DecryptingKey>,
-}
-
-struct Schedule<T>(OnceLock<Box<(DataEncryption, T)>>);
-
-impl<T> Default for Schedule<T> {
-    fn default() -> Self {
-        Self(OnceLock::new())
-    }
-}
-
-impl<T> Schedule<T> {
-    /// Runs `operation` with what is kept for `algorithm`, or with what `make` makes of the key.
-    fn with<R>(
-        &self,
-        algorithm: DataEncryption,
-        make: impl FnOnce() -> Result<T, CryptoError>,
-        operation: impl FnOnce(&T) -> Result<R, CryptoError>,
-    ) -> Result<R, CryptoError> {
-        match self.0.get() {
-            Some(kept) if kept.0 == algorithm => return operation(&kept.1),
-            Some(_) => return operation(&make()?),
-            None => {}
-        }
-        // Another thread may be faster, with another algorithm.
-        match self.0.set(Box::new((algorithm, make()?))) {
-            Err(mine) => operation(&mine.1),
-            Ok(()) => operation(&self.0.get().ok_or(FAILED)?.1),
-        }
-    }
+    gcm: Schedule<DataEncryption, LessSafeKey>,
+    encrypting: Schedule<DataEncryption, EncryptingKey>,
+    decrypting: Schedule<DataEncryption, DecryptingKey>,
+    pub(crate) mac: Schedule<DigestAlgorithm, hmac::Key>,
 }
 
 fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Result<LessSafeKey, CryptoError> {

@@ -31,7 +31,8 @@ pub mod mac;
 pub mod name;
 mod p_hash;
 pub mod random;
-pub mod secret;
+pub mod schedule;
+mod secret;
 mod signature;
 #[cfg(test)]
 mod testing;

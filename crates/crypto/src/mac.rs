@@ -90,7 +90,15 @@ impl SymmetricKey {
         message: &[u8],
         truncation: Option<MacTruncation>,
     ) -> Result<Digest, CryptoError> {
-        let code = compute(algorithm, self.expose(), message)?;
+        let digest = digest_of(algorithm)?;
+        let code = match aws_algorithm(digest) {
+            Some(known) => self.schedules().mac.with(
+                digest,
+                || Ok(aws::Key::new(known, self.expose())),
+                |key| Ok(Digest::new(aws::sign(key, message).as_ref())),
+            )?,
+            None => with_any_digest(digest, self.expose(), message)?,
+        };
         Ok(truncation.map_or(code, |truncation| code.truncated(truncation.octets)))
     }
 
@@ -122,20 +130,6 @@ pub(crate) fn aws_algorithm(digest: DigestAlgorithm) -> Option<aws::Algorithm> {
         DigestAlgorithm::Sha512 => aws::HMAC_SHA512,
         _ => return None,
     })
-}
-
-fn compute(
-    algorithm: SignatureAlgorithm,
-    key: &[u8],
-    message: &[u8],
-) -> Result<Digest, CryptoError> {
-    let digest = digest_of(algorithm)?;
-    match aws_algorithm(digest) {
-        Some(known) => Ok(Digest::new(
-            aws::sign(&aws::Key::new(known, key), message).as_ref(),
-        )),
-        None => with_any_digest(digest, key, message),
-    }
 }
 
 /// HMAC as RFC 2104 writes it down, for MD5 and RIPEMD-160 (both have blocks of 64 octets).
