@@ -5,7 +5,7 @@
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport};
 
-use super::{attribute, base64_text, optional_attribute};
+use super::{attribute, base64_text, optional_attribute, uri_attribute};
 use crate::enc::{ContentType, KeyEncryption};
 use crate::namespaces::{DSIG, TYPE_CONTENT, TYPE_ELEMENT, XENC, XENC11};
 
@@ -55,13 +55,13 @@ pub fn begin_encrypted_data(parts: &EncryptedDataStart<'_>, out: &mut Vec<u8>) {
     optional_attribute("Id", parts.id, out);
     optional_attribute("MimeType", parts.mime_type, out);
     match parts.content_type {
-        ContentType::Element => attribute("Type", TYPE_ELEMENT, out),
-        ContentType::Content => attribute("Type", TYPE_CONTENT, out),
+        ContentType::Element => uri_attribute("Type", TYPE_ELEMENT, out),
+        ContentType::Content => uri_attribute("Type", TYPE_CONTENT, out),
         ContentType::Other(kind) => attribute("Type", kind, out),
         ContentType::Unspecified => {}
     }
     out.extend_from_slice(b"><xenc:EncryptionMethod");
-    attribute("Algorithm", parts.method.uri(), out);
+    uri_attribute("Algorithm", parts.method.uri(), out);
     out.extend_from_slice(b"></xenc:EncryptionMethod>");
     key_info(parts.raw_key_info, out);
     out.extend_from_slice(b"<xenc:CipherData><xenc:CipherValue>");
@@ -116,7 +116,7 @@ pub fn reference_list(data: &[&str], out: &mut Vec<u8>) {
 /// Parameters that equal the defaults are left out, except the digest of OAEP, which receivers expect to see (BSP 1.1 names it).
 pub fn encryption_method(method: &KeyEncryption, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<xenc:EncryptionMethod");
-    attribute("Algorithm", method.uri(), out);
+    uri_attribute("Algorithm", method.uri(), out);
     out.push(b'>');
     if let KeyEncryption::Transport { algorithm, oaep } = method
         && *algorithm != KeyTransport::Rsa15
@@ -136,11 +136,17 @@ pub fn encryption_method(method: &KeyEncryption, out: &mut Vec<u8>) {
     out.extend_from_slice(b"</xenc:EncryptionMethod>");
 }
 
-fn parameter(name: &str, declaration: &str, namespace: &str, algorithm: &str, out: &mut Vec<u8>) {
+fn parameter(
+    name: &str,
+    declaration: &str,
+    namespace: &'static str,
+    algorithm: &'static str,
+    out: &mut Vec<u8>,
+) {
     out.push(b'<');
     out.extend_from_slice(name.as_bytes());
-    attribute(declaration, namespace, out);
-    attribute("Algorithm", algorithm, out);
+    uri_attribute(declaration, namespace, out);
+    uri_attribute("Algorithm", algorithm, out);
     out.extend_from_slice(b"></");
     out.extend_from_slice(name.as_bytes());
     out.push(b'>');
@@ -149,13 +155,13 @@ fn parameter(name: &str, declaration: &str, namespace: &str, algorithm: &str, ou
 fn open(name: &str, out: &mut Vec<u8>) {
     out.push(b'<');
     out.extend_from_slice(name.as_bytes());
-    attribute("xmlns:xenc", XENC, out);
+    uri_attribute("xmlns:xenc", XENC, out);
 }
 
 fn key_info(raw: Option<&[u8]>, out: &mut Vec<u8>) {
     if let Some(raw) = raw {
         out.extend_from_slice(b"<ds:KeyInfo");
-        attribute("xmlns:ds", DSIG, out);
+        uri_attribute("xmlns:ds", DSIG, out);
         out.push(b'>');
         out.extend_from_slice(raw);
         out.extend_from_slice(b"</ds:KeyInfo>");

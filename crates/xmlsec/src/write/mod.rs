@@ -27,11 +27,20 @@ use soapstone_xml::escape;
 
 /// ` name="value"`, escaped.
 pub(crate) fn attribute(name: &str, value: &str, out: &mut Vec<u8>) {
-    out.reserve(name.len() + value.len() + 4);
     out.push(b' ');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"=\"");
     escape::attribute(value, out);
+    out.push(b'"');
+}
+
+/// ` name="uri"` with a URI of this program, which has nothing to escape.
+pub(crate) fn uri_attribute(name: &str, uri: &'static str, out: &mut Vec<u8>) {
+    debug_assert!(!uri.contains(['&', '<', '"']), "{uri}");
+    out.push(b' ');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"=\"");
+    out.extend_from_slice(uri.as_bytes());
     out.push(b'"');
 }
 

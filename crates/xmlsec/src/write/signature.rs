@@ -6,7 +6,7 @@
 use soapstone_crypto::{DigestAlgorithm, MacTruncation, SignatureAlgorithm};
 use soapstone_xml::{Canonicalization, escape};
 
-use super::{attribute, base64_text, optional_attribute};
+use super::{attribute, base64_text, optional_attribute, uri_attribute};
 use crate::namespaces::{DSIG, ENVELOPED_SIGNATURE, EXCLUSIVE_C14N};
 
 /// How the canonicalization of `SignedInfo` renders the namespaces of its start tag.
@@ -151,7 +151,9 @@ impl SignedInfoWriter {
                         write_algorithm("ds:Transform", ENVELOPED_SIGNATURE, out)
                     }
                     TransformParts::Other { uri, raw_content } => {
-                        write_algorithm("ds:Transform", uri, out);
+                        out.extend_from_slice(b"<ds:Transform");
+                        attribute("Algorithm", uri, out);
+                        out.push(b'>');
                         out.extend_from_slice(raw_content.as_bytes());
                     }
                 }
@@ -234,10 +236,10 @@ pub fn signature(
 }
 
 /// `<name Algorithm="uri">`
-fn write_algorithm(name: &str, uri: &str, out: &mut Vec<u8>) {
+fn write_algorithm(name: &str, uri: &'static str, out: &mut Vec<u8>) {
     out.push(b'<');
     out.extend_from_slice(name.as_bytes());
-    attribute("Algorithm", uri, out);
+    uri_attribute("Algorithm", uri, out);
     out.push(b'>');
 }
 
@@ -267,7 +269,7 @@ fn write_apex(apex: Apex<'_>, out: &mut Vec<u8>) {
         } => (in_scope, xml_attributes),
     };
     if namespaces.is_empty() && xml_attributes.is_empty() {
-        return attribute("xmlns:ds", DSIG, out);
+        return uri_attribute("xmlns:ds", DSIG, out);
     }
     let mut declarations: Vec<(&str, &str)> = namespaces
         .iter()
