@@ -7,6 +7,7 @@ mod description;
 mod lifecycle;
 mod limits;
 mod pass_through;
+mod policies;
 mod secured;
 mod support;
 mod tls;

@@ -1,0 +1,234 @@
+//! Routes whose endpoints are configured by WS-SecurityPolicy, and what they tell clients of it.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use soapstone_gateway::{Config, Running};
+
+use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send};
+
+/// The WSDL of a service that CXF was recorded with.
+fn recorded(cell: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join(format!("interop/recorded/cxf/{cell}/service.wsdl"))
+}
+
+fn tables(us: &str, peer: &str, policy: &Path) -> String {
+    format!(
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
+         trust = {{ anchors = [\"ca.pem\"] }}\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+         security = {{ policy = \"{}\" }}\n",
+        policy.display()
+    )
+}
+
+fn service_file(backend: &Backend, policy: &Path) -> String {
+    format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
+        backend.address,
+        tables("server", "client", policy)
+    )
+}
+
+fn client_file(service: &str, policy: &Path) -> String {
+    format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"{service}/echo\"\n[routes.outbound]\n{}",
+        tables("client", "server", policy)
+    )
+}
+
+/// A service under a policy, and a client configured by what the service tells of it.
+async fn both(folder: &Folder, backend: &Backend, policy: &Path) -> (Running, Running) {
+    let service = folder.gateway(&service_file(backend, policy)).await;
+    let described = send(service.address(), get("/echo?wsdl")).await;
+    assert_eq!(described.status, StatusCode::OK, "{}", described.body);
+    let told = folder.write("told.wsdl", described.body);
+    let to = format!("http://{}", service.address());
+    let client = folder.gateway(&client_file(&to, &told)).await;
+    (service, client)
+}
+
+async fn call(client: &Running) -> Answer {
+    send(client.address(), post("/echo", ENVELOPE)).await
+}
+
+#[tokio::test]
+async fn a_client_is_configured_by_the_description_that_the_service_is_configured_by() {
+    let folder = Folder::with_keys("policy-both");
+    for cell in [
+        "symmetric-derived-keys-Basic256",
+        "symmetric-Basic128GCM",
+        "symmetric-derived-keys-signed-endorsing",
+        "sign-encrypt-Basic256",
+        "symmetric-derived-keys-signed-username",
+    ] {
+        let mut backend = Backend::echo().await;
+        let (service, client) = both(&folder, &backend, &recorded(cell)).await;
+        let answer = call(&client).await;
+        assert_eq!(answer.status, StatusCode::OK, "{cell}: {}", answer.body);
+        assert!(answer.body.contains(">hello<"), "{cell}: {}", answer.body);
+        let seen = backend.seen.recv().await.expect("it arrived");
+        let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+        assert!(!body.contains("Security"), "{cell}: {body}");
+        let plain = send(service.address(), post("/echo", ENVELOPE)).await;
+        assert_eq!(plain.status, StatusCode::INTERNAL_SERVER_ERROR, "{cell}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_held_as_a_policy_says_with_addressing_by_the_gateways() {
+    let folder = Folder::with_keys("policy-conversation");
+    for cell in [
+        "secure-conversation-Basic256",
+        "secure-conversation-Basic128GCM",
+        "secure-conversation-endorsed-bootstrap",
+        "secure-conversation-of-2005",
+    ] {
+        let mut backend = Backend::echo().await;
+        let (service, client) = both(&folder, &backend, &recorded(cell)).await;
+        for _ in 0..3 {
+            let answer = call(&client).await;
+            assert_eq!(answer.status, StatusCode::OK, "{cell}: {}", answer.body);
+            assert!(answer.body.contains(">hello<"), "{cell}: {}", answer.body);
+            let seen = backend.seen.recv().await.expect("it arrived");
+            let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+            assert!(!body.contains("addressing"), "{cell}: {body}");
+        }
+        let metrics = send(client.address(), get("/metrics")).await.body;
+        let line = "soapstone_handshakes_total{route=\"/echo\",outcome=\"established\"} 1";
+        assert!(metrics.lines().any(|found| found == line), "{metrics}");
+        // The client says when it is done.
+        client.shutdown().await;
+        let metrics = send(service.address(), get("/metrics")).await.body;
+        for line in [
+            "soapstone_contexts_total{route=\"/echo\",event=\"cancelled\"} 1",
+            "soapstone_conversations{route=\"/echo\",direction=\"inbound\"} 0",
+        ] {
+            assert!(metrics.lines().any(|found| found == line), "{metrics}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_says_so() {
+    let folder = Folder::with_keys("policy-anonymous");
+    let policy = recorded("secure-conversation-Basic256-symmetric-bootstrap");
+    let backend = Backend::echo().await;
+    let (service, client) = both(&folder, &backend, &policy).await;
+    let answer = call(&client).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+    let metrics = send(service.address(), get("/metrics")).await.body;
+    for line in [
+        "soapstone_contexts_total{route=\"/echo\",event=\"refused\"} 1",
+        "soapstone_faults_total{route=\"/echo\",code=\"wst:FailedAuthentication\"} 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{metrics}");
+    }
+    let open_to_all = service_file(&backend, &policy).replace(
+        "security = { ",
+        "security = { conversations = { anonymous = true }, ",
+    );
+    service.reload(folder.config(&open_to_all));
+    let answer = call(&client).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+}
+
+#[tokio::test]
+async fn what_a_policy_leaves_to_tls_is_refused_without_it() {
+    let folder = Folder::with_keys("policy-tls");
+    let mut backend = Backend::echo().await;
+    let policy = recorded("transport-username-Basic256");
+    let service = folder.gateway(&service_file(&backend, &policy)).await;
+    let answer = call(&service).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(
+        answer.body.contains("<faultcode>soap:Client</faultcode>"),
+        "{}",
+        answer.body
+    );
+    assert!(backend.seen.try_recv().is_err());
+    let metrics = send(service.address(), get("/metrics")).await.body;
+    let line = "soapstone_failures_total{route=\"/echo\",reason=\"needs-tls\"} 1";
+    assert!(metrics.lines().any(|found| found == line), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_backend_whose_policy_leaves_protection_to_tls_must_be_https() {
+    let folder = Folder::with_keys("policy-tls-backend");
+    let policy = recorded("transport-username-Basic256");
+    let file =
+        client_file("http://127.0.0.1:9", &policy).replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    let problems = Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None)
+        .expect_err("it is a mistake");
+    assert_eq!(problems.0.len(), 1, "{problems}");
+    assert_eq!(
+        problems.0[0].message,
+        "the policy of the backend leaves protection to TLS, and http://127.0.0.1:9/echo is not https"
+    );
+}
+
+const DESCRIPTION: &str = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
+    xmlns:p=\"http://www.w3.org/ns/ws-policy\" xmlns:u=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\">\
+    <w:documentation>Echo</w:documentation>\
+    <p:Policy u:Id=\"theirs\"><s:SymmetricBinding xmlns:s=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\"/></p:Policy>\
+    <p:Policy u:Id=\"addressing\"><a:Addressing xmlns:a=\"http://www.w3.org/2007/05/addressing/metadata\"/></p:Policy>\
+    <w:binding name=\"b\"><p:PolicyReference URI=\"#theirs\"/><p:PolicyReference URI=\"#addressing\"/>\
+    <soap:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/></w:binding>\
+    <w:service name=\"S\"><w:port name=\"P\" binding=\"b\"><soap:address location=\"http://internal/echo\"/></w:port></w:service></w:definitions>";
+
+#[tokio::test]
+async fn a_policy_alone_is_attached_to_the_backends_description_in_the_place_of_the_backends_own() {
+    let folder = Folder::with_keys("policy-alone");
+    let backend = Backend::answering(|_| {
+        let mut response = Response::new(Full::new(Bytes::from(DESCRIPTION)));
+        response
+            .headers_mut()
+            .insert("content-type", "text/xml".parse().expect("a value"));
+        response
+    })
+    .await;
+    let alone = "<Policy xmlns=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\">\
+        <sp:AsymmetricBinding><Policy><sp:InitiatorToken><Policy><sp:X509Token sp:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/AlwaysToRecipient\"><Policy><sp:WssX509V3Token10/></Policy></sp:X509Token></Policy></sp:InitiatorToken>\
+        <sp:RecipientToken><Policy><sp:X509Token sp:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/Never\"><Policy><sp:WssX509V3Token10/></Policy></sp:X509Token></Policy></sp:RecipientToken>\
+        <sp:AlgorithmSuite><Policy><sp:Basic256/></Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/></Policy></sp:AsymmetricBinding>\
+        <sp:SignedParts><sp:Body/></sp:SignedParts></Policy>";
+    let policy = folder.write("alone.xml", alone);
+    let service = folder.gateway(&service_file(&backend, &policy)).await;
+    let answer = send(service.address(), get("/echo?wsdl")).await;
+    let utility =
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let (theirs, rest) = DESCRIPTION
+        .split_once("<p:Policy u:Id=\"theirs\">")
+        .and_then(|(before, rest)| Some((before, rest.split_once("</p:Policy>")?.1)))
+        .expect("it is there");
+    let ours = alone.replacen(
+        "<Policy",
+        &format!("<Policy xmlns:wsu=\"{utility}\" wsu:Id=\"SoapstoneEndpointPolicy\""),
+        1,
+    );
+    let expected = format!("{theirs}{ours}{rest}")
+        .replace(
+            "<p:PolicyReference URI=\"#theirs\"/>",
+            "<wsp:PolicyReference xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" URI=\"#SoapstoneEndpointPolicy\"/>",
+        )
+        .replace("http://internal/echo", "http://gateway.example:8443/echo");
+    assert_eq!(answer.body, expected);
+    // A client that is plain to its gateway is not told to secure what the gateway secures.
+    let client = folder
+        .gateway(&client_file(
+            &format!("http://{}", backend.address),
+            &policy,
+        ))
+        .await;
+    let told = send(client.address(), get("/echo?wsdl")).await.body;
+    assert!(
+        !told.contains("SymmetricBinding") && !told.contains("#theirs"),
+        "{told}"
+    );
+    assert!(
+        told.contains("a:Addressing") && told.contains("#addressing"),
+        "{told}"
+    );
+}
