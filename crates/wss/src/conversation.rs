@@ -6,7 +6,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, SymmetricKey};
+use soapstone_crypto::{Certificate, CryptoError, DataEncryption, SecretBytes, SymmetricKey};
 
 /// A version of WS-SecureConversation, by its namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,3 +172,17 @@ pub(crate) const LONGEST_KEY: usize = 64;
 
 /// Longest nonce of a derivation, octets.
 pub(crate) const LONGEST_NONCE: usize = 128;
+
+/// The key that encrypts with the secret of a context as it is, without derivation: its first octets, as many as the algorithm wants. The
+/// specifications are silent about a secret that is longer; WSS4J and with it CXF do so.
+pub(crate) fn encryption_key(
+    secret: &SymmetricKey,
+    algorithm: DataEncryption,
+) -> Result<SymmetricKey, CryptoError> {
+    match secret.expose().get(..algorithm.key_length()) {
+        Some(first) if first.len() < secret.len() => {
+            SymmetricKey::from_secret(SecretBytes::copy_of(first))
+        }
+        _ => Ok(secret.clone()),
+    }
+}

@@ -12,9 +12,10 @@ use soapstone_xmlsec::enc::{
 use super::keys::Purpose;
 use super::signature::not_allowed;
 use super::{Graft, Opening, SessionKey};
+use crate::conversation;
 use crate::digest;
 use crate::envelope::expanded_name;
-use crate::evidence::EncryptionEvidence;
+use crate::evidence::{EncryptionEvidence, Signer};
 use crate::key_reference::KeyLocator;
 use crate::names::XENC;
 use crate::policy::Extent;
@@ -143,7 +144,18 @@ impl Opening<'_> {
         self.count_references(list.data.len())?;
         for uri in &list.data {
             let data = self.encrypted_data(uri)?;
-            let key = self.symmetric_key(data.key_info, Purpose::Deciphering)?.key;
+            let resolved = self.symmetric_key(data.key_info, Purpose::Deciphering)?;
+            let as_it_is = matches!(resolved.holder, Signer::Context { .. })
+                && self.plan.policy.derived_keys.is_none();
+            let key = if as_it_is {
+                conversation::encryption_key(&resolved.key, data.method).map_err(|error| {
+                    Rejected::KeyMisused {
+                        problem: error.to_string(),
+                    }
+                })?
+            } else {
+                resolved.key
+            };
             self.decrypt(&data, &key, buffers)?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, EncryptedKeyParts};
 
 use super::{SecureError, Securing};
-use crate::conversation::{DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
+use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
 use crate::digest;
 use crate::key_reference::{self, ImpliedDerivation};
 use crate::names::WSU;
@@ -220,10 +220,13 @@ impl<'p> Securing<'p> {
         let Some(derived) = &plan.policy.derived_keys else {
             let mut key_info = Vec::new();
             self.write_reference(root, None, &mut key_info);
-            return Ok(Use {
-                key: root.key.clone(),
-                key_info,
-            });
+            let key = match (&root.reference, purpose) {
+                (Reference::Token(_) | Reference::Context, Purpose::Encrypting) => {
+                    conversation::encryption_key(&root.key, plan.policy.suite.data[0])?
+                }
+                _ => root.key.clone(),
+            };
+            return Ok(Use { key, key_info });
         };
         let length = match purpose {
             Purpose::Signing => derived.signature_length,

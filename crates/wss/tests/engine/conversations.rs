@@ -181,6 +181,29 @@ fn a_context_signs_and_encrypts_in_both_directions() {
     }
 }
 
+/// WSS4J uses the first octets of a secret that is longer than the algorithm's keys.
+#[test]
+fn a_secret_used_as_it_is_may_be_longer_than_a_key() {
+    let mut policy = bound(
+        Mechanism::SignEncrypt,
+        "Basic128GCM",
+        KeyBinding::Context,
+        KeyReference::Direct,
+    );
+    policy.derived_keys = None;
+    let context = context(ConversationVersion::V13);
+    assert_eq!(context.secret.len(), 32);
+    let message = text(&within(&policy, &context));
+    open_with(
+        &policy,
+        service_keys(),
+        &knowing(&[&context]),
+        &message,
+        now(),
+    )
+    .unwrap();
+}
+
 #[test]
 fn the_host_is_asked_for_the_context_that_a_message_names() {
     let context = context(ConversationVersion::V13);
