@@ -325,7 +325,7 @@ def refusals():
         ("symmetric Basic256", "symmetric derived keys Basic256", "key-not-derived"),
         ("symmetric Basic256", "symmetric endorsing", "endorsement-missing"),
         ("symmetric Basic256", "symmetric signed username", "username-missing"),
-        ("symmetric Basic256", "secure-conversation Basic256", "not-in-conversation"),
+        ("symmetric Basic256", "secure-conversation Basic256", "algorithm-not-allowed"),
         ("secure-conversation Basic128", "secure-conversation Basic256", "algorithm-not-allowed"),
     ):
         yield f"{theirs} for {ours}", known[theirs], known[ours], reason

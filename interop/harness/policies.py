@@ -22,6 +22,8 @@ DRAFT = {
 }
 # A symmetric bootstrap tells nothing of the client.
 ANONYMOUS = {"conversations": {"anonymous": True}}
+# CXF's client renews and cancels under the bootstrap's policy, without a signature by the context's key.
+OWNER_ALONE = {"conversations": {"owner_alone": True}}
 
 MECHANISMS = ["sign", "encrypt", "sign-encrypt", "encrypt-sign", "secure-conversation"]
 SUITES = ["Basic256", "Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128GCM"]
@@ -182,9 +184,9 @@ def _conversations():
         bootstrap = asymmetric(suite) + wss10() + trust13() + both()
         name = f"secure-conversation {suite}"
         renewed = {"renew": ("renewed", 1)}
-        yield Cell(f"{name}, renew", conversation(suite, bootstrap), both(), calls=2, client=renewed)
+        yield Cell(f"{name}, renew", conversation(suite, bootstrap), both(), calls=2, client=renewed, ours=OWNER_ALONE)
         cancelled = {"cancel": ("cancelled", 1)}
-        yield Cell(f"{name}, cancel", conversation(suite, bootstrap), both(), client=cancelled)
+        yield Cell(f"{name}, cancel", conversation(suite, bootstrap), both(), client=cancelled, ours=OWNER_ALONE)
     for name, token in (
         ("username", supporting("SignedEncryptedSupportingTokens", username())),
         ("endorsed", supporting("EndorsingSupportingTokens", CLIENT)),
@@ -196,7 +198,7 @@ def _conversations():
     yield Cell("secure-conversation Basic256, no addressing", silent, both(), calls=2, ours=ANONYMOUS)
     bootstrap = transport("Basic256") + supporting("SignedSupportingTokens", username()) + trust13()
     name = "secure-conversation transport bootstrap, renew"
-    yield Cell(name, conversation("Basic256", bootstrap), both(), tls=True, calls=2, client={"renew": ("renewed", 1)})
+    yield Cell(name, conversation("Basic256", bootstrap), both(), tls=True, calls=2, client={"renew": ("renewed", 1)}, ours=OWNER_ALONE)
 
 
 def _mechanism(mechanism, suite):
