@@ -45,7 +45,7 @@ pub enum Command {
     List,
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
-    Run(Arguments),
+    Run(Box<Arguments>),
 }
 
 /// The experiments.
