@@ -105,6 +105,13 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
     let rsa = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).expect("a key");
     let oaep = OaepParameters::new(DigestAlgorithm::Sha256, DigestAlgorithm::Sha256);
     let signed = [0x5a_u8; 700];
+    let samples = Samples::of(effort, || {
+        black_box(
+            key.sign(SignatureAlgorithm::HmacSha256, black_box(&signed), None)
+                .expect("an authentication code"),
+        );
+    });
+    measure("part-hmac", signed.len(), samples);
     let signature = rsa
         .sign(SignatureAlgorithm::RsaSha256, &signed)
         .expect("a signature");

@@ -3,7 +3,7 @@ package soapstone.interop;
 /** What is done to a message; the names are the ones that endpoint files use. */
 enum Mechanism {
     NONE("none"), USERNAME("username"), USERNAME_DIGEST("username-digest"), SIGN("sign"), ENCRYPT("encrypt"),
-    SIGN_ENCRYPT("sign-encrypt"), ENCRYPT_SIGN("encrypt-sign");
+    SIGN_ENCRYPT("sign-encrypt"), ENCRYPT_SIGN("encrypt-sign"), SECURE_CONVERSATION("secure-conversation");
 
     private final String label;
 
@@ -25,10 +25,10 @@ enum Mechanism {
     }
 
     boolean signs() {
-        return this == SIGN || this == SIGN_ENCRYPT || this == ENCRYPT_SIGN;
+        return this == SIGN || this == SIGN_ENCRYPT || this == ENCRYPT_SIGN || this == SECURE_CONVERSATION;
     }
 
     boolean encrypts() {
-        return this == ENCRYPT || this == SIGN_ENCRYPT || this == ENCRYPT_SIGN;
+        return this == ENCRYPT || this == SIGN_ENCRYPT || this == ENCRYPT_SIGN || this == SECURE_CONVERSATION;
     }
 }

@@ -55,7 +55,8 @@ final class Opening {
         Suite suite = options.optional("signature") == null ? named : named.withSignature(options.required("signature"));
         crypto = Keys.crypto(options);
         rsa15 = suite.keyTransport().endsWith("rsa-1_5");
-        algorithms.addSignatureMethod(suite.signature());
+        algorithms.addSignatureMethod(
+            mechanism == Mechanism.SECURE_CONVERSATION ? suite.symmetricSignature() : suite.signature());
         algorithms.addC14nAlgorithm(Suite.EXCLUSIVE);
         algorithms.addDigestAlgorithm(suite.digest());
         algorithms.addTransformAlgorithm(Suite.EXCLUSIVE);
@@ -103,6 +104,10 @@ final class Opening {
         data.setCallbackHandler(callbacks -> {
             for (Callback callback : callbacks) {
                 if (callback instanceof WSPasswordCallback asked) {
+                    if (asked.getUsage() == WSPasswordCallback.SECURITY_CONTEXT_TOKEN) {
+                        asked.setKey(Conversation.SECRET);
+                        continue;
+                    }
                     boolean ofUser = asked.getUsage() == WSPasswordCallback.USERNAME_TOKEN;
                     if (!ofUser) {
                         asked.setPassword(Keys.STORE_PASSWORD);
@@ -130,7 +135,7 @@ final class Opening {
             }
         }
         if (mechanism.encrypts()) {
-            require(results, WSConstants.ENCR, "EncryptedKey");
+            require(results, WSConstants.ENCR, "EncryptedKey or ReferenceList");
             for (String name : encrypted.split(",")) {
                 Element wanted = Envelopes.find(name, document);
                 if (wanted == null || !covered(results, WSConstants.ENCR, wanted, name.equals("Body"))) {

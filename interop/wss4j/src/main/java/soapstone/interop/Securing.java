@@ -3,11 +3,15 @@ package soapstone.interop;
 import javax.crypto.KeyGenerator;
 
 import org.apache.wss4j.common.crypto.Crypto;
+import org.apache.wss4j.common.derivedKey.ConversationConstants;
 import org.apache.wss4j.common.ext.WSSecurityException;
 import org.apache.wss4j.common.util.KeyUtils;
 import org.apache.wss4j.dom.WSConstants;
+import org.apache.wss4j.dom.message.WSSecDKEncrypt;
+import org.apache.wss4j.dom.message.WSSecDKSign;
 import org.apache.wss4j.dom.message.WSSecEncrypt;
 import org.apache.wss4j.dom.message.WSSecHeader;
+import org.apache.wss4j.dom.message.WSSecSecurityContextToken;
 import org.apache.wss4j.dom.message.WSSecSignature;
 import org.apache.wss4j.dom.message.WSSecTimestamp;
 import org.apache.wss4j.dom.message.WSSecUsernameToken;
@@ -81,9 +85,35 @@ final class Securing {
                 encrypt(header, document);
                 sign(header, document);
             }
+            case SECURE_CONVERSATION -> converse(header, document);
             default -> {
             }
         }
+    }
+
+    /** Signs, then encrypts, with keys derived from the established context. */
+    private void converse(WSSecHeader header, Document document) throws WSSecurityException {
+        WSSecSecurityContextToken token = new WSSecSecurityContextToken(header, null);
+        token.setWscVersion(ConversationConstants.VERSION_05_12);
+        token.setIdentifier(Conversation.IDENTIFIER);
+        token.prepare(crypto);
+        WSSecDKSign signature = new WSSecDKSign(header);
+        signature.setWscVersion(ConversationConstants.VERSION_05_12);
+        signature.setTokenIdentifier(token.getSctId());
+        signature.setCustomValueType(WSConstants.WSC_SCT_05_12);
+        signature.setSignatureAlgorithm(suite.symmetricSignature());
+        signature.setDigestAlgorithm(suite.digest());
+        signature.setDerivedKeyLength(Math.min(suite.keyBits(), Conversation.SIGNATURE_BITS) / Byte.SIZE);
+        signature.getParts().addAll(Envelopes.parts(signed, document, false));
+        signature.build(Conversation.SECRET);
+        WSSecDKEncrypt encryption = new WSSecDKEncrypt(header);
+        encryption.setWscVersion(ConversationConstants.VERSION_05_12);
+        encryption.setTokenIdentifier(token.getSctId());
+        encryption.setCustomValueType(WSConstants.WSC_SCT_05_12);
+        encryption.setSymmetricEncAlgorithm(suite.data());
+        encryption.getParts().addAll(Envelopes.parts(encrypted, document, true));
+        encryption.build(Conversation.SECRET);
+        token.prependSCTElementToHeader();
     }
 
     private void name(WSSecHeader header) {

@@ -46,6 +46,11 @@ record Suite(String name, String signature, String digest, String keyTransport, 
             ENC11 + "mgf1sha256", data, keyBits));
     }
 
+    /** The signature algorithm for keys that both sides hold. */
+    String symmetricSignature() {
+        return signature.endsWith("rsa-sha256") ? DSIG_MORE + "hmac-sha256" : DSIG + "hmac-sha1";
+    }
+
     /** The suite of that name. */
     static Suite named(String name) {
         Suite suite = ALL.get(name);
