@@ -14,6 +14,8 @@ fn every_gateway_file_of_the_guides_is_read() {
         "docs/protect-a-service.md",
         "docs/call-a-secured-service.md",
         "docs/configuration.md",
+        "docs/configure-from-a-wsdl.md",
+        "docs/run-an-sts.md",
         "docs/weak-algorithms.md",
     ] {
         let path = root.join(guide);
