@@ -29,6 +29,8 @@ pub(crate) enum Cause {
     MediaType,
     /// The policy wants TLS, and the request came without.
     NeedsTls,
+    /// The connection was made without the client certificate that the policy wants.
+    NeedsClientCertificate,
     /// The backend cannot be reached, or does not answer as it should.
     BadGateway,
     /// The backend is too slow.
@@ -62,7 +64,8 @@ impl Cause {
             | Self::RequestTimeout
             | Self::Incomplete
             | Self::MediaType
-            | Self::NeedsTls => "soap:Client",
+            | Self::NeedsTls
+            | Self::NeedsClientCertificate => "soap:Client",
             Self::BadGateway | Self::GatewayTimeout | Self::Busy | Self::Internal => "soap:Server",
         }
     }
@@ -78,6 +81,7 @@ impl Cause {
                 "The content type must be text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)"
             }
             Self::NeedsTls => "This service is called through TLS only",
+            Self::NeedsClientCertificate => "This service wants a client certificate",
             Self::BadGateway => "The service behind this gateway gave no usable answer",
             Self::GatewayTimeout => "The service behind this gateway did not answer in time",
             Self::Busy => "The gateway is busy; try again later",
@@ -95,7 +99,7 @@ impl Cause {
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Incomplete => StatusCode::BAD_REQUEST,
-            Self::NeedsTls => StatusCode::FORBIDDEN,
+            Self::NeedsTls | Self::NeedsClientCertificate => StatusCode::FORBIDDEN,
             Self::BadGateway => StatusCode::BAD_GATEWAY,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,

@@ -92,6 +92,7 @@ impl Listener {
             shared: Arc::clone(&self.shared),
             forwarded: Forwarded::new(peer.ip(), tls.is_some()),
             through_tls: tls.is_some(),
+            shows_certificate: false,
             peer,
         };
         let (phase, alive) = (self.phase.clone(), self.alive.clone());
@@ -110,11 +111,13 @@ pub(crate) struct Connection {
     pub(crate) shared: Arc<Shared>,
     pub(crate) forwarded: Forwarded,
     pub(crate) through_tls: bool,
+    /// The client proved a certificate that `client_ca` trusts while the connection was made.
+    pub(crate) shows_certificate: bool,
     pub(crate) peer: SocketAddr,
 }
 
 async fn serve(
-    connection: Connection,
+    mut connection: Connection,
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     phase: watch::Receiver<Phase>,
@@ -129,7 +132,10 @@ async fn serve(
     let patience = connection.shared.serving().timeouts.header;
     let peer = connection.peer;
     match tokio::time::timeout(patience, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => drive(connection, TokioIo::new(stream), phase).await,
+        Ok(Ok(stream)) => {
+            connection.shows_certificate = stream.get_ref().1.peer_certificates().is_some();
+            drive(connection, TokioIo::new(stream), phase).await;
+        }
         Ok(Err(error)) => tracing::info!(%peer, %error, "the TLS handshake failed"),
         Err(_) => {
             tracing::info!(%peer, after = ?patience, "the TLS handshake was not finished in time")

@@ -85,7 +85,13 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
     let response = if is_description(request.method(), request.uri()) {
         wsdl::serve(&exchange, request).await
     } else if route.needs_tls && !connection.through_tls {
-        needs_tls(&exchange, &request)
+        let detail =
+            "the policy of the route leaves protection to TLS, and the request came without";
+        of_another_connection(&exchange, &request, Cause::NeedsTls, "needs-tls", detail)
+    } else if route.needs_client_certificate && !connection.shows_certificate {
+        let detail = "the policy of the route wants a client certificate, and the connection was made without";
+        let (cause, reason) = (Cause::NeedsClientCertificate, "needs-client-certificate");
+        of_another_connection(&exchange, &request, cause, reason, detail)
     } else if route.is_plain() {
         pass(&exchange, request).await
     } else if request.method() == Method::POST {
@@ -104,18 +110,22 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
     response
 }
 
-/// Answers a request that came in the clear, where the policy leaves its protection to TLS.
-fn needs_tls(exchange: &Exchange<'_>, request: &Request<Incoming>) -> Response<Reply> {
+/// Answers a request whose connection is not as the policy wants it.
+fn of_another_connection(
+    exchange: &Exchange<'_>,
+    request: &Request<Incoming>,
+    cause: Cause,
+    reason: &'static str,
+    detail: &str,
+) -> Response<Reply> {
     fail(
         exchange,
         media::version_of(request.headers()).unwrap_or(SoapVersion::V11),
-        Cause::NeedsTls,
+        cause,
         request.headers().get(X_REQUEST_ID),
         &Failure {
-            reason: "needs-tls",
-            detail:
-                "the policy of the route leaves protection to TLS, and the request came without"
-                    .to_owned(),
+            reason,
+            detail: detail.to_owned(),
         },
     )
 }

@@ -25,6 +25,8 @@ pub(crate) struct Route {
     pub(crate) outbound: Option<Side>,
     /// The policy leaves the protection of what clients send to TLS.
     pub(crate) needs_tls: bool,
+    /// The policy wants clients to show a certificate while the connection is made.
+    pub(crate) needs_client_certificate: bool,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
@@ -57,6 +59,10 @@ impl Route {
             .inbound
             .as_ref()
             .is_some_and(|side| side.endpoint.needs_tls());
+        let needs_client_certificate = config
+            .inbound
+            .as_ref()
+            .is_some_and(|side| side.endpoint.needs_client_certificate());
         Some(Self {
             name: config.name,
             path: config.path,
@@ -65,6 +71,7 @@ impl Route {
             inbound: config.inbound.filter(|side| !side.endpoint.is_plain()),
             outbound: config.outbound.filter(|side| !side.endpoint.is_plain()),
             needs_tls,
+            needs_client_certificate,
             metrics,
         })
     }

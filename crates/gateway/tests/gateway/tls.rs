@@ -203,3 +203,46 @@ fn a_key_that_is_not_the_certificates_is_reported() {
         )
     );
 }
+
+/// WS-SecurityPolicy 1.3, 5.4.10: `sp:RequireClientCertificate`.
+#[tokio::test]
+async fn a_policy_that_wants_a_client_certificate_is_not_met_without_one() {
+    let mut backend = Backend::echo().await;
+    let folder = Folder::with_keys("policy-client-certificate");
+    let recorded = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../interop/recorded/cxf/transport-username-Basic256/service.wsdl");
+    let policy = std::fs::read_to_string(recorded).expect("a recorded policy");
+    let wanting = policy.replace(
+        "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>",
+        "<sp:HttpsToken><wsp:Policy><sp:RequireClientCertificate/></wsp:Policy></sp:HttpsToken>",
+    );
+    assert_ne!(policy, wanting);
+    folder.write("service.wsdl", &wanting);
+    let tls = MUTUAL.replace(" }", ", client_auth = \"optional\" }");
+    let gateway = folder
+        .gateway(&format!(
+            "LISTEN\n{tls}\n{}[routes.inbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+             security = {{ policy = \"service.wsdl\" }}\n",
+            route(backend.address)
+        ))
+        .await;
+    for (with_certificate, status) in [
+        (false, StatusCode::FORBIDDEN),
+        (true, StatusCode::INTERNAL_SERVER_ERROR),
+    ] {
+        let stream = connect(gateway.address(), b"http/1.1", with_certificate)
+            .await
+            .expect("a handshake");
+        let answer = send_over(stream, post("/echo", ENVELOPE))
+            .await
+            .expect("an answer");
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert_eq!(
+            answer.body.contains("wsse:InvalidSecurity"),
+            with_certificate,
+            "{}",
+            answer.body
+        );
+    }
+    assert!(backend.seen.try_recv().is_err());
+}

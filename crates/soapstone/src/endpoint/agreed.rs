@@ -22,6 +22,8 @@ pub(super) struct Agreed {
     pub(super) mechanism: &'static str,
     /// The connection has to be TLS.
     pub(super) private_transport: bool,
+    /// The client shows a certificate while the connection is made.
+    pub(super) client_certificate: bool,
     /// Messages carry addressing headers.
     pub(super) addressing: bool,
 }
@@ -83,6 +85,7 @@ impl Compiler<'_> {
                 bootstrap: None,
                 mechanism: mechanism.name(),
                 private_transport: false,
+                client_certificate: false,
                 addressing: false,
             });
         }
@@ -111,6 +114,7 @@ impl Compiler<'_> {
             }),
             mechanism: mechanism.name(),
             private_transport: false,
+            client_certificate: false,
             addressing: false,
         })
     }
@@ -154,7 +158,17 @@ impl Compiler<'_> {
     }
 
     fn by_agreement(&mut self, agreement: Agreement, place: Place) -> Option<Agreed> {
-        let private_transport = agreement.transport.is_some();
+        let bootstrap = agreement
+            .conversation
+            .as_ref()
+            .and_then(|conversation| conversation.bootstrap.as_ref());
+        let bootstrap = bootstrap.and_then(|bootstrap| bootstrap.transport);
+        let transports = [agreement.transport, bootstrap];
+        let private_transport = transports.iter().any(Option::is_some);
+        let client_certificate = transports
+            .iter()
+            .flatten()
+            .any(|transport| transport.client_certificate);
         let bootstrap = match agreement.conversation {
             None => None,
             Some(conversation) => {
@@ -179,6 +193,7 @@ impl Compiler<'_> {
             bootstrap,
             mechanism,
             private_transport,
+            client_certificate,
             addressing: agreement.addressing,
         })
     }

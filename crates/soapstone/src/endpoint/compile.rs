@@ -102,6 +102,7 @@ impl Compiler<'_> {
             scope: String::new(),
             conversation,
             private_transport: agreed.private_transport,
+            client_certificate: agreed.client_certificate,
             addressing: agreed.addressing,
         })
     }

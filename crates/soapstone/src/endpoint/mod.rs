@@ -56,6 +56,7 @@ pub struct Endpoint {
     scope: String,
     conversation: Option<Conversation>,
     private_transport: bool,
+    client_certificate: bool,
     addressing: bool,
 }
 
@@ -168,6 +169,7 @@ impl Endpoint {
             scope: String::new(),
             conversation: None,
             private_transport: false,
+            client_certificate: false,
             addressing: false,
         }
     }
@@ -175,6 +177,11 @@ impl Endpoint {
     /// Whether its policy leaves protection to TLS: messages of other connections must not be accepted or sent.
     pub fn needs_tls(&self) -> bool {
         self.private_transport
+    }
+
+    /// Whether its policy wants clients to show a certificate while the connection is made (`sp:RequireClientCertificate`).
+    pub fn needs_client_certificate(&self) -> bool {
+        self.client_certificate
     }
 
     /// Names the endpoint: the conversations of one name are not those of another.
