@@ -81,7 +81,7 @@ pub struct Arguments {
     #[arg(long, hide = true, value_name = "OP")]
     memory_of: Option<String>,
     #[command(flatten)]
-    conversations: conversations::Arguments,
+    conversations: conversations::LoadArguments,
 }
 
 /// Lists or runs experiments.

@@ -19,7 +19,7 @@ use crate::{files, runtime};
 /// What only this experiment takes.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of conversations")]
-pub(super) struct Arguments {
+pub(super) struct LoadArguments {
     /// The clients' endpoint file, with mechanism secure-conversation or a policy that has one
     #[arg(
         long,
@@ -64,7 +64,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// It cannot be run, or a conversation was lost, or a message accepted twice.
-pub(super) fn run(arguments: &Arguments, json: bool) -> Result<(), Failure> {
+pub(super) fn run(arguments: &LoadArguments, json: bool) -> Result<(), Failure> {
     let outcome = runtime::multi_threaded()?.block_on(async {
         let mut begins = |phase: conversations::Phase| {
             // Whoever reads this may be gone; the run goes on.
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<(), Failure> {
     )))
 }
 
-fn options(arguments: &Arguments) -> Result<Options, Failure> {
+fn options(arguments: &LoadArguments) -> Result<Options, Failure> {
     let (Some(config), Some(url)) = (&arguments.config, &arguments.url) else {
         return Err(Failure::new("--config and --url are needed"));
     };
