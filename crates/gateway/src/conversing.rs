@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use soapstone::endpoint::{TokenAnswer, says_context_is_gone};
-use soapstone::wss::{Secured, SecurityContext, SoapVersion};
+use soapstone::wss::{Receipt, Secured, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 
 use crate::body::Reply;
+use crate::established::Established;
 use crate::fault::Cause;
-use crate::handshake::{Established, Parties};
+use crate::handshake::Parties;
 use crate::headers::X_REQUEST_ID;
 use crate::media;
 use crate::metrics::Flow;
@@ -117,6 +118,24 @@ impl Call<'_> {
             };
             self.fail(version, cause, failed.name(), failed.to_string())
         })
+    }
+
+    /// Waits for a handshake with the backend, if its answer can be opened only then.
+    pub(crate) async fn settle(
+        &self,
+        side: Option<&Side>,
+        request: Option<&Receipt>,
+        answer: &[u8],
+        version: SoapVersion,
+    ) {
+        if let Some(side) = side
+            && let Some(established) = &side.established
+            && let Some(used) = request.and_then(|request| request.context.as_ref())
+            && established.is_shaking_hands()
+        {
+            let parties = self.parties(side, version);
+            established.settle(used, answer, &parties).await;
+        }
     }
 
     /// Secures a request anew, in another conversation than the one that the backend lost.

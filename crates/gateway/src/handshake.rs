@@ -1,25 +1,17 @@
-//! Conversations that an outbound endpoint begins: it asks the service for a security context, keeps it, and asks for the next one
-//! before it ends.
-//!
-//! ```text
-//! message ─▶ context in hand? ── yes ─▶ used; if it ends soon, the next one is asked for meanwhile
-//!                             └─ no ──▶ handshake (one at a time; who needs its context waits) ─▶ used
-//! ```
+//! A handshake with a backend: a request for a security context, its answer, and in the end the word that it is not needed any more.
 //!
 //! A context that is about to end is renewed, or followed by a new one where the service does not renew it.
 //!
-//! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
+//! The rule kept here: every step has its bound in time, and a failure tells its cause.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
-use soapstone::endpoint::{Endpoint, Handshake, HandshakeError};
-use soapstone::wss::{SecurityContext, SoapVersion};
+use soapstone::endpoint::{Handshake, HandshakeError};
+use soapstone::wss::{Envelope, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
-use soapstone_trust::{Cached, TokenCache};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::backend::{Backend, BackendError};
@@ -32,48 +24,23 @@ use crate::side::Side;
 use crate::unsecured;
 use crate::workers::NotDone;
 
-/// What a handshake came to. Everybody who waits for it is given the same.
-type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
-
-/// The conversation of one endpoint with its backend.
-#[derive(Debug, Default)]
-pub(crate) struct Established(Mutex<State>);
-
-#[derive(Debug)]
-struct State {
-    cache: TokenCache,
-    /// Version of the last handshake's messages.
-    version: SoapVersion,
-    under_way: Option<watch::Receiver<Option<Outcome>>>,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            cache: TokenCache::new(1),
-            version: SoapVersion::V11,
-            under_way: None,
-        }
-    }
-}
-
 /// Everything that a handshake takes, so that it can go on without the message that it began for.
 #[derive(Clone)]
 pub(crate) struct Parties {
-    shared: Arc<Shared>,
-    route: String,
-    side: Side,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) route: String,
+    pub(crate) side: Side,
     backend: Arc<Backend>,
     url: Uri,
-    metrics: Arc<RouteMetrics>,
+    pub(crate) metrics: Arc<RouteMetrics>,
     /// Version of the messages that it is for.
     pub(crate) version: SoapVersion,
     /// Largest answer.
     limit: u64,
     /// To connect to the backend.
-    connect: Duration,
+    pub(crate) connect: Duration,
     /// For the backend's answer.
-    patience: Duration,
+    pub(crate) patience: Duration,
 }
 
 /// Why there is no context.
@@ -150,144 +117,6 @@ impl fmt::Display for Failed {
     }
 }
 
-impl Established {
-    /// The context to use now, if it is there. Where it ends soon, the next one is asked for meanwhile.
-    pub(crate) fn at_hand(
-        self: &Arc<Self>,
-        endpoint: &Endpoint,
-        parties: impl FnOnce() -> Parties,
-    ) -> Option<Arc<SecurityContext>> {
-        self.find(&mut self.state(), endpoint, parties)
-    }
-
-    /// The context to use now; a handshake for it, where there is none.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none.
-    pub(crate) async fn obtain(self: &Arc<Self>, parties: Parties) -> Outcome {
-        // Each step of a handshake has its own bounds; this one is for all of them.
-        let patience = parties.connect + parties.patience * 2;
-        let mut outcome = {
-            let mut state = self.state();
-            match self.find(&mut state, &parties.side.endpoint, || parties.clone()) {
-                Some(context) => return Ok(context),
-                None => self.begin(&mut state, None, parties),
-            }
-        };
-        match tokio::time::timeout(patience, outcome.wait_for(Option::is_some)).await {
-            Ok(Ok(known)) => known
-                .clone()
-                .unwrap_or_else(|| Err(Arc::new(Failed::Unfinished))),
-            _ => Err(Arc::new(Failed::Unfinished)),
-        }
-    }
-
-    fn find(
-        self: &Arc<Self>,
-        state: &mut State,
-        endpoint: &Endpoint,
-        parties: impl FnOnce() -> Parties,
-    ) -> Option<Arc<SecurityContext>> {
-        match state
-            .cache
-            .find(KEY, endpoint.clock(jiff::Timestamp::now()))
-        {
-            Cached::Missing => None,
-            Cached::Usable(context) => Some(context),
-            Cached::RenewalDue(context) => {
-                self.begin(state, Some(Arc::clone(&context)), parties());
-                Some(context)
-            }
-        }
-    }
-
-    /// Forgets a context that the service does not know any more.
-    pub(crate) fn forget(&self, context: &SecurityContext) {
-        self.state().cache.forget(KEY, context);
-    }
-
-    /// The contexts that are not needed any more, and the version that the backend was last spoken to in.
-    pub(crate) fn drain(&self, endpoint: &Endpoint) -> (Vec<Arc<SecurityContext>>, SoapVersion) {
-        let mut state = self.state();
-        let now = endpoint.clock(jiff::Timestamp::now());
-        let contexts = state.cache.drain(now);
-        (
-            contexts.into_iter().map(|(_, context)| context).collect(),
-            state.version,
-        )
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins a handshake, unless one is under way: for a new context, or to renew one.
-    fn begin(
-        self: &Arc<Self>,
-        state: &mut State,
-        renewed: Option<Arc<SecurityContext>>,
-        parties: Parties,
-    ) -> watch::Receiver<Option<Outcome>> {
-        // A sender that is gone without a word was dropped with its task.
-        if let Some(running) = &state.under_way
-            && running.has_changed().is_ok()
-        {
-            return running.clone();
-        }
-        state.version = parties.version;
-        let (tell, outcome) = watch::channel(None);
-        state.under_way = Some(outcome.clone());
-        let established = Arc::clone(self);
-        let shared = Arc::clone(&parties.shared);
-        shared.in_background(async move {
-            let outcome = established.shake_hands(renewed, &parties).await;
-            tell.send_replace(Some(outcome));
-        });
-        outcome
-    }
-
-    /// Establishes a context and puts it into use.
-    async fn shake_hands(
-        &self,
-        renewed: Option<Arc<SecurityContext>>,
-        parties: &Parties,
-    ) -> Outcome {
-        let started = Instant::now();
-        let granted = parties.next(renewed).await;
-        let now = parties.side.endpoint.clock(jiff::Timestamp::now());
-        let mut state = self.state();
-        state.under_way = None;
-        parties
-            .metrics
-            .handshake(granted.is_ok(), started.elapsed());
-        match granted {
-            Ok(context) => {
-                tracing::info!(
-                    route = parties.route,
-                    context = context.identifier,
-                    expires = %context.expires,
-                    took = ?started.elapsed(),
-                    "a conversation with the backend began"
-                );
-                Ok(state.cache.put(KEY, context, now))
-            }
-            Err(failed) => {
-                tracing::warn!(
-                    route = parties.route,
-                    reason = failed.name(),
-                    detail = %failed,
-                    "no conversation with the backend"
-                );
-                Err(Arc::new(failed))
-            }
-        }
-    }
-}
-
-/// An endpoint has one backend.
-const KEY: &str = "backend";
-
 impl Parties {
     /// For a handshake of one side of a route with the route's backend.
     pub(crate) fn new(
@@ -313,7 +142,10 @@ impl Parties {
     }
 
     /// The context to go on with: one renewed, where the service does that.
-    async fn next(&self, renewed: Option<Arc<SecurityContext>>) -> Result<SecurityContext, Failed> {
+    pub(crate) async fn next(
+        &self,
+        renewed: Option<Arc<SecurityContext>>,
+    ) -> Result<SecurityContext, Failed> {
         if renewed.is_none() {
             return self.ask(None).await;
         }
@@ -355,6 +187,19 @@ impl Parties {
         let side = self.side.clone();
         self.work(move |buffers| conclude(&side, handshake, answer, buffers))
             .await
+    }
+
+    /// Whether an answer names a context that its request did not use.
+    pub(crate) fn names_another(&self, used: &SecurityContext, answer: &[u8]) -> bool {
+        let Some(plan) = self.side.endpoint.inbound() else {
+            return false;
+        };
+        let limits = self.side.endpoint.limits();
+        let Ok(envelope) = Envelope::parse(answer.to_vec(), limits, &mut Buffers::default()) else {
+            return false;
+        };
+        let named = plan.peek(&envelope).contexts;
+        named.iter().any(|name| *name != used.name())
     }
 
     /// Tells the backend that a context is not needed any more: with the context's key or, where that is not heard, as a new context is asked

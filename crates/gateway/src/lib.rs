@@ -26,6 +26,7 @@ mod body;
 mod buffers;
 mod config;
 mod conversing;
+mod established;
 mod fault;
 mod gateway;
 mod handshake;

@@ -444,6 +444,13 @@ impl Call<'_> {
         status: StatusCode,
     ) -> Result<Vec<u8>, Response<Reply>> {
         let (inbound, outbound) = self.sides();
+        self.settle(
+            outbound.as_ref(),
+            receipts.outbound.as_ref(),
+            &octets,
+            version,
+        )
+        .await;
         let briefly = |side: &Option<Side>, receipt: &Option<Receipt>| {
             let within = receipt
                 .as_ref()

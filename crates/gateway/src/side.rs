@@ -8,7 +8,7 @@ use soapstone::config::{EndpointConfig, Place, Table};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
-use crate::handshake::Established;
+use crate::established::Established;
 use crate::wsdl::PublishedPolicy;
 
 /// One endpoint of a route, and what it remembers.
@@ -100,7 +100,10 @@ impl Side {
     pub(crate) fn memory(&self) -> Memory<'_> {
         Memory {
             replay: self.replay.as_ref(),
-            contexts: self.contexts.as_ref(),
+            contexts: match &self.established {
+                Some(established) => established.as_ref(),
+                None => self.contexts.as_ref(),
+            },
         }
     }
 }

@@ -217,6 +217,29 @@ async fn a_context_is_followed_by_another_before_it_ends() {
 }
 
 #[tokio::test]
+async fn a_context_is_renewed_where_the_service_renews_for_its_owner() {
+    let folder = Folder::with_keys("conversation-renewed");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "lifetime = \"4s\", owner_alone = true").await;
+    let client = client(&folder, &service, "").await;
+    let renewed = "soapstone_contexts_total{route=\"/echo\",event=\"renewed\"}";
+    called(&client).await;
+    let twice = async {
+        while metric(&service, renewed).await < 2 {
+            called(&client).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    soon("two renewals", twice).await;
+    called(&client).await;
+    assert_eq!(metric(&service, ISSUED).await, 1);
+    assert_eq!(metric(&service, HELD).await, 1);
+    assert_eq!(metric(&client, FAILED).await, 0);
+    client.shutdown().await;
+    assert_eq!(metric(&service, HELD).await, 0);
+}
+
+#[tokio::test]
 async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reached() {
     let folder = Folder::with_keys("conversation-downgrade");
     let mut backend = Backend::echo().await;
