@@ -346,3 +346,36 @@ fn a_demo_that_is_kept_can_be_called_until_it_is_stopped() {
     assert_eq!(demo.stop("-INT"), Some(0));
     assert!(!scratch.exists(), "nothing is left behind");
 }
+
+#[test]
+fn conversations_are_held_with_a_gateway_and_replays_of_them_refused() {
+    let folder = Folder::new();
+    let (port, service) = (free_port(), free_port());
+    folder.write(
+        "gateway.toml",
+        gateway(port, service, "secure-conversation"),
+    );
+    let _gateway = Server::start(&folder, "gateway --config gateway.toml", "gateway at");
+    Endpoint::client("secure-conversation", "").write(&folder, "client.toml");
+    let load = format!(
+        "lab run conversations --json --config client.toml --url http://127.0.0.1:{port}/echo --service 127.0.0.1:{service} \
+         --conversations 3 --seconds 1 --rate 30 --begin-every 4"
+    );
+    let outcome = folder.run(&load).succeeds().json();
+    assert_eq!(outcome["lost"], serde_json::json!([]));
+    assert_eq!(outcome["failed"], serde_json::json!({}));
+    assert!(
+        outcome["handshakes"]["n"].as_u64() > Some(3),
+        "they went on with new contexts: {outcome}"
+    );
+    let replays = &outcome["replays"];
+    assert!(replays["sent"].as_u64() > Some(0), "{outcome}");
+    assert_eq!(replays["refused"]["FailedAuthentication"], replays["sent"]);
+    assert_eq!(outcome["delivered"]["messages"], outcome["answered"]["n"]);
+    assert_eq!(outcome["delivered"]["repeated"], 0);
+
+    folder.write("single.toml", "[security]\nmechanism = \"none\"\n");
+    folder
+        .run(&load.replace("client.toml", "single.toml"))
+        .fails("the endpoint has no conversations");
+}
