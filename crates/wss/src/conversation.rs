@@ -174,13 +174,14 @@ pub(crate) const LONGEST_KEY: usize = 64;
 pub(crate) const LONGEST_NONCE: usize = 128;
 
 /// The key that encrypts with the secret of a context as it is, without derivation: its first octets, as many as the algorithm wants. The
-/// specifications are silent about a secret that is longer; WSS4J and with it CXF do so.
+/// specifications are silent about a secret that is longer; WSS4J and with it CXF do so. Not so with GCM: there they encipher with another
+/// algorithm than the one they name, and the secret has to have the right length.
 pub(crate) fn encryption_key(
     secret: &SymmetricKey,
     algorithm: DataEncryption,
 ) -> Result<SymmetricKey, CryptoError> {
     match secret.expose().get(..algorithm.key_length()) {
-        Some(first) if first.len() < secret.len() => {
+        Some(first) if first.len() < secret.len() && !algorithm.is_authenticated() => {
             SymmetricKey::from_secret(SecretBytes::copy_of(first))
         }
         _ => Ok(secret.clone()),

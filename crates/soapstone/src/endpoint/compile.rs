@@ -76,7 +76,10 @@ impl Compiler<'_> {
             String::new()
         };
         let conversation = match agreed.bootstrap {
-            Some(bootstrap) => Some(self.conversation(bootstrap, &keys, role)?),
+            Some(bootstrap) => {
+                let bits = secret_bits(&agreed.request);
+                Some(self.conversation(bootstrap, bits, &keys, role)?)
+            }
             None => None,
         };
         let (inbound, outbound) = match role {
@@ -110,6 +113,7 @@ impl Compiler<'_> {
     fn conversation(
         &mut self,
         bootstrap: Bootstrap,
+        bits: Option<u32>,
         keys: &Keys,
         role: Role,
     ) -> Option<Conversation> {
@@ -146,6 +150,10 @@ impl Compiler<'_> {
                 .renewal_by_key_alone
                 .as_ref()
                 .map(|limit| limit.value);
+        }
+        if let Some(bits) = bits {
+            rules.key_size = bits;
+            client.key_size = bits;
         }
         let key = keys
             .identity
@@ -626,4 +634,13 @@ impl Compiler<'_> {
         }
         limits
     }
+}
+
+/// Bits of a context's secret that is used as it is: as many as the suite's data encryption wants. Keys that are derived have any length.
+fn secret_bits(policy: &Policy) -> Option<u32> {
+    if policy.derived_keys.is_some() {
+        return None;
+    }
+    let octets = policy.suite.data.first()?.key_length();
+    u32::try_from(octets * 8).ok()
 }

@@ -186,7 +186,7 @@ fn a_context_signs_and_encrypts_in_both_directions() {
 fn a_secret_used_as_it_is_may_be_longer_than_a_key() {
     let mut policy = bound(
         Mechanism::SignEncrypt,
-        "Basic128GCM",
+        "Basic128",
         KeyBinding::Context,
         KeyReference::Direct,
     );
