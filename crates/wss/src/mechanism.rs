@@ -138,6 +138,7 @@ impl Mechanism {
             retirements: Vec::new(),
             derived_keys,
             endorsing: None,
+            include_certificate: false,
             signature_confirmation: false,
             required: Vec::new(),
             only_entire_headers_and_body: false,

@@ -476,6 +476,14 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
+        if policy.include_certificate {
+            need(
+                keys.identity.is_some(),
+                "our certificate",
+                "send it along",
+                &mut problems,
+            );
+        }
         let endorsing = policy.endorsing.and_then(|_| {
             need(
                 keys.identity.is_some(),

@@ -39,6 +39,9 @@ pub struct Policy {
     pub derived_keys: Option<DerivedKeyPolicy>,
     /// A second signature, by certificate.
     pub endorsing: Option<EndorsingPolicy>,
+    /// Whether messages that we make carry our certificate although nothing is signed with it: so that the peer can answer under it
+    /// (WS-SecurityPolicy 1.3, 5.1.1).
+    pub include_certificate: bool,
     /// Whether answers repeat the signature values of their request (`wsse11:SignatureConfirmation`), and are refused if they do not.
     pub signature_confirmation: bool,
     /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`, `RequiredElements`).

@@ -196,6 +196,7 @@ impl Message<'_> {
         if let Some(token) = self.present(signing.as_ref(), properties, wanted[0], problems) {
             let named = self.name(token, problems);
             self.sign(policy, properties, KeyBinding::Certificate, named);
+            policy.include_certificate = policy.signature.is_none() && self.carries(token);
         }
         if self.requirements.encrypted().is_empty() && !properties.encrypt_signature {
             return;

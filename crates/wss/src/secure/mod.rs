@@ -309,9 +309,9 @@ impl<'p> Securing<'p> {
         let policy = &self.plan.policy;
         let mut envelope = envelope;
         self.prepare_keys()?;
+        self.write_certificate_tokens();
         match (&policy.signature, &policy.encryption) {
             (Some(_), Some(_)) if policy.order == ProtectionOrder::EncryptBeforeSigning => {
-                self.write_signing_token();
                 let _ = self.insert_ids(&envelope)?;
                 self.encrypt_parts(&envelope, buffers)?;
                 self.encrypt_username(buffers)?;
@@ -323,7 +323,6 @@ impl<'p> Securing<'p> {
             }
             (signature, encryption) => {
                 if signature.is_some() {
-                    self.write_signing_token();
                     let signed = self.insert_ids(&envelope)?;
                     self.sign(&envelope, &signed, buffers)?;
                 }
@@ -369,8 +368,8 @@ impl<'p> Securing<'p> {
         id
     }
 
-    /// The certificate's token, where signatures refer to one.
-    fn write_signing_token(&mut self) {
+    /// The tokens with our certificate: where signatures refer to one, and where the plan wants it sent along.
+    fn write_certificate_tokens(&mut self) {
         let policy = &self.plan.policy;
         if let (Some(KeyReference::Direct), Some(identity)) = (
             policy.endorsing.map(|endorsing| endorsing.reference),
@@ -379,12 +378,13 @@ impl<'p> Securing<'p> {
             let id = self.named("endorse");
             key_reference::write_token(identity.certificate(), &id, &mut self.endorsing_token);
         }
-        let Some(signature) = &policy.signature else {
-            return;
-        };
-        if let (KeyBinding::Certificate, KeyReference::Direct, Some(identity)) =
-            (signature.key, signature.reference, &self.plan.keys.identity)
-        {
+        let signs_with_it = policy.signature.as_ref().is_some_and(|signature| {
+            (signature.key, signature.reference) == (KeyBinding::Certificate, KeyReference::Direct)
+        });
+        if let (true, Some(identity)) = (
+            signs_with_it || policy.include_certificate,
+            &self.plan.keys.identity,
+        ) {
             key_reference::write_token(
                 identity.certificate(),
                 &self.named("cert"),

@@ -339,3 +339,14 @@ fn thousands_of_elements_can_be_signed_one_by_one() {
         "digest-mismatch"
     );
 }
+
+/// WS-SecurityPolicy 1.3, 5.1.1: `AlwaysToRecipient`.
+#[test]
+fn a_certificate_is_sent_along_although_nothing_is_signed_with_it() {
+    let mut encrypt = policy(Mechanism::Encrypt, "Basic256GCM");
+    assert!(!secure(&encrypt, PLAIN).contains("BinarySecurityToken"));
+    encrypt.include_certificate = true;
+    let message = secure(&encrypt, PLAIN);
+    assert_eq!(message.matches("<wsse:BinarySecurityToken").count(), 1);
+    open(&encrypt, &message).unwrap();
+}
