@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use soapstone::endpoint::{TokenAnswer, says_context_is_gone};
-use soapstone::wss::{Receipt, Secured, SecurityContext, SoapVersion};
+use soapstone::wss::{Secured, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 
 use crate::body::Reply;
-use crate::established::Established;
+use crate::established::{Established, InUse};
 use crate::fault::Cause;
 use crate::handshake::Parties;
 use crate::headers::X_REQUEST_ID;
@@ -28,17 +28,17 @@ const LARGEST_FAULT: usize = 64 << 10;
 
 /// The conversation that a request is secured in, and the request as it was before.
 pub(crate) struct Within {
-    context: Arc<SecurityContext>,
+    in_use: InUse,
     plain: Vec<u8>,
 }
 
 impl Within {
-    pub(crate) fn new(context: Arc<SecurityContext>, plain: Vec<u8>) -> Self {
-        Self { context, plain }
+    pub(crate) fn new(in_use: InUse, plain: Vec<u8>) -> Self {
+        Self { in_use, plain }
     }
 
     pub(crate) fn context(&self) -> &SecurityContext {
-        &self.context
+        self.in_use.context()
     }
 
     /// Whether a response says that the backend does not know the context any more.
@@ -106,7 +106,7 @@ impl Call<'_> {
         &self,
         established: &Arc<Established>,
         parties: Parties,
-    ) -> Result<Arc<SecurityContext>, Response<Reply>> {
+    ) -> Result<InUse, Response<Reply>> {
         let version = parties.version;
         established.obtain(parties).await.map_err(|failed| {
             let cause = if failed.is_busy() {
@@ -120,30 +120,16 @@ impl Call<'_> {
         })
     }
 
-    /// Waits for a handshake with the backend, if its answer can be opened only then.
-    pub(crate) async fn settle(
-        &self,
-        side: Option<&Side>,
-        request: Option<&Receipt>,
-        answer: &[u8],
-        version: SoapVersion,
-    ) {
-        if let Some(side) = side
-            && let Some(established) = &side.established
-            && let Some(used) = request.and_then(|request| request.context.as_ref())
-            && established.is_shaking_hands()
-        {
-            let parties = self.parties(side, version);
-            established.settle(used, answer, &parties).await;
-        }
-    }
-
     /// Secures a request anew, in another conversation than the one that the backend lost.
     pub(crate) async fn within_another(
         &self,
         within: Within,
         version: SoapVersion,
-    ) -> Result<Secured, Response<Reply>> {
+    ) -> Result<(Secured, InUse), Response<Reply>> {
+        let Within {
+            in_use: lost,
+            plain,
+        } = within;
         let route = self.exchange.route;
         let both = route.outbound.clone().and_then(|side| {
             let established = side.established.clone()?;
@@ -156,18 +142,20 @@ impl Call<'_> {
         tracing::info!(
             route = route.name,
             request = self.id.to_str().unwrap_or_default(),
-            context = within.context.identifier,
+            context = lost.context().identifier,
             "the backend has lost the conversation; the request is sent again in another one"
         );
-        established.forget(&within.context);
+        established.forget(lost.context());
+        drop(lost);
         route.metrics.resent();
         let parties = self.parties(&side, version);
-        let context = self.conversing(&established, parties).await?;
+        let in_use = self.conversing(&established, parties).await?;
         let metrics = Arc::clone(&route.metrics);
         let label = self.label();
         let work = move |buffers: &mut Buffers| {
-            let context = Some(context.as_ref());
-            secure_request(&side, within.plain, &label, context, &metrics, buffers)
+            let context = Some(in_use.context());
+            secure_request(&side, plain, &label, context, &metrics, buffers)
+                .map(|secured| (secured, in_use))
         };
         self.work(version, Effort::Heavy, work, |call, trouble| {
             call.unprepared(version, trouble)

@@ -6,16 +6,18 @@
 //!                             └─ no ──▶ handshake (one at a time; who needs its context waits) ─▶ used
 //! ```
 //!
+//! A context that is about to end is renewed in a moment without exchanges; or followed by a new one, where there is no such moment or the
+//! service does not renew.
+//!
 //! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use soapstone::conversation::{ContextStore, NoContexts, StoreUnavailable};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{ContextName, SecurityContext, SoapVersion};
+use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::{Cached, TokenCache};
-use tokio::sync::watch;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
 
 use crate::handshake::{Failed, Parties};
@@ -25,13 +27,15 @@ type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
 
 /// The conversation of one endpoint with its backend.
 #[derive(Debug, Default)]
-pub(crate) struct Established(Mutex<State>);
+pub(crate) struct Established {
+    state: Mutex<State>,
+    /// Read by every exchange in the conversation, written by a renewal.
+    exchanges: Arc<RwLock<()>>,
+}
 
 #[derive(Debug)]
 struct State {
     cache: TokenCache,
-    /// What was put into the cache last, for answers: looking there is not asking for a renewal.
-    latest: Option<Arc<SecurityContext>>,
     /// Version of the last handshake's messages.
     version: SoapVersion,
     under_way: Option<watch::Receiver<Option<Outcome>>>,
@@ -41,12 +45,34 @@ impl Default for State {
     fn default() -> Self {
         Self {
             cache: TokenCache::new(1),
-            latest: None,
             version: SoapVersion::V11,
             under_way: None,
         }
     }
 }
+
+/// A context and an exchange that uses it. It is not renewed meanwhile: some services forget the instance before at once, and refuse
+/// requests under it or answer them under the new one.
+#[derive(Debug)]
+pub(crate) struct InUse {
+    context: Arc<SecurityContext>,
+    _exchange: OwnedRwLockReadGuard<()>,
+}
+
+impl InUse {
+    pub(crate) fn context(&self) -> &SecurityContext {
+        &self.context
+    }
+}
+
+/// How long a renewal waits for a moment without exchanges. New ones wait with it.
+const QUIET: Duration = Duration::from_millis(250);
+
+/// How long a renewal may keep exchanges waiting.
+const RENEWAL: Duration = Duration::from_secs(2);
+
+/// An endpoint has one backend.
+const KEY: &str = "backend";
 
 impl Established {
     /// The context to use now, if it is there. Where it ends soon, the next one is asked for meanwhile.
@@ -54,8 +80,13 @@ impl Established {
         self: &Arc<Self>,
         endpoint: &Endpoint,
         parties: impl FnOnce() -> Parties,
-    ) -> Option<Arc<SecurityContext>> {
-        self.find(&mut self.state(), endpoint, parties)
+    ) -> Option<InUse> {
+        let exchange = Arc::clone(&self.exchanges).try_read_owned().ok()?;
+        let context = self.find(&mut self.state(), endpoint, parties)?;
+        Some(InUse {
+            context,
+            _exchange: exchange,
+        })
     }
 
     /// The context to use now; a handshake for it, where there is none.
@@ -63,22 +94,35 @@ impl Established {
     /// # Errors
     ///
     /// Why there is none.
-    pub(crate) async fn obtain(self: &Arc<Self>, parties: Parties) -> Outcome {
+    pub(crate) async fn obtain(self: &Arc<Self>, parties: Parties) -> Result<InUse, Arc<Failed>> {
         // Each step of a handshake has its own bounds; this one is for all of them.
         let patience = parties.connect + parties.patience * 2;
-        let mut outcome = {
+        tokio::time::timeout(patience, self.obtained(parties))
+            .await
+            .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
+    }
+
+    async fn obtained(self: &Arc<Self>, parties: Parties) -> Result<InUse, Arc<Failed>> {
+        let exchange = Arc::clone(&self.exchanges).read_owned().await;
+        let (known, mut outcome) = {
             let mut state = self.state();
             match self.find(&mut state, &parties.side.endpoint, || parties.clone()) {
-                Some(context) => return Ok(context),
-                None => self.begin(&mut state, None, parties),
+                Some(context) => (Some(context), None),
+                None => (None, Some(self.begin(&mut state, None, parties))),
             }
         };
-        match tokio::time::timeout(patience, outcome.wait_for(Option::is_some)).await {
-            Ok(Ok(known)) => known
-                .clone()
-                .unwrap_or_else(|| Err(Arc::new(Failed::Unfinished))),
-            _ => Err(Arc::new(Failed::Unfinished)),
-        }
+        let context = match (known, &mut outcome) {
+            (Some(context), _) => context,
+            (None, Some(outcome)) => match outcome.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(outcome)) => outcome.clone()?,
+                _ => return Err(Arc::new(Failed::Unfinished)),
+            },
+            (None, None) => return Err(Arc::new(Failed::Unfinished)),
+        };
+        Ok(InUse {
+            context,
+            _exchange: exchange,
+        })
     }
 
     fn find(
@@ -105,23 +149,6 @@ impl Established {
         self.state().cache.forget(KEY, context);
     }
 
-    /// Whether a handshake is under way.
-    pub(crate) fn is_shaking_hands(&self) -> bool {
-        self.state().under_way.is_some()
-    }
-
-    /// Waits for the handshake that is under way, if an answer names a context that only it can tell: a service that has just renewed a context
-    /// may secure the answer to an earlier request with it.
-    pub(crate) async fn settle(&self, used: &SecurityContext, answer: &[u8], parties: &Parties) {
-        let Some(mut outcome) = self.state().under_way.clone() else {
-            return;
-        };
-        if parties.names_another(used, answer) {
-            // Whatever comes of it: the answer is judged by what is known then.
-            let _ = tokio::time::timeout(SETTLING, outcome.wait_for(Option::is_some)).await;
-        }
-    }
-
     /// The contexts that are not needed any more, and the version that the backend was last spoken to in.
     pub(crate) fn drain(&self, endpoint: &Endpoint) -> (Vec<Arc<SecurityContext>>, SoapVersion) {
         let mut state = self.state();
@@ -134,7 +161,7 @@ impl Established {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a handshake, unless one is under way: for a new context, or to renew one.
@@ -169,25 +196,30 @@ impl Established {
         parties: &Parties,
     ) -> Outcome {
         let started = Instant::now();
-        let granted = parties.next(renewed).await;
+        let (renewal, alone) = match renewed {
+            Some(context) => self.renew(&context, parties).await.unzip(),
+            None => (None, None),
+        };
+        let granted = match renewal {
+            Some(context) => Ok(context),
+            None => parties.ask(None).await,
+        };
         let now = parties.side.endpoint.clock(jiff::Timestamp::now());
         let mut state = self.state();
         state.under_way = None;
         parties
             .metrics
             .handshake(granted.is_ok(), started.elapsed());
-        match granted {
+        let outcome = match granted {
             Ok(context) => {
                 tracing::info!(
                     route = parties.route,
                     context = context.identifier,
                     expires = %context.expires,
                     took = ?started.elapsed(),
-                    "a conversation with the backend began"
+                    "the conversation with the backend has a context"
                 );
-                let context = state.cache.put(KEY, context, now);
-                state.latest = Some(Arc::clone(&context));
-                Ok(context)
+                Ok(state.cache.put(KEY, context, now))
             }
             Err(failed) => {
                 tracing::warn!(
@@ -198,43 +230,40 @@ impl Established {
                 );
                 Err(Arc::new(failed))
             }
+        };
+        // Exchanges go on when the context is in its place.
+        drop(alone);
+        outcome
+    }
+
+    /// Renews a context while no exchange uses it, and keeps new ones waiting until it is in its place. `None` where there is no such moment, or
+    /// the service does not renew: then a new context has to do, and exchanges go on with the old one until it is there.
+    async fn renew(
+        &self,
+        context: &Arc<SecurityContext>,
+        parties: &Parties,
+    ) -> Option<(SecurityContext, OwnedRwLockWriteGuard<()>)> {
+        let alone = Arc::clone(&self.exchanges).write_owned();
+        let alone = tokio::time::timeout(QUIET, alone).await.ok()?;
+        let renewal = tokio::time::timeout(RENEWAL, parties.ask(Some(Arc::clone(context))));
+        match renewal.await {
+            Ok(Ok(renewed)) => Some((renewed, alone)),
+            Ok(Err(failed)) => {
+                tracing::info!(
+                    route = parties.route,
+                    detail = %failed,
+                    "the backend does not renew its context; a new one is asked for"
+                );
+                None
+            }
+            Err(_) => {
+                tracing::info!(
+                    route = parties.route,
+                    after = ?RENEWAL,
+                    "the backend has not renewed its context in time; a new one is asked for"
+                );
+                None
+            }
         }
     }
 }
-
-/// What answers may name beside the context of their request: the one that was established last.
-impl ContextStore for Established {
-    fn find(
-        &self,
-        _: &str,
-        name: &ContextName,
-        now: jiff::Timestamp,
-    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
-        let latest = self.state().latest.clone();
-        let named = latest.filter(|context| context.name() == *name && now < context.expires);
-        Ok(named.map(|context| SecurityContext::clone(&context)))
-    }
-
-    fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
-        NoContexts.insert(scope, context)
-    }
-
-    fn renew(
-        &self,
-        scope: &str,
-        context: &SecurityContext,
-        grace: Duration,
-    ) -> Result<bool, StoreUnavailable> {
-        NoContexts.renew(scope, context, grace)
-    }
-
-    fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
-        NoContexts.cancel(scope, identifier)
-    }
-}
-
-/// How long an answer waits for a handshake. The service has answered it before, or at the same time.
-const SETTLING: Duration = Duration::from_secs(2);
-
-/// An endpoint has one backend.
-const KEY: &str = "backend";

@@ -1,7 +1,5 @@
 //! A handshake with a backend: a request for a security context, its answer, and in the end the word that it is not needed any more.
 //!
-//! A context that is about to end is renewed, or followed by a new one where the service does not renew it.
-//!
 //! The rule kept here: every step has its bound in time, and a failure tells its cause.
 
 use std::fmt;
@@ -11,7 +9,7 @@ use std::time::Duration;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use soapstone::conversation::ContextStore;
 use soapstone::endpoint::{Handshake, HandshakeError};
-use soapstone::wss::{Envelope, SecurityContext, SoapVersion};
+use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
@@ -142,29 +140,11 @@ impl Parties {
         }
     }
 
-    /// The context to go on with: one renewed, where the service does that.
-    pub(crate) async fn next(
+    /// One request for a context, or for a renewal, and its answer.
+    pub(crate) async fn ask(
         &self,
         renewed: Option<Arc<SecurityContext>>,
     ) -> Result<SecurityContext, Failed> {
-        if renewed.is_none() {
-            return self.ask(None).await;
-        }
-        match self.ask(renewed).await {
-            Err(failed @ Failed::Handshake { .. }) => {
-                tracing::info!(
-                    route = self.route,
-                    detail = %failed,
-                    "the backend does not renew its context; a new one is asked for"
-                );
-                self.ask(None).await
-            }
-            granted => granted,
-        }
-    }
-
-    /// One request for a context, and its answer.
-    async fn ask(&self, renewed: Option<Arc<SecurityContext>>) -> Result<SecurityContext, Failed> {
         let (endpoint, url, version) = (
             Arc::clone(&self.side.endpoint),
             self.url.to_string(),
@@ -188,19 +168,6 @@ impl Parties {
         let side = self.side.clone();
         self.work(move |buffers| conclude(&side, handshake, answer, buffers))
             .await
-    }
-
-    /// Whether an answer names a context that its request did not use.
-    pub(crate) fn names_another(&self, used: &SecurityContext, answer: &[u8]) -> bool {
-        let Some(plan) = self.side.endpoint.inbound() else {
-            return false;
-        };
-        let limits = self.side.endpoint.limits();
-        let Ok(envelope) = Envelope::parse(answer.to_vec(), limits, &mut Buffers::default()) else {
-            return false;
-        };
-        let named = plan.peek(&envelope).contexts;
-        named.iter().any(|name| *name != used.name())
     }
 
     /// Tells the backend that a context is not needed any more: with the context's key or, where that is not heard, as a new context is asked

@@ -16,7 +16,7 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, StatusCode, header, request, response};
 use hyper::body::Incoming;
 use soapstone::endpoint::{Arrived, TokenAnswer};
-use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SecurityContext, SoapVersion};
+use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
 use crate::conversing::Within;
+use crate::established::InUse;
 use crate::fault::Cause;
 use crate::headers::{self, X_REQUEST_ID};
 use crate::media;
@@ -87,7 +88,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         && within.was_lost(&response)
     {
         exchange.shared().buffers.give(response.1);
-        let again = match call.within_another(within, version).await {
+        let (again, _in_use) = match call.within_another(within, version).await {
             Ok(again) => again,
             Err(response) => return response,
         };
@@ -241,7 +242,7 @@ impl Call<'_> {
         &self,
         mut forward: Box<Forward>,
         inbound: Option<Side>,
-        outbound: Option<(Side, Option<Arc<SecurityContext>>)>,
+        outbound: Option<(Side, Option<InUse>)>,
     ) -> Result<Prepared, Response<Reply>> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
@@ -280,7 +281,7 @@ impl Call<'_> {
         &self,
         octets: &[u8],
         inbound: Option<&Side>,
-        outbound: Option<&(Side, Option<Arc<SecurityContext>>)>,
+        outbound: Option<&(Side, Option<InUse>)>,
     ) -> Effort {
         let small = octets.len() <= BRIEF_MESSAGE;
         let secures_briefly =
@@ -444,13 +445,6 @@ impl Call<'_> {
         status: StatusCode,
     ) -> Result<Vec<u8>, Response<Reply>> {
         let (inbound, outbound) = self.sides();
-        self.settle(
-            outbound.as_ref(),
-            receipts.outbound.as_ref(),
-            &octets,
-            version,
-        )
-        .await;
         let briefly = |side: &Option<Side>, receipt: &Option<Receipt>| {
             let within = receipt
                 .as_ref()

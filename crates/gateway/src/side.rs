@@ -100,10 +100,7 @@ impl Side {
     pub(crate) fn memory(&self) -> Memory<'_> {
         Memory {
             replay: self.replay.as_ref(),
-            contexts: match &self.established {
-                Some(established) => established.as_ref(),
-                None => self.contexts.as_ref(),
-            },
+            contexts: self.contexts.as_ref(),
         }
     }
 }
