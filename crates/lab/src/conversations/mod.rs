@@ -175,6 +175,7 @@ pub async fn run(
 struct Run {
     options: Options,
     caller: Caller,
+    /// Whoever calls has one of them.
     turns: Semaphore,
     record: Mutex<Record>,
 }
@@ -249,10 +250,10 @@ impl Run {
                     kept: Vec::new(),
                     buffers: Buffers::default(),
                 };
-                let mut turns = tokio::time::interval_at(first, round);
-                turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
+                let mut rounds = tokio::time::interval_at(first, round);
+                rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
                 loop {
-                    turns.tick().await;
+                    rounds.tick().await;
                     if begun.elapsed() >= run.options.load {
                         return conversation;
                     }
@@ -369,20 +370,23 @@ impl Run {
         clients.join_all().await;
     }
 
+    /// Calls until there is an answer; a conversation that has none for too long, or that cannot even be called, is lost.
     async fn is_alive(&self, conversation: &mut Conversation) {
         let begun = Instant::now();
         loop {
-            match self.once(conversation).await {
+            let reason = match self.once(conversation).await {
                 // A context that is gone was recorded, and replaced.
                 Some((_, Ok(()) | Err(Failed::ContextGone { .. }))) => return,
-                Some((_, Err(failed))) if begun.elapsed() > LAST_CHANCE => {
-                    self.record()
-                        .lost(conversation.number, &conversation.context, &failed.kind());
-                    return;
+                Some((_, Err(_))) if begun.elapsed() <= LAST_CHANCE => {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
                 }
-                None => return,
-                Some((_, Err(_))) => tokio::time::sleep(PAUSE).await,
-            }
+                Some((_, Err(failed))) => failed.kind(),
+                None => "no call can be secured with it".to_owned(),
+            };
+            self.record()
+                .lost(conversation.number, &conversation.context, &reason);
+            return;
         }
     }
 
