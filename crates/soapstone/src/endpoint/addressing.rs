@@ -4,7 +4,7 @@
 //! The one rule: what the other side sends in addressing headers decides how an answer is labelled, never where anything is sent.
 
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
-use soapstone_wss::{Envelope, EnvelopeError};
+use soapstone_wss::{Envelope, EnvelopeError, SoapVersion};
 use soapstone_xml::{Buffers, Element};
 
 use super::Endpoint;
@@ -103,6 +103,27 @@ fn answering(action: &str) -> String {
         Some(operation) => format!("{operation}Response"),
         None => format!("{action}Response"),
     }
+}
+
+/// An envelope around canonical content.
+pub(super) fn envelope_of(
+    version: SoapVersion,
+    headers: Option<&Addressing>,
+    body: &[u8],
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len() + 1024);
+    out.extend_from_slice(b"<soap:Envelope xmlns:soap=\"");
+    out.extend_from_slice(version.namespace().as_bytes());
+    out.extend_from_slice(b"\">");
+    if let Some(headers) = headers {
+        out.extend_from_slice(b"<soap:Header>");
+        headers.write(None, &mut out);
+        out.extend_from_slice(b"</soap:Header>");
+    }
+    out.extend_from_slice(b"<soap:Body>");
+    out.extend_from_slice(body);
+    out.extend_from_slice(b"</soap:Body></soap:Envelope>");
+    out
 }
 
 #[cfg(test)]

@@ -3,25 +3,17 @@
 //! Names become algorithms, files become keys, a preset becomes a policy with the file's changes; and whatever is wrong with any of
 //! them is reported together, each with its place in the file.
 
-use std::sync::Arc;
-
-use soapstone_crypto::{
-    Certificate, DataEncryption, DigestAlgorithm, Identity, KeyStore, KeyTransport, SecretBytes,
-    SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore,
-};
+use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
 use soapstone_trust::{ClientRules, SecurityTokenService, ServiceRules, TrustVersion};
 use soapstone_wss::{
     EncryptionPolicy, InboundPlan, KeyBinding, KeyReference, KeyTransportMethod, Keys, Mechanism,
-    OutboundPlan, Part, Policy, Recipient, Retirement, SUITE_NAMES, SharedKey, SignaturePolicy,
-    Suite, User,
+    OutboundPlan, Part, Policy, Recipient, Retirement, SUITE_NAMES, SignaturePolicy, Suite,
 };
 use soapstone_xml::{Canonicalization, Limits};
 
 use super::agreed::Bootstrap;
 use super::{Conversation, Endpoint, Role};
-use crate::config::{
-    EndpointConfig, IdentitySource, LoadedFile, Located, Place, Problem, Problems,
-};
+use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.
 const DEFAULT_SUITE: &str = "Basic256GCM";
@@ -467,143 +459,6 @@ impl Compiler<'_> {
                 ),
             }
         }
-    }
-
-    fn keys(&mut self) -> Keys {
-        Keys {
-            identity: self.identity().map(Arc::new),
-            peer: self
-                .config
-                .peer
-                .as_ref()
-                .and_then(|peer| self.certificate(&peer.certificate)),
-            trust: self.trust().map(Arc::new),
-            shared: self.shared_key().map(Arc::new),
-            user: self.config.users.first().map(|user| {
-                Arc::new(User {
-                    name: user.name.value.clone(),
-                    password: SecretBytes::copy_of(user.password.value.expose().as_bytes()),
-                })
-            }),
-        }
-    }
-
-    fn users(&self) -> Vec<(String, SecretBytes)> {
-        let secret = |user: &crate::config::UserConfig| {
-            SecretBytes::copy_of(user.password.value.expose().as_bytes())
-        };
-        self.config
-            .users
-            .iter()
-            .map(|user| (user.name.value.clone(), secret(user)))
-            .collect()
-    }
-
-    fn identity(&mut self) -> Option<Identity> {
-        let config = self.config.identity.as_ref()?;
-        let password = config
-            .password
-            .as_ref()
-            .map(|password| password.value.expose().as_str());
-        let (file, identity) = match &config.source {
-            IdentitySource::KeyAndCertificate { key, certificate } => (
-                key,
-                Identity::from_file_contents(
-                    key.bytes.expose(),
-                    certificate.bytes.expose(),
-                    password,
-                ),
-            ),
-            IdentitySource::Keystore { keystore, alias } => {
-                let alias = alias.as_ref().map(|alias| alias.value.as_str());
-                (
-                    keystore,
-                    KeyStore::from_file_contents(
-                        keystore.bytes.expose(),
-                        password.unwrap_or_default(),
-                    )
-                    .and_then(|store| store.identity(alias, password.unwrap_or_default())),
-                )
-            }
-        };
-        identity.map_err(|error| self.unreadable(file, &error)).ok()
-    }
-
-    fn shared_key(&mut self) -> Option<SharedKey> {
-        let config = self.config.shared_key.as_ref()?;
-        match SymmetricKey::new(config.key.expose().clone()) {
-            Ok(key) => Some(SharedKey {
-                name: config
-                    .name
-                    .as_ref()
-                    .map_or_else(|| "shared".to_owned(), |name| name.value.clone()),
-                signing: key.clone(),
-                encrypting: key,
-            }),
-            Err(error) => {
-                self.report(config.place, error.to_string());
-                None
-            }
-        }
-    }
-
-    fn trust(&mut self) -> Option<TrustStore> {
-        let config = self.config.trust.as_ref()?;
-        let mut rules = TrustRules::default();
-        for file in &config.anchors {
-            rules.anchors.extend(self.certificates(file));
-        }
-        for file in &config.pinned {
-            rules.pinned.extend(self.certificates(file));
-        }
-        rules.subjects = config
-            .subjects
-            .iter()
-            .map(|subject| subject.value.clone())
-            .collect();
-        rules.revocation_lists = config
-            .crls
-            .iter()
-            .map(|file| file.bytes.expose().clone())
-            .collect();
-        if let Some(bits) = &config.min_rsa_bits {
-            rules.min_rsa_bits = u32::try_from(bits.value).unwrap_or(u32::MAX);
-        }
-        if let Some(allow) = &config.allow_sha1_certificates {
-            rules.allow_sha1_certificates = allow.value;
-        }
-        match TrustStore::new(rules) {
-            Ok(store) => Some(store),
-            Err(error) => {
-                self.report(config.place, error.to_string());
-                None
-            }
-        }
-    }
-
-    fn certificate(&mut self, file: &LoadedFile) -> Option<Certificate> {
-        self.certificates(file).into_iter().next()
-    }
-
-    fn certificates(&mut self, file: &LoadedFile) -> Vec<Certificate> {
-        match Certificate::from_file_contents(file.bytes.expose()) {
-            Ok(certificates) if !certificates.is_empty() => certificates,
-            Ok(_) => {
-                self.report(
-                    file.place,
-                    format!("`{}` holds no certificate", file.path.display()),
-                );
-                Vec::new()
-            }
-            Err(error) => {
-                self.unreadable(file, &error);
-                Vec::new()
-            }
-        }
-    }
-
-    fn unreadable(&mut self, file: &LoadedFile, error: &dyn std::fmt::Display) {
-        self.report(file.place, format!("`{}`: {error}", file.path.display()));
     }
 
     fn limits(&mut self) -> Limits {

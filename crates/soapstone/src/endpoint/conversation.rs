@@ -7,17 +7,16 @@
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
-    Answer, AppliesTo, ClientRules, ContextsUnavailable, Effect, PendingCancel, PendingIssue,
-    Requester, SecurityTokenService, TrustError, TrustFault, TrustRequest, TrustVersion,
+    Answer, ClientRules, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
+    TrustVersion,
 };
 use soapstone_wss::{
-    ContextName, ContextOwner, Envelope, FaultCode, InboundPlan, KeyBinding, OutboundPlan,
-    Outgoing, Part, Policy, Receipt, Rejected, SecureError, Secured, SecurityContext, SoapVersion,
-    Verified,
+    ContextName, Envelope, InboundPlan, KeyBinding, OutboundPlan, Outgoing, Part, Policy, Rejected,
+    SecureError, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::Buffers;
 
-use super::addressing;
+use super::addressing::{self, envelope_of};
 use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
 
 /// How contexts are made at an endpoint.
@@ -82,45 +81,6 @@ impl From<Rejected> for ReceiveError {
         Self::Rejected(rejected)
     }
 }
-
-/// A request for a context that was secured and waits for its answer.
-#[derive(Debug)]
-pub struct Handshake {
-    /// The envelope to send.
-    pub bytes: Vec<u8>,
-    /// Its `SOAPAction`.
-    pub action: String,
-    receipt: Receipt,
-    pending: PendingIssue,
-}
-
-/// Why a handshake gave no context.
-#[derive(Debug)]
-pub enum HandshakeError {
-    /// The request cannot be secured.
-    Unsecurable(SecureError),
-    /// The answer is not acceptable as a message.
-    Rejected(Rejected),
-    /// The answer grants no context.
-    Trust(TrustError),
-}
-
-impl std::fmt::Display for HandshakeError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unsecurable(error) => {
-                write!(out, "the request for a context cannot be secured: {error}")
-            }
-            Self::Rejected(rejected) => write!(
-                out,
-                "the answer to the request for a context is refused: {rejected}"
-            ),
-            Self::Trust(error) => write!(out, "no context was granted: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for HandshakeError {}
 
 impl Endpoint {
     /// How conversations begin here, if the endpoint has them.
@@ -324,200 +284,6 @@ impl Endpoint {
         }
         Ok(done)
     }
-
-    /// A client's request for a context with the service at `to`.
-    ///
-    /// # Errors
-    /// Why it cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
-    pub fn begin(
-        &self,
-        to: &str,
-        soap: SoapVersion,
-        now: Timestamp,
-        buffers: &mut Buffers,
-    ) -> Result<Handshake, HandshakeError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
-        let applies_to = AppliesTo::new(to, AddressingVersion::V10);
-        let (pending, request) = PendingIssue::issue(&conversation.client, Some(applies_to), now);
-        let secured = self
-            .request(
-                &conversation.bootstrap_outbound,
-                &request,
-                to,
-                soap,
-                Outgoing::default(),
-                now,
-                buffers,
-            )
-            .map_err(HandshakeError::Unsecurable)?;
-        Ok(Handshake {
-            bytes: secured.bytes,
-            action: request.action,
-            receipt: secured.receipt,
-            pending,
-        })
-    }
-
-    /// A client's request for a new instance of a context, under the bootstrap's policy. Services that want a signature by the context's key as
-    /// well refuse it; then a new context has to do.
-    ///
-    /// # Errors
-    /// Why it cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
-    pub fn renew(
-        &self,
-        context: &SecurityContext,
-        to: &str,
-        soap: SoapVersion,
-        now: Timestamp,
-        buffers: &mut Buffers,
-    ) -> Result<Handshake, HandshakeError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
-        let (pending, request) = PendingIssue::renew(&conversation.client, context, now);
-        let secured = self
-            .request(
-                &conversation.bootstrap_outbound,
-                &request,
-                to,
-                soap,
-                Outgoing::default(),
-                now,
-                buffers,
-            )
-            .map_err(HandshakeError::Unsecurable)?;
-        Ok(Handshake {
-            bytes: secured.bytes,
-            action: request.action,
-            receipt: secured.receipt,
-            pending,
-        })
-    }
-
-    /// A client's last word in a conversation: the context is not needed any more. It is secured with the context itself
-    /// (WS-SecureConversation 1.4, 6) or, for services that want it so, as the bootstrap is. What is answered changes nothing for the client,
-    /// who forgets the context anyway. Returns the message and its `SOAPAction`.
-    ///
-    /// # Errors
-    /// Why it cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
-    pub fn cancel(
-        &self,
-        context: &SecurityContext,
-        as_bootstrap: bool,
-        to: &str,
-        soap: SoapVersion,
-        now: Timestamp,
-        buffers: &mut Buffers,
-    ) -> Result<(Vec<u8>, String), SecureError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
-        let (_, request) = PendingCancel::new(context);
-        let (plan, outgoing) = if as_bootstrap {
-            (&conversation.bootstrap_outbound, Outgoing::default())
-        } else {
-            (self.outbound_plan(), Outgoing::within(context))
-        };
-        let secured = self.request(plan, &request, to, soap, outgoing, now, buffers)?;
-        Ok((secured.bytes, request.action))
-    }
-
-    /// The context that the service granted.
-    ///
-    /// # Errors
-    /// Why it granted none, or none that is acceptable.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
-    pub fn conclude(
-        &self,
-        handshake: Handshake,
-        answer: Vec<u8>,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-    ) -> Result<SecurityContext, HandshakeError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
-        let Handshake {
-            receipt, pending, ..
-        } = handshake;
-        let verified = Envelope::parse(answer, self.limits(), buffers)
-            .map_err(Rejected::from)
-            .and_then(|envelope| {
-                let plan = &conversation.bootstrap_inbound;
-                let facts = self.facts(plan, &envelope, Some(receipt), memory, now)?;
-                self.proven(plan, envelope, &facts, memory, now, buffers, &mut ())
-            })
-            .map_err(HandshakeError::Rejected)?;
-        let peer = match verified.evidence().signer() {
-            Some(certificate) => ContextOwner::Certificate(certificate.clone()),
-            None => ContextOwner::Anonymous,
-        };
-        let granted = pending.accept(verified.envelope().body(), peer, now);
-        verified.finish(buffers);
-        granted.map_err(HandshakeError::Trust)
-    }
-
-    /// Secures a client's request for a token.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "everything that a request depends on"
-    )]
-    fn request(
-        &self,
-        plan: &OutboundPlan,
-        request: &TrustRequest,
-        to: &str,
-        soap: SoapVersion,
-        outgoing: Outgoing<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-    ) -> Result<Secured, SecureError> {
-        let headers = Addressing::request(
-            AddressingVersion::V10,
-            request.action.clone(),
-            to.to_owned(),
-        );
-        let plain = envelope_of(soap, Some(&headers), &request.body);
-        let envelope = Envelope::parse(plain, self.limits(), buffers)?;
-        plan.secure(envelope, outgoing, now, buffers)
-    }
-
-    fn the_conversation(&self) -> &Conversation {
-        self.conversation
-            .as_ref()
-            .expect("an endpoint that begins a conversation has them")
-    }
-}
-
-/// Whether a fault tells a client that its context is no good any more. What it says is not proven: the worst that a stranger can do with it is
-/// to make the client establish another context.
-pub fn says_context_is_gone(bytes: &[u8]) -> bool {
-    let codes = [
-        FaultCode::BadContextToken(soapstone_wss::ConversationVersion::V13),
-        FaultCode::RenewNeeded(soapstone_wss::ConversationVersion::V13),
-    ];
-    let Ok(envelope) = Envelope::parse(
-        bytes.to_vec(),
-        &soapstone_xml::Limits::default(),
-        &mut Buffers::default(),
-    ) else {
-        return false;
-    };
-    let Some(fault) = envelope.body().first_child() else {
-        return false;
-    };
-    soapstone_trust::TrustFaultCode::read(fault)
-        .is_some_and(|(code, _)| codes.iter().any(|known| known.local() == code.local()))
 }
 
 fn unavailable(error: crate::conversation::StoreUnavailable) -> Rejected {
@@ -583,21 +349,4 @@ fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault
         done: Vec::new(),
         refused: Some(fault),
     }
-}
-
-/// An envelope around canonical content.
-fn envelope_of(version: SoapVersion, headers: Option<&Addressing>, body: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(body.len() + 1024);
-    out.extend_from_slice(b"<soap:Envelope xmlns:soap=\"");
-    out.extend_from_slice(version.namespace().as_bytes());
-    out.extend_from_slice(b"\">");
-    if let Some(headers) = headers {
-        out.extend_from_slice(b"<soap:Header>");
-        headers.write(None, &mut out);
-        out.extend_from_slice(b"</soap:Header>");
-    }
-    out.extend_from_slice(b"<soap:Body>");
-    out.extend_from_slice(body);
-    out.extend_from_slice(b"</soap:Body></soap:Envelope>");
-    out
 }

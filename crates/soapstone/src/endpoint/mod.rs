@@ -7,6 +7,8 @@ mod addressing;
 mod agreed;
 mod compile;
 mod conversation;
+mod handshake;
+mod keys;
 
 use std::path::Path;
 
@@ -23,10 +25,8 @@ use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, 
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
 
-pub use conversation::{
-    Arrived, Conversation, Handshake, HandshakeError, ReceiveError, TokenAnswer, TokenDone,
-    says_context_is_gone,
-};
+pub use conversation::{Arrived, Conversation, ReceiveError, TokenAnswer, TokenDone};
+pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 
 /// What an endpoint is there for, which decides the plans it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
