@@ -289,6 +289,7 @@ fn the_demo_calls_under_every_mechanism_and_ends() {
             "encrypt",
             "sign-encrypt",
             "encrypt-sign",
+            "secure-conversation",
         ] {
             let line = lines
                 .iter()
@@ -302,13 +303,13 @@ fn the_demo_calls_under_every_mechanism_and_ends() {
             assert_eq!(grew, !["direct", "none"].contains(&mechanism), "{line}");
         }
     }
-    assert_eq!(lines.len(), 14);
+    assert_eq!(lines.len(), 16);
     let text = folder.run("demo --count 1 --suite Basic128GCM").succeeds();
     for part in [
         "as the client sends it",
         "between the gateways: sign-encrypt, Basic128GCM",
         "increment",
-        "encrypt-sign  Basic128GCM",
+        "secure-conversation  Basic128GCM",
     ] {
         assert!(
             text.text().contains(part),
