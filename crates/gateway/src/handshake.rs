@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
-use soapstone::conversation::ContextStore;
 use soapstone::endpoint::{Handshake, HandshakeError};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
@@ -288,13 +287,6 @@ fn conclude(
     let concluded = side
         .endpoint
         .conclude(handshake, answer, side.memory(), now, buffers);
-    if let Ok(context) = &concluded {
-        // A service that renewed a context answers in its new instance, also what was asked in the old one.
-        let remembered = side.contexts.insert(side.endpoint.scope(), context);
-        if let Err(error) = remembered {
-            tracing::warn!(%error, context = context.identifier, "the conversation with the backend is not remembered");
-        }
-    }
     concluded.map_err(|error| {
         let peer_fault = match &error {
             HandshakeError::Rejected(_) => unsecured::fault_code(kept, buffers),

@@ -239,6 +239,38 @@ async fn a_context_is_renewed_where_the_service_renews_for_its_owner() {
     assert_eq!(metric(&service, HELD).await, 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn a_context_that_is_always_in_use_is_not_renewed_but_followed_by_a_new_one() {
+    let folder = Folder::with_keys("conversation-busy");
+    let backend = Backend::answering(|seen| {
+        std::thread::sleep(Duration::from_millis(400));
+        let mut response = Response::new(Full::new(seen.body.clone()));
+        let media_type = seen.headers["content-type"].clone();
+        response.headers_mut().insert("content-type", media_type);
+        response
+    })
+    .await;
+    let service = service(&folder, &backend, "lifetime = \"4s\", owner_alone = true").await;
+    let client = client(&folder, &service, "").await;
+    let address = client.address();
+    let begun = std::time::Instant::now();
+    let mut callers = JoinSet::new();
+    for number in 0..3 {
+        callers.spawn(async move {
+            tokio::time::sleep(Duration::from_millis(130 * number)).await;
+            while begun.elapsed() < Duration::from_secs(6) {
+                let answer = send(address, post("/echo", ENVELOPE)).await;
+                assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+            }
+        });
+    }
+    callers.join_all().await;
+    let renewed = "soapstone_contexts_total{route=\"/echo\",event=\"renewed\"}";
+    assert_eq!(metric(&service, renewed).await, 0);
+    assert!(metric(&service, ISSUED).await >= 2);
+    assert_eq!(metric(&client, RESENT).await, 0);
+}
+
 #[tokio::test]
 async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reached() {
     let folder = Folder::with_keys("conversation-downgrade");
