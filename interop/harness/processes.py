@@ -58,11 +58,19 @@ def must_refuse(*command, statuses=(2,), **options):
     return done
 
 
+# Ports that were given out. Peers remember what they once read from an address.
+_GIVEN = set()
+
+
 def free_port():
-    """A loopback port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """A loopback port that nobody listens on, and that was not given out before."""
+    while True:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        if port not in _GIVEN:
+            _GIVEN.add(port)
+            return port
 
 
 @contextlib.contextmanager
