@@ -104,20 +104,19 @@ impl Established {
 
     async fn obtained(self: &Arc<Self>, parties: Parties) -> Result<InUse, Arc<Failed>> {
         let exchange = Arc::clone(&self.exchanges).read_owned().await;
-        let (known, mut outcome) = {
+        let known = {
             let mut state = self.state();
             match self.find(&mut state, &parties.side.endpoint, || parties.clone()) {
-                Some(context) => (Some(context), None),
-                None => (None, Some(self.begin(&mut state, None, parties))),
+                Some(context) => Ok(context),
+                None => Err(self.begin(&mut state, None, parties)),
             }
         };
-        let context = match (known, &mut outcome) {
-            (Some(context), _) => context,
-            (None, Some(outcome)) => match outcome.wait_for(Option::is_some).await.as_deref() {
+        let context = match known {
+            Ok(context) => context,
+            Err(mut outcome) => match outcome.wait_for(Option::is_some).await.as_deref() {
                 Ok(Some(outcome)) => outcome.clone()?,
                 _ => return Err(Arc::new(Failed::Unfinished)),
             },
-            (None, None) => return Err(Arc::new(Failed::Unfinished)),
         };
         Ok(InUse {
             context,
