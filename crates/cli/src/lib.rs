@@ -2,7 +2,8 @@
 //!
 //! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`](failure::Failure) is the one
 //! way in which a command can end other than well. What commands share is beside them: reading and writing of files
-//! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]).
+//! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]), progress on a
+//! terminal, and the services and gateways that calls are measured through.
 //!
 //! The rule kept here: standard output carries results only; everything said to people about how it went is on standard error.
 #![forbid(unsafe_code)]
@@ -13,8 +14,10 @@ pub mod failure;
 pub mod files;
 pub mod logging;
 pub mod password;
+mod progress;
 pub mod runtime;
 pub mod table;
+mod testbed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,26 +1,17 @@
-//! A plain SOAP client: calls, and checks what comes back.
+//! What the demo calls, which way, and whether the answer is right.
 //!
-//! The rule kept here: an answer is right if what its body holds is, in canonical form, what the service gives without gateways.
+//! The rule kept here: what is right is what the service itself gave.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{Method, Request, header};
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use soapstone::wss::Mechanism;
-use soapstone::xml::{
-    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
-};
 use soapstone_services::{Service, SoapVersion, requests};
 
-use super::network::Network;
 use super::report::Way;
-use super::tap::Exchange;
 use crate::failure::Failure;
+use crate::testbed::{Client, Exchange, Network, canonical_body};
 
 /// What Echo is asked to say again: twelve characters, as studies have it.
 const WORDS: &str = "Hello, world";
@@ -104,16 +95,16 @@ impl Seen {
 /// The client.
 pub(super) struct Caller<'n> {
     network: &'n Network,
-    client: Client<HttpConnector, Full<Bytes>>,
+    services: SocketAddr,
+    client: Client,
 }
 
 impl<'n> Caller<'n> {
-    pub(super) fn new(network: &'n Network) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
+    pub(super) fn new(network: &'n Network, services: SocketAddr) -> Self {
         Self {
             network,
-            client: Client::builder(TokioExecutor::new()).build(connector),
+            services,
+            client: Client::new(),
         }
     }
 
@@ -121,17 +112,13 @@ impl<'n> Caller<'n> {
     pub(super) async fn expected(&self, operation: Operation) -> Result<Expected, Failure> {
         let request = operation.request();
         let response = self
-            .post(
-                self.network.services(),
-                operation.service().path(),
-                operation,
-            )
+            .post(self.services, operation.service().path(), operation)
             .await?;
         let sizes = Sizes {
             request: request.len(),
             response: response.len(),
         };
-        let body = canonical_body(&response, operation)?;
+        let body = canonical_body(&response, &operation.title())?;
         let telling = match operation {
             Operation::Echo => count(&body, WORDS.as_bytes()) == 1,
             Operation::Books(books) => count(&body, b"<isbn>") == books as usize,
@@ -151,10 +138,7 @@ impl<'n> Caller<'n> {
         expected: &Expected,
     ) -> Result<Duration, Failure> {
         let (address, path) = match way {
-            Way::Direct => (
-                self.network.services(),
-                operation.service().path().to_owned(),
-            ),
+            Way::Direct => (self.services, operation.service().path().to_owned()),
             Way::Through(mechanism) => (
                 self.network.outbound(),
                 format!("/{mechanism}{}", operation.service().path()),
@@ -163,7 +147,7 @@ impl<'n> Caller<'n> {
         let begun = Instant::now();
         let response = self.post(address, &path, operation).await?;
         let took = begun.elapsed();
-        if canonical_body(&response, operation)? != expected.body {
+        if canonical_body(&response, &operation.title())? != expected.body {
             return Err(wrong(
                 operation,
                 &format!("the answer at http://{address}{path}"),
@@ -180,7 +164,7 @@ impl<'n> Caller<'n> {
     ) -> Result<Seen, Failure> {
         let path = format!("/tapped/{mechanism}{}", operation.service().path());
         let response = self.post(self.network.outbound(), &path, operation).await?;
-        canonical_body(&response, operation)?;
+        canonical_body(&response, &operation.title())?;
         let plain = Exchange {
             request: Bytes::from(operation.request()),
             response,
@@ -189,7 +173,7 @@ impl<'n> Caller<'n> {
             mechanism,
             operation,
             plain,
-            secured: self.network.tap().last(),
+            secured: self.network.tapped(),
         })
     }
 
@@ -199,41 +183,11 @@ impl<'n> Caller<'n> {
         path: &str,
         operation: Operation,
     ) -> Result<Bytes, Failure> {
-        let failed = |problem: String| {
-            Failure::new(format_args!(
-                "the call to http://{address}{path} failed: {problem}"
-            ))
-        };
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(format!("http://{address}{path}"))
-            .header(header::CONTENT_TYPE, "text/xml; charset=utf-8")
-            .header(
-                "SOAPAction",
-                format!("\"{}\"", operation.service().soap_action()),
-            )
-            .body(Full::new(Bytes::from(operation.request())))
-            .map_err(|error| failed(error.to_string()))?;
-        let response = self
-            .client
-            .request(request)
+        let url = format!("http://{address}{path}");
+        let message = Bytes::from(operation.request());
+        self.client
+            .post(&url, operation.service().soap_action(), message)
             .await
-            .map_err(|error| failed(error.to_string()))?;
-        let status = response.status();
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(|error| failed(error.to_string()))?
-            .to_bytes();
-        if status.is_success() {
-            Ok(body)
-        } else {
-            Err(failed(format!(
-                "{status}: {}",
-                String::from_utf8_lossy(&body)
-            )))
-        }
     }
 }
 
@@ -248,35 +202,4 @@ fn count(text: &[u8], word: &[u8]) -> usize {
     text.windows(word.len())
         .filter(|window| *window == word)
         .count()
-}
-
-/// The canonical form of what the body of an envelope holds. The body itself may have got an id on its way.
-fn canonical_body(envelope: &[u8], operation: Operation) -> Result<Vec<u8>, Failure> {
-    let unreadable = |problem: &dyn std::fmt::Display| {
-        Failure::new(format_args!(
-            "the answer to {} is no SOAP envelope: {problem}",
-            operation.title()
-        ))
-    };
-    let mut buffers = Buffers::default();
-    let document = Document::parse(envelope.to_vec(), &ParseOptions::default(), &mut buffers)
-        .map_err(|error| unreadable(&error))?;
-    let root = document.root();
-    let body = root
-        .child(root.namespace(), "Body")
-        .ok_or_else(|| unreadable(&"it has no Body"))?;
-    let mut canonical = Vec::with_capacity(envelope.len());
-    let options = C14nOptions::new(Canonicalization::Exclusive);
-    for element in body.children() {
-        let apex = Apex::Element(element.id());
-        canonicalize(
-            &document,
-            apex,
-            &options,
-            &mut C14nScratch::default(),
-            &mut canonical,
-        )
-        .map_err(|error| unreadable(&error))?;
-    }
-    Ok(canonical)
 }

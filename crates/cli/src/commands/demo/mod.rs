@@ -7,23 +7,21 @@
 
 mod calls;
 mod message;
-mod network;
 mod report;
-mod scratch;
-mod tap;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use soapstone::wss::Mechanism;
+use soapstone_services::{DatabaseLocation, Service};
 
 use self::calls::{Caller, Operation};
-use self::network::Network;
 use self::report::{Cell, Results, Way};
-use self::scratch::Scratch;
 use crate::failure::Failure;
 use crate::files;
+use crate::progress::Progress;
 use crate::runtime;
+use crate::testbed::{Layout, Network, Route, Scratch};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -97,13 +95,16 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
 async fn show(arguments: &Arguments) -> Result<(Network, Scratch), Failure> {
     let mut progress = Progress::new();
     progress.say("making keys and certificates");
-    let scratch = Scratch::make(&arguments.suite)?;
+    let scratch = Scratch::make("demo")?;
     progress.say("starting the sample services and two gateways");
-    let network = Network::start(&scratch).await?;
-    let caller = Caller::new(&network);
+    let network = Network::start(&scratch, &layout(&arguments.suite)).await?;
+    let services = network
+        .services(0)
+        .ok_or_else(|| Failure::new("the sample services were not started"))?;
+    let caller = Caller::new(&network, services);
     progress.end();
     if !arguments.json {
-        files::print(report::introduction(&network))?;
+        files::print(report::introduction(&network, services))?;
         let seen = caller
             .watch(Mechanism::SignEncrypt, Operation::Books(2))
             .await?;
@@ -117,6 +118,27 @@ async fn show(arguments: &Arguments) -> Result<(Network, Scratch), Failure> {
         results.tables(std::io::stdout().is_terminal())
     })?;
     Ok((network, scratch))
+}
+
+/// Echo and Books, under each mechanism.
+fn layout(suite: &str) -> Layout {
+    let route = |mechanism: Mechanism, service| Route {
+        prefix: format!("/{mechanism}"),
+        instance: 0,
+        service,
+        mechanism,
+        suite: suite.to_owned(),
+    };
+    Layout {
+        databases: vec![DatabaseLocation::default()],
+        routes: Mechanism::ALL
+            .into_iter()
+            .flat_map(|mechanism| {
+                [Service::Echo, Service::Books].map(|service| route(mechanism, service))
+            })
+            .collect(),
+        largest_message: 8,
+    }
 }
 
 /// Calls every operation in every way, and checks every answer.
@@ -164,30 +186,4 @@ async fn measure(
     Ok(Results::new(
         cells.into_iter().map(|(cell, _)| cell).collect(),
     ))
-}
-
-/// What is being done, on one line of a terminal; nothing elsewhere.
-struct Progress {
-    terminal: bool,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Self {
-            terminal: std::io::stderr().is_terminal(),
-        }
-    }
-
-    fn say(&mut self, what: &str) {
-        if self.terminal {
-            // Progress that cannot be shown is no reason to stop.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K{what} …");
-        }
-    }
-
-    fn end(&mut self) {
-        if self.terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-        }
-    }
 }

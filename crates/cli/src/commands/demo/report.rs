@@ -3,6 +3,7 @@
 //! The rule kept here: a figure is printed with what it compares to.
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -11,9 +12,8 @@ use soapstone_services::Service;
 
 use super::calls::{Operation, Seen, Sizes};
 use super::message;
-use super::network::Network;
-use super::scratch::Scratch;
 use crate::table::{Align, Table};
+use crate::testbed::{Network, Scratch};
 
 /// Which way a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +272,7 @@ fn grouped(number: usize) -> String {
 }
 
 /// Who talks to whom.
-pub(super) fn introduction(network: &Network) -> String {
+pub(super) fn introduction(network: &Network, services: SocketAddr) -> String {
     format!(
         "\
 Real SOAP calls travel through two gateways. Client and services know nothing of WS-Security.
@@ -283,7 +283,7 @@ client -- plain SOAP --> outbound gateway == secured SOAP ==> inbound gateway --
 ",
         network.outbound().to_string(),
         network.inbound().to_string(),
-        network.services()
+        services
     )
 }
 

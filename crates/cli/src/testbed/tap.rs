@@ -21,13 +21,13 @@ use crate::failure::Failure;
 
 /// Both messages of a call, as they were on the wire.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Exchange {
-    pub(super) request: Bytes,
-    pub(super) response: Bytes,
+pub(crate) struct Exchange {
+    pub(crate) request: Bytes,
+    pub(crate) response: Bytes,
 }
 
 /// A tap before `target`. It stops when it is dropped.
-pub(super) struct Tap {
+pub(crate) struct Tap {
     address: SocketAddr,
     seen: Arc<Mutex<Exchange>>,
     task: JoinHandle<()>,
@@ -36,7 +36,7 @@ pub(super) struct Tap {
 type HttpClient = Client<HttpConnector, Full<Bytes>>;
 
 impl Tap {
-    pub(super) async fn start(target: SocketAddr) -> Result<Self, Failure> {
+    pub(crate) async fn start(target: SocketAddr) -> Result<Self, Failure> {
         let failed =
             |error| Failure::new(format_args!("cannot listen on a loopback port: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?;
@@ -50,12 +50,12 @@ impl Tap {
         })
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The call that passed last.
-    pub(super) fn last(&self) -> Exchange {
+    pub(crate) fn last(&self) -> Exchange {
         self.seen
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,49 @@
+//! What is called when calls are measured: the sample services, an inbound gateway before them, an outbound gateway before that,
+//! a tap between the gateways, and a plain SOAP client.
+//!
+//! The demo and the studies of the lab run on it. Everything is in this process, on free loopback ports, and in a scratch folder.
+//! The rule kept here: calls travel over real HTTP, through gateways that were started from configuration files.
+
+mod client;
+mod network;
+mod scratch;
+mod tap;
+
+pub(crate) use client::{Client, canonical_body};
+pub(crate) use network::Network;
+pub(crate) use scratch::Scratch;
+pub(crate) use tap::Exchange;
+
+use soapstone::wss::Mechanism;
+use soapstone_services::{DatabaseLocation, Service};
+
+/// What is to run.
+pub(crate) struct Layout {
+    /// One instance of the services for each.
+    pub(crate) databases: Vec<DatabaseLocation>,
+    /// The ways through both gateways.
+    pub(crate) routes: Vec<Route>,
+    /// The largest message that the gateways let through, in MiB.
+    pub(crate) largest_message: u32,
+}
+
+/// One way through both gateways.
+pub(crate) struct Route {
+    /// What its path begins with, such as `/sign-encrypt`; the service's own path follows.
+    pub(crate) prefix: String,
+    /// Which instance of the services it leads to: a place in [`Layout::databases`].
+    pub(crate) instance: usize,
+    /// The service.
+    pub(crate) service: Service,
+    /// How messages are secured between the gateways.
+    pub(crate) mechanism: Mechanism,
+    /// The algorithm suite of what is signed or encrypted.
+    pub(crate) suite: String,
+}
+
+impl Route {
+    /// Its path on both gateways.
+    pub(crate) fn path(&self) -> String {
+        format!("{}{}", self.prefix, self.service.path())
+    }
+}

@@ -1,0 +1,80 @@
+//! Everything that runs: the sample services and both gateways, on free loopback ports, and a tap between the gateways.
+//!
+//! The rule kept here: the gateways are started from configuration files, as anybody's gateways are.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use soapstone_gateway::{Config, Gateway};
+use soapstone_services::Services;
+
+use super::tap::{Exchange, Tap};
+use super::{Layout, Scratch};
+use crate::failure::Failure;
+
+/// Everything that runs.
+pub(crate) struct Network {
+    services: Vec<soapstone_services::Running>,
+    inbound: soapstone_gateway::Running,
+    outbound: soapstone_gateway::Running,
+    tap: Tap,
+}
+
+impl Network {
+    /// Starts everything, from the services outwards.
+    pub(crate) async fn start(scratch: &Scratch, layout: &Layout) -> Result<Self, Failure> {
+        let mut services = Vec::new();
+        for database in &layout.databases {
+            let config = soapstone_services::Config {
+                database: database.clone(),
+                ..soapstone_services::Config::default()
+            };
+            services.push(Services::start(config).await.map_err(Failure::new)?);
+        }
+        let addresses: Vec<SocketAddr> = services.iter().map(|running| running.addr()).collect();
+        let inbound = gateway(&scratch.write_inbound(layout, &addresses)?).await?;
+        let tap = Tap::start(inbound.address()).await?;
+        let file = scratch.write_outbound(layout, inbound.address(), tap.address())?;
+        let outbound = gateway(&file).await?;
+        Ok(Self {
+            services,
+            inbound,
+            outbound,
+            tap,
+        })
+    }
+
+    /// Where an instance of the services is; nowhere, if the layout has fewer.
+    pub(crate) fn services(&self, instance: usize) -> Option<SocketAddr> {
+        self.services.get(instance).map(|running| running.addr())
+    }
+
+    /// Where the gateway before the services is.
+    pub(crate) fn inbound(&self) -> SocketAddr {
+        self.inbound.address()
+    }
+
+    /// Where the gateway for clients is. Each route is there twice: the second time below `/tapped`, by way of the tap.
+    pub(crate) fn outbound(&self) -> SocketAddr {
+        self.outbound.address()
+    }
+
+    /// The call that passed the tap last.
+    pub(crate) fn tapped(&self) -> Exchange {
+        self.tap.last()
+    }
+
+    /// Stops everything, from the outside inwards.
+    pub(crate) async fn shutdown(self) {
+        self.outbound.shutdown().await;
+        self.inbound.shutdown().await;
+        for running in self.services {
+            running.shutdown().await;
+        }
+    }
+}
+
+async fn gateway(file: &Path) -> Result<soapstone_gateway::Running, Failure> {
+    let config = Config::load(file, &|name| std::env::var(name).ok())?;
+    Gateway::start(config).await.map_err(Failure::new)
+}
