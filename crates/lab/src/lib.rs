@@ -11,5 +11,7 @@ pub mod measurement;
 mod parts;
 mod payload;
 mod peers;
+pub mod studies;
+pub mod study;
 
 pub use payload::Payload;

@@ -95,11 +95,20 @@ impl Effort {
 #[derive(Clone, Debug, Default)]
 pub struct Samples(Vec<f64>);
 
+impl FromIterator<f64> for Samples {
+    /// Of times in microseconds.
+    fn from_iter<I: IntoIterator<Item = f64>>(times: I) -> Self {
+        Self(times.into_iter().collect())
+    }
+}
+
 /// The figures of [`Samples`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Repetitions.
     pub n: usize,
+    /// The shortest, microseconds.
+    pub best: f64,
     /// Mean, microseconds.
     pub mean: f64,
     /// Median, microseconds.
@@ -156,6 +165,7 @@ impl Samples {
         if n == 0 {
             return Figures {
                 n,
+                best: 0.0,
                 mean: 0.0,
                 median: 0.0,
                 p95: 0.0,
@@ -177,6 +187,7 @@ impl Samples {
         let p95 = self.0[(n * 95).div_ceil(100) - 1];
         Figures {
             n,
+            best: self.0[0],
             mean,
             median,
             p95,
@@ -193,8 +204,14 @@ mod tests {
     fn figures_of_known_samples() {
         let figures = Samples((1..=20).map(f64::from).collect()).figures();
         assert_eq!(
-            (figures.n, figures.mean, figures.median, figures.p95),
-            (20, 10.5, 10.5, 19.0)
+            (
+                figures.n,
+                figures.best,
+                figures.mean,
+                figures.median,
+                figures.p95
+            ),
+            (20, 1.0, 10.5, 10.5, 19.0)
         );
         assert!((figures.stdev - 5.916_079_783).abs() < 1e-6);
     }

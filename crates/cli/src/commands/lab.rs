@@ -3,12 +3,15 @@
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
 mod conversations;
+mod study;
 
 use std::io::Write;
 
 use soapstone_lab::engine::{self, Options};
 use soapstone_lab::growth;
 use soapstone_lab::measurement::{Effort, Measurement};
+use soapstone_lab::studies;
+use soapstone_lab::study::Study;
 
 use crate::failure::Failure;
 use crate::files;
@@ -34,6 +37,8 @@ Examples:
   soapstone lab run engine --json > engine.jsonl
   soapstone lab run engine --json --filter sign-encrypt/Basic128GCM --filter books/4000
   soapstone lab run engine --filter parts --no-canonical-runs
+  soapstone lab run mchale2012 --quick
+  soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --json > books.jsonl
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
@@ -48,23 +53,55 @@ pub enum Command {
     Run(Box<Arguments>),
 }
 
-/// The experiments.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Experiment {
-    /// The engine, bytes to bytes
+/// What can be run.
+#[derive(Clone, Copy, Debug)]
+enum Subject {
+    /// The engine, bytes to bytes.
     Engine,
-    /// How cost grows with size and with signed elements, and what memory a message takes
+    /// How cost grows with size and with signed elements, and what memory a message takes.
     Growth,
-    /// Whether conversations survive what happens to a cluster
+    /// Whether conversations survive what happens to a cluster.
     Conversations,
+    /// A study, or one experiment of it.
+    Study {
+        study: &'static Study,
+        experiment: Option<u8>,
+    },
+}
+
+/// Reads `engine`, `growth`, `conversations`, `STUDY` or `STUDY/N`.
+fn subject(text: &str) -> Result<Subject, String> {
+    match text {
+        "engine" => return Ok(Subject::Engine),
+        "growth" => return Ok(Subject::Growth),
+        "conversations" => return Ok(Subject::Conversations),
+        _ => {}
+    }
+    let (name, experiment) = match text.split_once('/') {
+        Some((name, number)) => (name, Some(number)),
+        None => (text, None),
+    };
+    let Some(study) = studies::named(name) else {
+        let names = studies::ALL.map(|study| study.name).join(", ");
+        return Err(format!(
+            "expected engine, growth, conversations or a study ({names})"
+        ));
+    };
+    let experiment = match experiment.map(str::parse) {
+        None => None,
+        Some(Ok(number)) => Some(number),
+        Some(Err(_)) => return Err("expected the number of an experiment after the /".to_owned()),
+    };
+    Ok(Subject::Study { study, experiment })
 }
 
 /// Arguments of `soapstone lab run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Which one
-    experiment: Experiment,
+    /// engine, growth, conversations, a study such as mchale2012, or one experiment of it such as mchale2012/3
+    #[arg(value_parser = subject)]
+    subject: Subject,
     /// One line of JSON for each measurement
     #[arg(long)]
     json: bool,
@@ -82,6 +119,8 @@ pub struct Arguments {
     memory_of: Option<String>,
     #[command(flatten)]
     conversations: conversations::LoadArguments,
+    #[command(flatten)]
+    study: study::StudyArguments,
 }
 
 /// Lists or runs experiments.
@@ -91,12 +130,19 @@ pub struct Arguments {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::List => list(),
-        Command::Run(arguments) => match arguments.experiment {
-            Experiment::Engine => measure(&arguments),
-            Experiment::Growth => grow(&arguments),
-            Experiment::Conversations => {
-                conversations::run(&arguments.conversations, arguments.json)
+        Command::Run(arguments) => match arguments.subject {
+            Subject::Engine => measure(&arguments),
+            Subject::Growth => grow(&arguments),
+            Subject::Conversations => conversations::run(&arguments.conversations, arguments.json),
+            Subject::Study { study, experiment } => study::Run {
+                study,
+                experiment,
+                arguments: &arguments.study,
+                filter: &arguments.filter,
+                quick: arguments.quick,
+                json: arguments.json,
             }
+            .start(),
         },
     }
 }
@@ -106,6 +152,11 @@ fn list() -> Result<(), Failure> {
         String::from("engine: bytes to bytes; cases mechanism/suite/keys/payload/size\n");
     for name in engine::names() {
         text.push_str(&format!("  {name}\n"));
+    }
+    text.push_str("growth: how cost grows with size and with signed elements, and what memory a message takes\n");
+    text.push_str("conversations: whether conversations survive what happens to a cluster\n");
+    for study in studies::ALL {
+        text.push_str(&study::list(study));
     }
     files::print(text)
 }

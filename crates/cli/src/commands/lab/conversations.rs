@@ -21,18 +21,10 @@ use crate::{files, runtime};
 #[command(next_help_heading = "Options of conversations")]
 pub(super) struct LoadArguments {
     /// The clients' endpoint file, with mechanism secure-conversation or a policy that has one
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_if_eq("experiment", "conversations")
-    )]
+    #[arg(long, value_name = "FILE", required_if_eq("subject", "conversations"))]
     config: Option<PathBuf>,
     /// Where Echo is
-    #[arg(
-        long,
-        value_name = "URL",
-        required_if_eq("experiment", "conversations")
-    )]
+    #[arg(long, value_name = "URL", required_if_eq("subject", "conversations"))]
     url: Option<Uri>,
     /// How many conversations are held
     #[arg(long, value_name = "NUMBER", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
