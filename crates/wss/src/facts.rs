@@ -6,7 +6,7 @@ use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
 use crate::conversation::{ContextName, SecurityContext};
 use crate::envelope::Envelope;
-use crate::key_reference::{self, KeyLocator};
+use crate::key_reference;
 use crate::names::{WSSE, XENC};
 use crate::plan::InboundPlan;
 use crate::policy::KeyBinding;
@@ -96,13 +96,12 @@ impl InboundPlan {
             .security_headers(self.policy.actor.as_deref())
             .flat_map(|security| security.descendants());
         for element in elements {
-            let name = if element.is(WSSE, "SecurityTokenReference") {
-                match KeyLocator::read_reference(element) {
-                    Ok(KeyLocator::Context(name)) => Some(name),
-                    _ => None,
-                }
-            } else {
-                key_reference::context_token(element).ok().flatten()
+            let name = match element.local() {
+                "Reference" if element.namespace() == WSSE => element
+                    .attribute("", "URI")
+                    .and_then(|uri| key_reference::outside_context(element, &uri)),
+                "SecurityContextToken" => key_reference::context_token(element).ok().flatten(),
+                _ => None,
             };
             if let Some(name) = name.filter(|name| !lookups.contexts.contains(name)) {
                 lookups.contexts.push(name);

@@ -254,13 +254,15 @@ impl KeyLocator {
 }
 
 /// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8).
-fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
+pub(crate) fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
+    if uri.is_empty() || uri.starts_with('#') {
+        return None;
+    }
     let value_type = reference.attribute("", "ValueType")?;
     let version = ConversationVersion::ALL
         .into_iter()
         .find(|version| version.token_type() == value_type)?;
-    let outside = !uri.is_empty() && !uri.starts_with('#');
-    outside.then(|| ContextName {
+    Some(ContextName {
         version,
         identifier: uri.to_owned(),
         instance: reference
@@ -271,9 +273,10 @@ fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
 
 /// What a `wsc:SecurityContextToken` names (WS-SecureConversation 1.4, 2); `None` for any other element.
 pub(crate) fn context_token(token: Element<'_>) -> Result<Option<ContextName>, Rejected> {
-    let Some(version) = ConversationVersion::from_namespace(token.namespace())
-        .filter(|_| token.local() == "SecurityContextToken")
-    else {
+    if token.local() != "SecurityContextToken" {
+        return Ok(None);
+    }
+    let Some(version) = ConversationVersion::from_namespace(token.namespace()) else {
         return Ok(None);
     };
     let malformed = |problem: &str| Rejected::Malformed {
