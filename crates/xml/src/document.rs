@@ -138,6 +138,7 @@ impl Document {
     /// # Panics
     ///
     /// If `node` is of another document that has more elements.
+    #[inline]
     pub fn element(&self, node: NodeId) -> Element<'_> {
         assert!(
             node.index() < self.parts.tape.len(),
@@ -385,6 +386,7 @@ impl Document {
     }
 
     /// An element, or what stands in its place: the first element of its graft, or what follows.
+    #[inline]
     pub(crate) fn resolve(&self, index: u32) -> Option<u32> {
         let mut index = index;
         loop {
@@ -426,6 +428,7 @@ impl Document {
     }
 
     /// The next sibling, maybe a replaced one.
+    #[inline]
     fn unresolved_sibling(&self, index: u32) -> Option<u32> {
         let mut index = index;
         loop {

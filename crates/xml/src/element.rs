@@ -34,22 +34,26 @@ impl PartialEq for Element<'_> {
 impl Eq for Element<'_> {}
 
 impl Document {
+    #[inline]
     pub(crate) fn element_at(&self, index: u32) -> Element<'_> {
         Element::new(self, index)
     }
 }
 
 impl<'d> Element<'d> {
+    #[inline]
     pub(crate) fn new(document: &'d Document, index: u32) -> Element<'d> {
         Element { document, index }
     }
 
     /// The name of this place in its document.
+    #[inline]
     pub fn id(&self) -> NodeId {
         NodeId::new(self.index)
     }
 
     /// The document.
+    #[inline]
     pub fn document(&self) -> &'d Document {
         self.document
     }
@@ -62,21 +66,25 @@ impl<'d> Element<'d> {
     }
 
     /// The namespace name; empty for none.
+    #[inline]
     pub fn namespace(&self) -> &'d str {
         self.document.parts.names.uri(self.name().uri)
     }
 
     /// The local name.
+    #[inline]
     pub fn local(&self) -> &'d str {
         self.document.parts.names.local(self.name().qname)
     }
 
     /// The prefix; empty for none.
+    #[inline]
     pub fn prefix(&self) -> &'d str {
         self.document.parts.names.prefix(self.name().prefix)
     }
 
     /// Where its start tag lies in the offset space, from `<` to behind `>`; all of it for an empty-element tag.
+    #[inline]
     pub fn start_tag_range(&self) -> Range<u32> {
         let start = self.document.entry(self.index).start;
         start..self.document.start_tag_end(self.index)
@@ -88,11 +96,13 @@ impl<'d> Element<'d> {
     }
 
     /// Whether this is its expanded name.
+    #[inline]
     pub fn is(&self, namespace: &str, local: &str) -> bool {
         self.local() == local && self.namespace() == namespace
     }
 
     /// The parent; `None` for the root.
+    #[inline]
     pub fn parent(&self) -> Option<Element<'d>> {
         match self.document.entry(self.index).parent {
             NO_PARENT => None,
@@ -106,6 +116,7 @@ impl<'d> Element<'d> {
     }
 
     /// The first child element.
+    #[inline]
     pub fn first_child(&self) -> Option<Element<'d>> {
         self.document
             .first_child(self.index)
@@ -113,6 +124,7 @@ impl<'d> Element<'d> {
     }
 
     /// The next sibling element.
+    #[inline]
     pub fn next_sibling(&self) -> Option<Element<'d>> {
         self.document
             .next_sibling(self.index)
@@ -120,6 +132,7 @@ impl<'d> Element<'d> {
     }
 
     /// The child elements.
+    #[inline]
     pub fn children(&self) -> impl Iterator<Item = Element<'d>> + use<'d> {
         std::iter::successors(self.first_child(), Element::next_sibling)
     }

@@ -281,6 +281,7 @@ impl Names {
         self.prefixes.at(index)
     }
 
+    #[inline]
     pub(crate) fn uri(&self, index: u16) -> &str {
         self.uris.at(index)
     }
@@ -322,6 +323,7 @@ impl Names {
         &self.text[qname.start as usize..qname.start as usize + qname.length as usize]
     }
 
+    #[inline]
     pub(crate) fn local(&self, qname: u16) -> &str {
         &self.qname_text(qname)[self.qnames[qname as usize].local_at as usize..]
     }
