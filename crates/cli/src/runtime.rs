@@ -21,24 +21,29 @@ pub fn multi_threaded() -> Result<Runtime, Failure> {
         })
 }
 
-/// Done when the process is told to stop; never, where the system has no way to tell it.
-pub async fn stop_requested() {
+/// Done when the process is told to stop; never, where the system has no way to tell it. It listens from the call on, not only from when it is
+/// waited for. To be called on a runtime.
+pub fn stop_requested() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut terminate), Ok(mut interrupt)) = (
-            signal(SignalKind::terminate()),
-            signal(SignalKind::interrupt()),
-        ) else {
+        signal(SignalKind::terminate())
+            .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)))
+    };
+    #[cfg(unix)]
+    return async move {
+        let Ok((mut terminate, mut interrupt)) = signals else {
             return std::future::pending().await;
         };
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-    }
+    };
     #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
+    return async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    };
 }

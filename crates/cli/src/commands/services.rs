@@ -55,13 +55,15 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
         ..Config::default()
     };
     runtime::multi_threaded()?.block_on(async {
+        // Who reads the addresses may tell us to stop at once.
+        let stop = runtime::stop_requested();
         let running = Services::start(config).await.map_err(Failure::new)?;
         let addresses: String = Service::ALL
             .iter()
             .map(|service| format!("{}\n", running.url(*service)))
             .collect();
         files::print(addresses)?;
-        runtime::stop_requested().await;
+        stop.await;
         running.shutdown().await;
         Ok(())
     })

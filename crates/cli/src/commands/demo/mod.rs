@@ -78,13 +78,14 @@ fn suite(name: &str) -> Result<String, String> {
 /// What cannot be started, or the first answer that is not what it should be.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     runtime::multi_threaded()?.block_on(async {
+        let mut stop = std::pin::pin!(runtime::stop_requested());
         let (network, scratch) = tokio::select! {
             shown = show(&arguments) => shown?,
-            () = runtime::stop_requested() => return Err(Failure::new("stopped before the end")),
+            () = &mut stop => return Err(Failure::new("stopped before the end")),
         };
         if arguments.keep {
             files::print(report::invitation(&network, &scratch))?;
-            runtime::stop_requested().await;
+            stop.await;
         }
         network.shutdown().await;
         Ok(())
