@@ -54,6 +54,7 @@ fn every_command_explains_itself() {
         "xml encrypt",
         "xml decrypt",
         "lab run",
+        "lab report",
         "completions",
     ] {
         let help = folder.run(&format!("{command} --help")).succeeds();

@@ -276,12 +276,12 @@ impl Case {
         options: &Options,
     ) -> Measurement {
         Measurement {
-            stack: "soapstone",
-            op,
-            mechanism: self.mechanism.name(),
+            stack: "soapstone".into(),
+            op: op.into(),
+            mechanism: self.mechanism.name().into(),
             suite: self.suite.to_owned(),
-            binding: binding_name(self.binding),
-            payload: self.payload.kind(),
+            binding: binding_name(self.binding).into(),
+            payload: self.payload.kind().into(),
             items: self.payload.items(),
             bytes,
             secured_bytes,

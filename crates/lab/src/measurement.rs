@@ -2,25 +2,26 @@
 //!
 //! The line of JSON is the same from every stack, so that results can be laid side by side.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What was measured, and the figures. Times are in microseconds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The stack: `soapstone`, or a peer.
-    pub stack: &'static str,
+    pub stack: Cow<'static, str>,
     /// `secure`, `open`, or a part of them: `part-scan`, `part-digest`, …
-    pub op: &'static str,
+    pub op: Cow<'static, str>,
     /// The mechanism.
-    pub mechanism: &'static str,
+    pub mechanism: Cow<'static, str>,
     /// The algorithm suite.
     pub suite: String,
     /// Which keys: `certificate` or `shared`.
-    pub binding: &'static str,
+    pub binding: Cow<'static, str>,
     /// Kind of payload.
-    pub payload: &'static str,
+    pub payload: Cow<'static, str>,
     /// Records in the payload; for `echo`, characters.
     pub items: usize,
     /// Size of the plain envelope.
@@ -59,7 +60,7 @@ impl Measurement {
 }
 
 /// The optimisations in force, by name.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tuning {
     /// Whole runs of canonical source go to the digest as they are.
     pub canonical_runs: bool,

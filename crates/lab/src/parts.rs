@@ -20,12 +20,12 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
     let mut measure = |op: &'static str, worked_on: usize, samples: Samples| {
         let figures = samples.figures();
         emit(&Measurement {
-            stack: "soapstone",
-            op,
-            mechanism: "parts",
+            stack: "soapstone".into(),
+            op: op.into(),
+            mechanism: "parts".into(),
             suite: "Basic128GCM".to_owned(),
-            binding: "certificate",
-            payload: payload.kind(),
+            binding: "certificate".into(),
+            payload: payload.kind().into(),
             items: payload.items(),
             bytes: plain.len(),
             secured_bytes: worked_on,

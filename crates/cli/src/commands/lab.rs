@@ -2,7 +2,9 @@
 //!
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
+mod bench;
 mod conversations;
+mod kept;
 mod study;
 
 use std::io::Write;
@@ -28,7 +30,15 @@ a message of 10 MB takes.
 
 conversations: clients that begin conversations and go on with them at a steady rate, whatever happens to the nodes that serve them; \
 says what failed and for how long, and fails when a conversation was lost or a message was accepted twice. `interop/cluster` runs it \
-against three gateways and breaks things meanwhile.";
+against three gateways and breaks things meanwhile.
+
+mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before services of books. It ends with tables of what secured calls cost beside plain ones, and beside that what the paper reported. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
+
+const REPORT_ABOUT: &str = "\
+Write a report in Markdown from what runs of studies printed with --json.
+
+In the order of the studies: each experiment's question, its tables, what held of what the paper reported, and the command that \
+repeats it. Every number is from a line, or from the paper.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +48,8 @@ Examples:
   soapstone lab run engine --json --filter sign-encrypt/Basic128GCM --filter books/4000
   soapstone lab run engine --filter parts --no-canonical-runs
   soapstone lab run mchale2012 --quick
-  soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --json > books.jsonl
+  soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
+  soapstone lab report books/lines.jsonl -o report.md
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
@@ -51,6 +62,9 @@ pub enum Command {
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
     Run(Box<Arguments>),
+    /// Write a report in Markdown from what runs of studies printed with --json
+    #[command(long_about = REPORT_ABOUT)]
+    Report(study::ReportArguments),
 }
 
 /// What can be run.
@@ -105,7 +119,7 @@ pub struct Arguments {
     /// One line of JSON for each measurement
     #[arg(long)]
     json: bool,
-    /// Only cases with these segments in their name (see `lab list`), such as sign-encrypt or echo/1000; all of them, if repeated
+    /// Only cases, or points of a study, with these segments in their name (see `lab list`), such as sign-encrypt or echo/1000; all of them, if repeated
     #[arg(long, value_name = "SEGMENTS")]
     filter: Vec<String>,
     /// A glance instead of medians that repeat
@@ -130,6 +144,7 @@ pub struct Arguments {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::List => list(),
+        Command::Report(arguments) => study::report(&arguments),
         Command::Run(arguments) => match arguments.subject {
             Subject::Engine => measure(&arguments),
             Subject::Growth => grow(&arguments),

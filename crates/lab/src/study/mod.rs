@@ -1,17 +1,18 @@
 //! Published studies, run again: what they measured, what they reported, and what calls cost here.
 //!
 //! A [`Study`] is data: the paper, its experiments, the calls that each is made of, and the figures that the paper reported. It is
-//! [run] on a [`Bench`], which whoever knows services and gateways puts up.
+//! [run](fn@run) on a [`Bench`], which whoever knows services and gateways puts up.
 //!
 //! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
 
 mod bench;
+pub mod report;
 mod result;
 mod run;
 
 pub use bench::{Bench, Call, Sizes, Source, Way};
 pub use result::Outcome;
-pub use run::{Event, Options, Progress, Repetitions, points, routes, run};
+pub use run::{Event, Options, Progress, Repetitions, points, routes, run, whole_points};
 
 use soapstone::wss::Mechanism;
 
@@ -101,6 +102,25 @@ pub struct Reported {
     pub least: f64,
     /// The largest multiple.
     pub most: f64,
+}
+
+impl Study {
+    /// Its series in the paper's order, each with its experiment.
+    pub fn series(&self) -> impl Iterator<Item = (&'static Experiment, &'static Series)> {
+        self.experiments.iter().flat_map(|experiment| {
+            experiment
+                .series
+                .iter()
+                .map(move |series| (experiment, series))
+        })
+    }
+}
+
+impl Reported {
+    /// Least and largest impact in percent.
+    fn percent(&self) -> [f64; 2] {
+        [self.least * 100.0, self.most * 100.0]
+    }
 }
 
 /// The ways that are compared in a series, the plain ones first.

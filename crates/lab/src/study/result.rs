@@ -2,31 +2,33 @@
 //!
 //! The rule kept here: an impact is printed with the plain calls that it compares with, taken in the same repetitions.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use soapstone::wss::{Mechanism, Tuning};
 
 use super::{Load, Reported, Series, Sizes, Way};
 use crate::measurement::{self, Figures, Measurement, Samples};
 
 /// One line. Times are of one call: where a repetition is of several requests, their total by their number.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What every stack is measured in.
     #[serde(flatten)]
     pub measurement: Measurement,
     /// The study.
-    pub study: &'static str,
+    pub study: Cow<'static, str>,
     /// The number of the experiment.
     pub experiment: u8,
     /// The figures or tables of the paper.
-    pub shown_in: &'static str,
+    pub shown_in: Cow<'static, str>,
     /// Where the books come from: `memory`, or a database.
     pub source: String,
     /// Calls in a repetition.
     pub requests: u32,
     /// The best repetition.
     pub best_us: f64,
-    /// The first response, which is in no other figure. With a conversation it took the handshake, too.
+    /// The first response at this point, which is in no other figure.
     pub first_us: f64,
     /// Best time by the best time of plain calls through the same gateways, in percent: what the paper calls impact.
     pub impact_percent: f64,
@@ -36,6 +38,58 @@ pub struct Outcome {
     pub impact_over_direct_percent: f64,
     /// The least and the largest impact that the paper reported, in percent.
     pub reported_percent: Option<[f64; 2]>,
+}
+
+impl Outcome {
+    /// Names of the columns of a table of outcomes, and whether they hold numbers.
+    pub const COLUMNS: [(&'static str, bool); 12] = [
+        ("source", false),
+        ("books", true),
+        ("requests", true),
+        ("mechanism", false),
+        ("suite", false),
+        ("n", true),
+        ("best ms", true),
+        ("median ms", true),
+        ("deviation", true),
+        ("impact", true),
+        ("of medians", true),
+        ("paper's impact", true),
+    ];
+
+    /// Its row in such a table.
+    pub fn cells(&self) -> [String; 12] {
+        let measurement = &self.measurement;
+        let suite = match measurement.suite.as_str() {
+            "" => "-",
+            suite => suite,
+        };
+        let deviation = measurement.stdev_us / measurement.mean_us * 100.0;
+        [
+            self.source.clone(),
+            measurement.items.to_string(),
+            self.requests.to_string(),
+            measurement.mechanism.to_string(),
+            suite.to_owned(),
+            measurement.n.to_string(),
+            format!("{:.3}", self.best_us / 1e3),
+            format!("{:.3}", measurement.median_us / 1e3),
+            format!("{deviation:.0} %"),
+            format!("{:.0} %", self.impact_percent),
+            format!("{:.0} %", self.impact_of_medians_percent),
+            self.reported_percent.map_or("-".to_owned(), range),
+        ]
+    }
+}
+
+/// From the least to the most, in percent; one number, if they are the same as shown.
+pub(super) fn range([least, most]: [f64; 2]) -> String {
+    let (least, most) = (format!("{least:.0}"), format!("{most:.0}"));
+    if least == most {
+        format!("{least} %")
+    } else {
+        format!("{least} to {most} %")
+    }
 }
 
 /// What was gathered of one way at one point.
@@ -81,9 +135,9 @@ pub(super) fn outcomes(place: &Place<'_>, gathered: Vec<Gathered>) -> Vec<Outcom
         .iter()
         .map(|(gathered, figures)| Outcome {
             measurement: measurement(gathered, figures, place.load.books),
-            study: place.study,
+            study: place.study.into(),
             experiment: place.experiment,
-            shown_in: place.series.shown_in,
+            shown_in: place.series.shown_in.into(),
             source: place.source.clone(),
             requests: place.load.requests,
             best_us: figures.best,
@@ -98,21 +152,12 @@ pub(super) fn outcomes(place: &Place<'_>, gathered: Vec<Gathered>) -> Vec<Outcom
 
 fn measurement(gathered: &Gathered, figures: &Figures, books: u32) -> Measurement {
     Measurement {
-        stack: "soapstone",
-        op: "roundtrip",
-        mechanism: gathered.way.name(),
+        stack: "soapstone".into(),
+        op: "roundtrip".into(),
+        mechanism: gathered.way.name().into(),
         suite: gathered.way.suite().to_owned(),
-        binding: match gathered.way {
-            Way::Through {
-                mechanism: Mechanism::SecureConversation,
-                ..
-            } => "context",
-            Way::Through { mechanism, .. } if mechanism.signs() || mechanism.encrypts() => {
-                "certificate"
-            }
-            _ => "",
-        },
-        payload: "books",
+        binding: binding(gathered.way).into(),
+        payload: "books".into(),
         items: books as usize,
         bytes: gathered.sizes.plain,
         secured_bytes: gathered.sizes.secured,
@@ -129,12 +174,23 @@ fn measurement(gathered: &Gathered, figures: &Figures, books: u32) -> Measuremen
     }
 }
 
+fn binding(way: Way) -> &'static str {
+    match way {
+        Way::Through {
+            mechanism: Mechanism::SecureConversation,
+            ..
+        } => "context",
+        Way::Through { mechanism, .. } if mechanism.signs() || mechanism.encrypts() => {
+            "certificate"
+        }
+        _ => "",
+    }
+}
+
 fn reported(all: &[Reported], way: Way) -> Option<[f64; 2]> {
     let Way::Through { mechanism, .. } = way else {
         return None;
     };
-    let found = all
-        .iter()
-        .find(|reported| reported.mechanism == mechanism)?;
-    Some([found.least * 100.0, found.most * 100.0])
+    let mut of_it = all.iter().filter(|it| it.mechanism == mechanism);
+    of_it.next().map(Reported::percent)
 }

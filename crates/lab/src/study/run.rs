@@ -7,8 +7,12 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use super::report::is_of;
 use super::result::{Gathered, Outcome, Place, outcomes};
 use super::{Bench, Call, Experiment, Load, Series, Source, Sources, Study, Way, ways};
+use crate::studies;
 
 /// Calls of one way in a row: more, and the machine's moods would fall on one way; fewer, and none runs warm.
 const ROW: u32 = 10;
@@ -28,10 +32,12 @@ pub struct Options {
     pub databases: Vec<String>,
     /// What the order of calls is drawn with.
     pub seed: u64,
+    /// What was measured before: whole points, which are left out.
+    pub measured: Vec<Outcome>,
 }
 
 /// How often a point is repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repetitions {
     /// Where a repetition is one call.
     pub of_calls: u32,
@@ -109,6 +115,14 @@ impl Point<'_> {
         name
     }
 
+    /// Whether the outcome is one of this point's.
+    fn is_of(&self, outcome: &Outcome, study: &Study, repetitions: Repetitions) -> bool {
+        is_of(outcome, study, self.experiment, self.series)
+            && outcome.source == self.source_name
+            && outcome.measurement.items == self.load.books as usize
+            && outcome.requests == repetitions.requests(self.load)
+    }
+
     /// Calls of one way: to weigh, the first, and those that are measured.
     fn calls(&self, repetitions: Repetitions) -> u32 {
         2 + repetitions.of(self.load) * repetitions.requests(self.load)
@@ -150,7 +164,9 @@ fn selected<'o>(study: &'static Study, options: &'o Options) -> Vec<Point<'o>> {
     points.retain(|point| {
         let segments = format!("/{}/", point.name(study));
         let mut wanted = options.filter.iter();
+        let mut measured = options.measured.iter();
         wanted.all(|wanted| segments.contains(&format!("/{wanted}/")))
+            && !measured.any(|outcome| point.is_of(outcome, study, options.repetitions))
     });
     points
 }
@@ -159,6 +175,22 @@ fn selected<'o>(study: &'static Study, options: &'o Options) -> Vec<Point<'o>> {
 pub fn points(study: &'static Study, options: &Options) -> Vec<String> {
     let points = selected(study, options);
     points.iter().map(|point| point.name(study)).collect()
+}
+
+/// How many of the outcomes, from the first, make whole points: the rest was measured for some of its ways only.
+pub fn whole_points(outcomes: &[Outcome]) -> usize {
+    let last = outcomes.iter().rposition(|outcome| {
+        studies::ALL.into_iter().any(|study| {
+            study.series().any(|(experiment, series)| {
+                is_of(outcome, study, experiment, series)
+                    && ways(series).last().is_some_and(|last| {
+                        outcome.measurement.mechanism == last.name()
+                            && outcome.measurement.suite == last.suite()
+                    })
+            })
+        })
+    });
+    last.map_or(0, |last| last + 1)
 }
 
 /// What a bench must have for them: each source with each way, once.
@@ -312,7 +344,6 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studies;
     use crate::study::Sizes;
 
     /// Answers at once, and says it took what was asked of it.
@@ -372,6 +403,7 @@ mod tests {
             repetitions: Repetitions::QUICK,
             databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
             seed: 1,
+            measured: Vec::new(),
         }
     }
 
@@ -400,7 +432,7 @@ mod tests {
             .iter()
             .map(|it| {
                 (
-                    it.measurement.mechanism,
+                    &*it.measurement.mechanism,
                     it.best_us,
                     it.first_us,
                     it.impact_percent.round(),
@@ -478,6 +510,25 @@ mod tests {
             ["memory", "sqlite", "postgres"]
                 .map(|source| format!("mchale2012/4/table-1-figure-14/{source}/books/20000"))
         );
+    }
+
+    #[test]
+    fn a_run_goes_on_after_the_last_whole_point() {
+        let mut options = options(4, &["memory"]);
+        let mut measured = outcomes_of(&options, &mut Pretending::new(1_000, 1_500));
+        assert_eq!((measured.len(), whole_points(&measured)), (12, 12));
+        measured.truncate(8);
+        assert_eq!(whole_points(&measured), 6);
+        measured.truncate(6);
+        options.measured = measured;
+        assert_eq!(
+            points(mchale(), &options),
+            [5_034, 20_000]
+                .map(|books| format!("mchale2012/4/table-1-figure-14/memory/books/{books}"))
+        );
+        let rest = outcomes_of(&options, &mut Pretending::new(1_000, 1_500));
+        options.measured.extend(rest);
+        assert_eq!(points(mchale(), &options), Vec::<String>::new());
     }
 
     #[test]

@@ -3,28 +3,21 @@
 //! The rule kept here: what was measured before a run ended, however it ended, is printed.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use soapstone_lab::study::{
-    self, Bench, Call, Event, Experiment, Options, Outcome, Repetitions, Series, Sizes, Source,
-    Study, Way,
-};
-use soapstone_services::{
-    DatabaseError, DatabaseLocation, Service, SoapVersion, requests, responses,
-};
-use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use soapstone_lab::study::report::{self, is_of};
+use soapstone_lab::study::{self, Event, Options, Outcome, Repetitions, Study};
+use soapstone_services::{DatabaseError, DatabaseLocation};
 
+use super::bench::{Gateways, layout};
+use super::kept::Kept;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::table::{Align, Table};
-use crate::testbed::{Client, Layout, Network, Route, Scratch, canonical_body};
+use crate::testbed::{Network, Scratch};
 use crate::{files, runtime};
 
-/// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
-const LARGEST_MESSAGE: u32 = 32;
 /// What the order of calls is drawn with: the same in each run.
 const SEED: u64 = 2012;
 
@@ -39,6 +32,46 @@ pub(super) struct StudyArguments {
     #[arg(long, value_name = "URL",
         value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
     database: Vec<DatabaseLocation>,
+    /// Keep lines and a manifest in this folder; a run that was stopped goes on there
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+}
+
+/// Arguments of `soapstone lab report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = super::EXAMPLES)]
+pub struct ReportArguments {
+    /// Lines of JSON that runs of studies printed; standard input, if none is named
+    #[arg(value_name = "FILE")]
+    lines: Vec<PathBuf>,
+    /// Where the report goes; standard output, if nowhere else
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Writes the report.
+pub(super) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
+    let standard_input = [PathBuf::from("-")];
+    let files = match arguments.lines.as_slice() {
+        [] => &standard_input,
+        named => named,
+    };
+    let mut outcomes = Vec::new();
+    for file in files {
+        let lines = files::read(Some(file))?;
+        let lines = std::str::from_utf8(&lines).map_err(|error| Failure::file(file, error))?;
+        outcomes.extend(report::read(lines).map_err(|error| Failure::file(file, error))?);
+    }
+    if outcomes.is_empty() {
+        return Err(
+            Failure::new("there is nothing to report: not one line was read")
+                .with_hint("soapstone lab run mchale2012 --json > lines.jsonl"),
+        );
+    }
+    files::write(
+        arguments.output.as_deref(),
+        report::markdown(&outcomes).as_bytes(),
+    )
 }
 
 /// The study, and what of it is there to run.
@@ -77,6 +110,7 @@ fn options(
         },
         databases: databases.iter().map(|name| (*name).to_owned()).collect(),
         seed: SEED,
+        measured: Vec::new(),
     }
 }
 
@@ -115,30 +149,39 @@ impl Run<'_> {
                 "expected one database of a kind, found more of {twice}"
             )));
         }
-        let options = options(experiment, self.filter, self.quick, &kinds);
+        let mut options = options(experiment, self.filter, self.quick, &kinds);
         if study::points(self.study, &options).is_empty() {
             return Err(Failure::new(
                 "no point of the study has all of these segments in its name",
             )
             .with_hint("soapstone lab list"));
         }
-        let mut progress = Progress::new();
-        progress.say("starting the sample services and two gateways");
-        let layout = layout(self.study, &options, databases);
-        let runtime = runtime::multi_threaded()?;
-        let stop = runtime.spawn(runtime::stop_requested());
-        let network = runtime.block_on(Network::start(&scratch, &layout))?;
-        let mut bench = Gateways {
-            runtime: &runtime,
-            network: &network,
-            client: Client::new(),
-            stop,
-            right: None,
+        let mut kept = None;
+        if let Some(folder) = &self.arguments.keep {
+            let (folder, measured) = Kept::open(folder, self.study, &options)?;
+            kept = Some(folder);
+            options.measured = measured;
+        }
+        let mut all = options.measured.clone();
+        let run = if study::points(self.study, &options).is_empty() {
+            Ok(())
+        } else {
+            self.measure(&scratch, &options, databases, &mut |outcomes| {
+                all.extend_from_slice(outcomes);
+                let lines = lines(outcomes)?;
+                if let Some(kept) = &mut kept {
+                    kept.keep(&lines)?;
+                }
+                if self.json {
+                    files::print(lines)?;
+                }
+                Ok(())
+            })
         };
-        let measured = self.measure(&options, &mut bench, &mut progress);
-        drop(bench);
-        runtime.block_on(network.shutdown());
-        measured
+        if !self.json {
+            files::print(tables(self.study, &all, std::io::stdout().is_terminal()))?;
+        }
+        run
     }
 
     fn experiment(&self) -> Result<Option<u8>, Failure> {
@@ -169,17 +212,24 @@ impl Run<'_> {
         }
     }
 
+    /// Starts everything, measures, and hands out the outcomes of each point.
     fn measure(
         &self,
+        scratch: &Scratch,
         options: &Options,
-        bench: &mut Gateways<'_>,
-        progress: &mut Progress,
+        databases: Vec<DatabaseLocation>,
+        measured: &mut dyn FnMut(&[Outcome]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        let mut progress = Progress::new();
+        progress.say("starting the sample services and two gateways");
+        let layout = layout(self.study, options, databases);
+        let runtime = runtime::multi_threaded()?;
+        let network = runtime.block_on(Network::start(scratch, &layout))?;
+        let mut bench = Gateways::new(&runtime, &network);
         let begun = Instant::now();
-        let mut all = Vec::new();
-        let mut unprinted = None;
+        let mut unkept = None;
         progress.say("warming up");
-        let run = study::run(self.study, options, bench, &mut |event| match event {
+        let run = study::run(self.study, options, &mut bench, &mut |event| match event {
             Event::Progress(made) => progress.say(&format!(
                 "{:.0} %, {} left: {}",
                 made.share * 100.0,
@@ -187,19 +237,14 @@ impl Run<'_> {
                 made.point
             )),
             Event::Measured(outcomes) => {
-                all.extend_from_slice(outcomes);
-                if self.json {
-                    progress.end();
-                    let printed = lines(outcomes).and_then(files::print);
-                    unprinted = unprinted.take().or(printed.err());
-                }
+                progress.end();
+                unkept = unkept.take().or(measured(outcomes).err());
             }
         });
         progress.end();
-        if !self.json {
-            files::print(tables(self.study, &all, std::io::stdout().is_terminal()))?;
-        }
-        run.and(unprinted.map_or(Ok(()), Err))
+        drop(bench);
+        runtime.block_on(network.shutdown());
+        run.and(unkept.map_or(Ok(()), Err))
     }
 }
 
@@ -218,129 +263,6 @@ fn kind(database: &DatabaseLocation) -> &'static str {
     }
 }
 
-fn layout(study: &'static Study, options: &Options, databases: Vec<DatabaseLocation>) -> Layout {
-    let routes = study::routes(study, options)
-        .into_iter()
-        .filter_map(|(source, way)| match way {
-            Way::Direct => None,
-            Way::Through { mechanism, suite } => Some(Route {
-                prefix: prefix(source, way),
-                instance: instance(source),
-                service: Service::Books,
-                mechanism,
-                suite: suite.to_owned(),
-            }),
-        });
-    Layout {
-        routes: routes.collect(),
-        databases,
-        largest_message: LARGEST_MESSAGE,
-    }
-}
-
-/// Any of the services has books in memory.
-fn instance(source: Source) -> usize {
-    match source {
-        Source::Memory => 0,
-        Source::Database(index) => index,
-    }
-}
-
-fn prefix(source: Source, way: Way) -> String {
-    let place = match source {
-        Source::Memory => "/memory".to_owned(),
-        Source::Database(index) => format!("/database-{index}"),
-    };
-    match way.suite() {
-        "" => format!("{place}/{}", way.name()),
-        suite => format!("{place}/{}/{suite}", way.name()),
-    }
-}
-
-/// Services and two gateways, called until somebody wants to stop.
-struct Gateways<'n> {
-    runtime: &'n Runtime,
-    network: &'n Network,
-    client: Client,
-    stop: JoinHandle<()>,
-    /// The right body of the answer with so many books.
-    right: Option<(u32, Vec<u8>)>,
-}
-
-impl Gateways<'_> {
-    /// Posts the call to this URL and checks the answer: octets of both, and the time it took.
-    fn post(&mut self, call: &Call, url: &str) -> Result<(usize, Duration), Failure> {
-        let message = Bytes::from(requests::get_books(SoapVersion::Soap11, call.books));
-        let asked = message.len();
-        let (client, stop) = (&self.client, &mut self.stop);
-        let (answer, took) = self.runtime.block_on(async {
-            let begun = Instant::now();
-            tokio::select! {
-                answer = client.post(url, Service::Books.soap_action(), message) => Ok((answer?, begun.elapsed())),
-                _ = stop => Err(Failure::new("stopped before the end")),
-            }
-        })?;
-        let title = format!("getBooks({})", call.books);
-        if canonical_body(&answer, &title)? != self.right(call.books)? {
-            return Err(Failure::new(format_args!(
-                "the answer at {url} is not what {title} gives"
-            )));
-        }
-        Ok((asked + answer.len(), took))
-    }
-
-    fn right(&mut self, books: u32) -> Result<&[u8], Failure> {
-        if self.right.as_ref().is_none_or(|(of, _)| *of != books) {
-            let answer = responses::books(SoapVersion::Soap11, books);
-            self.right = Some((books, canonical_body(&answer, "getBooks")?));
-        }
-        Ok(self.right.as_ref().map_or(&[], |(_, body)| body))
-    }
-
-    fn url(&self, call: &Call, before: &str) -> Result<String, Failure> {
-        let query = match call.source {
-            Source::Memory => "source=memory",
-            Source::Database(_) => "source=database",
-        };
-        let path = Service::Books.path();
-        Ok(match call.way {
-            Way::Direct => {
-                let address = self.network.services(instance(call.source));
-                let address =
-                    address.ok_or_else(|| Failure::new("the sample services were not started"))?;
-                format!("http://{address}{path}?{query}")
-            }
-            Way::Through { .. } => format!(
-                "http://{}{before}{}{path}?{query}",
-                self.network.outbound(),
-                prefix(call.source, call.way)
-            ),
-        })
-    }
-}
-
-impl Bench for Gateways<'_> {
-    type Failure = Failure;
-
-    fn call(&mut self, call: &Call) -> Result<Duration, Failure> {
-        let url = self.url(call, "")?;
-        Ok(self.post(call, &url)?.1)
-    }
-
-    fn weigh(&mut self, call: &Call) -> Result<Sizes, Failure> {
-        let url = self.url(call, "/tapped")?;
-        let (plain, _) = self.post(call, &url)?;
-        let secured = match call.way {
-            Way::Direct => plain,
-            Way::Through { .. } => {
-                let seen = self.network.tapped();
-                seen.request.len() + seen.response.len()
-            }
-        };
-        Ok(Sizes { plain, secured })
-    }
-}
-
 fn lines(outcomes: &[Outcome]) -> Result<String, Failure> {
     let mut lines = String::new();
     for outcome in outcomes {
@@ -351,18 +273,12 @@ fn lines(outcomes: &[Outcome]) -> Result<String, Failure> {
 }
 
 /// A table for each series that was measured, and what its columns mean.
-fn tables(study: &Study, outcomes: &[Outcome], emphasis: bool) -> String {
+fn tables(study: &'static Study, outcomes: &[Outcome], emphasis: bool) -> String {
     let mut text = String::new();
-    let series = study.experiments.iter().flat_map(|experiment| {
-        experiment
-            .series
-            .iter()
-            .map(move |series| (experiment, series))
-    });
-    for (experiment, series) in series {
+    for (experiment, series) in study.series() {
         let of: Vec<&Outcome> = outcomes
             .iter()
-            .filter(|outcome| is_of(outcome, experiment, series))
+            .filter(|outcome| is_of(outcome, study, experiment, series))
             .collect();
         if !of.is_empty() {
             text.push_str(&format!(
@@ -385,54 +301,14 @@ fn tables(study: &Study, outcomes: &[Outcome], emphasis: bool) -> String {
     text
 }
 
-fn is_of(outcome: &Outcome, experiment: &Experiment, series: &Series) -> bool {
-    outcome.experiment == experiment.number && outcome.shown_in == series.shown_in
-}
-
 fn table(outcomes: &[&Outcome]) -> Table {
-    use Align::{Left, Right};
-    let mut table = Table::new([
-        ("source", Left),
-        ("books", Right),
-        ("requests", Right),
-        ("mechanism", Left),
-        ("suite", Left),
-        ("n", Right),
-        ("best ms", Right),
-        ("median ms", Right),
-        ("deviation", Right),
-        ("impact", Right),
-        ("of medians", Right),
-        ("paper's impact", Right),
-    ]);
+    let columns = Outcome::COLUMNS.map(|(name, number)| {
+        let align = if number { Align::Right } else { Align::Left };
+        (name, align)
+    });
+    let mut table = Table::new(columns);
     for outcome in outcomes {
-        let measurement = &outcome.measurement;
-        let suite = match measurement.suite.as_str() {
-            "" => "-",
-            suite => suite,
-        };
-        let paper = match outcome.reported_percent {
-            Some([least, most]) if least == most => format!("{least:.0} %"),
-            Some([least, most]) => format!("{least:.0} to {most:.0} %"),
-            None => "-".to_owned(),
-        };
-        table.row([
-            outcome.source.clone(),
-            measurement.items.to_string(),
-            outcome.requests.to_string(),
-            measurement.mechanism.to_owned(),
-            suite.to_owned(),
-            measurement.n.to_string(),
-            format!("{:.3}", outcome.best_us / 1e3),
-            format!("{:.3}", measurement.median_us / 1e3),
-            format!(
-                "{:.0} %",
-                measurement.stdev_us / measurement.mean_us * 100.0
-            ),
-            format!("{:.0} %", outcome.impact_percent),
-            format!("{:.0} %", outcome.impact_of_medians_percent),
-            paper,
-        ]);
+        table.row(outcome.cells());
     }
     table
 }

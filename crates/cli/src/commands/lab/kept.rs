@@ -1,0 +1,154 @@
+//! A folder that keeps what a run measured: a manifest of the run, and its lines of JSON.
+//!
+//! The rule kept here: nothing that was measured is overwritten; only half a point, which a run that was killed left, is cut off.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use soapstone_lab::study::report;
+use soapstone_lab::study::{self, Options, Outcome, Repetitions, Study};
+
+use crate::failure::Failure;
+use crate::files::{self, Existing, Privacy};
+
+const MANIFEST: &str = "manifest.json";
+const LINES: &str = "lines.jsonl";
+
+/// What runs must have in common to be one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Asked {
+    soapstone: String,
+    study: String,
+    experiment: Option<u8>,
+    filter: Vec<String>,
+    repetitions: Repetitions,
+    databases: Vec<String>,
+    seed: u64,
+    machine: Machine,
+}
+
+/// Where it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Machine {
+    /// Of the processors; nothing, where the system does not tell.
+    model: Option<String>,
+    processors: usize,
+    system: String,
+    /// Of the kernel.
+    release: Option<String>,
+}
+
+/// What the folder tells of the run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    #[serde(flatten)]
+    asked: Asked,
+    /// When it began.
+    began: String,
+    /// The load of the machine then, over 1, 5 and 15 minutes.
+    load: Option<String>,
+}
+
+/// The lines of a run, kept as they come.
+pub(super) struct Kept(File);
+
+impl Kept {
+    /// Begins a folder, or goes on with one that holds a part of the same run: the points that it holds.
+    pub(super) fn open(
+        folder: &Path,
+        study: &Study,
+        options: &Options,
+    ) -> Result<(Self, Vec<Outcome>), Failure> {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        let asked = Asked {
+            soapstone: env!("CARGO_PKG_VERSION").to_owned(),
+            study: study.name.to_owned(),
+            experiment: options.experiment,
+            filter: options.filter.clone(),
+            repetitions: options.repetitions,
+            databases: options.databases.clone(),
+            seed: options.seed,
+            machine: Machine::this(),
+        };
+        let manifest = folder.join(MANIFEST);
+        if manifest.exists() {
+            let text = files::read(Some(&manifest))?;
+            let there: Manifest =
+                serde_json::from_slice(&text).map_err(|error| Failure::file(&manifest, error))?;
+            if there.asked != asked {
+                return Err(Failure::file(&manifest, "is of another run")
+                    .with_hint("give each run a folder of its own"));
+            }
+        } else {
+            let new = Manifest {
+                asked,
+                began: Timestamp::now().to_string(),
+                load: told("/proc/loadavg"),
+            };
+            let text = serde_json::to_string_pretty(&new).map_err(Failure::new)? + "\n";
+            files::create(&manifest, text.as_bytes(), Privacy::Public, Existing::Keep)?;
+        }
+        let path = folder.join(LINES);
+        let unusable = |error: std::io::Error| Failure::file(&path, error);
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(unusable)?;
+        let text = String::from_utf8(files::read(Some(&path))?)
+            .map_err(|error| Failure::file(&path, error))?;
+        let (length, outcomes) = whole(&text).map_err(|error| Failure::file(&path, error))?;
+        file.set_len(length as u64).map_err(unusable)?;
+        Ok((Self(file), outcomes))
+    }
+
+    /// Keeps the lines of a point.
+    pub(super) fn keep(&mut self, lines: &str) -> Result<(), Failure> {
+        self.0
+            .write_all(lines.as_bytes())
+            .and_then(|()| self.0.sync_data())
+            .map_err(|error| Failure::new(format_args!("{LINES} cannot be written: {error}")))
+    }
+}
+
+/// The whole points at the front of the text, and its length up to their end.
+fn whole(text: &str) -> Result<(usize, Vec<Outcome>), report::LineError> {
+    let ended = text.rfind('\n').map_or(0, |last| last + 1);
+    let mut outcomes = report::read(&text[..ended])?;
+    outcomes.truncate(study::whole_points(&outcomes));
+    let mut length = 0;
+    let mut left = outcomes.len();
+    for line in text.split_inclusive('\n') {
+        if left == 0 {
+            break;
+        }
+        length += line.len();
+        left -= usize::from(!line.trim().is_empty());
+    }
+    Ok((length, outcomes))
+}
+
+impl Machine {
+    fn this() -> Self {
+        let processors = told("/proc/cpuinfo").unwrap_or_default();
+        let model = processors
+            .lines()
+            .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
+            .map(|(_, model)| model.trim().to_owned());
+        Self {
+            model,
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            release: told("/proc/sys/kernel/osrelease"),
+        }
+    }
+}
+
+/// What a file of the system tells; nothing, where there is none.
+fn told(file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    Some(text.trim().to_owned())
+}
