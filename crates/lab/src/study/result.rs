@@ -36,13 +36,16 @@ pub struct Outcome {
     pub impact_of_medians_percent: f64,
     /// Best time by the best time of calls without gateways, in percent.
     pub impact_over_direct_percent: f64,
+    /// The impact if nothing but private keys cost anything: plain calls, and two signatures and two unwrapped keys of RSA-2048, as they
+    /// took alone in the same run. Only where each message is signed and encrypted with certificates.
+    pub floor_percent: Option<f64>,
     /// The least and the largest impact that the paper reported, in percent.
     pub reported_percent: Option<[f64; 2]>,
 }
 
 impl Outcome {
     /// Names of the columns of a table of outcomes, and whether they hold numbers.
-    pub const COLUMNS: [(&'static str, bool); 12] = [
+    pub const COLUMNS: [(&'static str, bool); 13] = [
         ("source", false),
         ("books", true),
         ("requests", true),
@@ -54,11 +57,12 @@ impl Outcome {
         ("deviation", true),
         ("impact", true),
         ("of medians", true),
+        ("floor", true),
         ("paper's impact", true),
     ];
 
     /// Its row in such a table.
-    pub fn cells(&self) -> [String; 12] {
+    pub fn cells(&self) -> [String; 13] {
         let measurement = &self.measurement;
         let suite = match measurement.suite.as_str() {
             "" => "-",
@@ -77,6 +81,8 @@ impl Outcome {
             format!("{deviation:.0} %"),
             format!("{:.0} %", self.impact_percent),
             format!("{:.0} %", self.impact_of_medians_percent),
+            self.floor_percent
+                .map_or("-".to_owned(), |floor| format!("{floor:.0} %")),
             self.reported_percent.map_or("-".to_owned(), range),
         ]
     }
@@ -109,6 +115,8 @@ pub(super) struct Place<'p> {
     pub(super) series: &'p Series,
     pub(super) source: String,
     pub(super) load: Load,
+    /// Microseconds that private keys take for a message.
+    pub(super) private_key: f64,
 }
 
 /// Lines for all the ways at one point.
@@ -145,6 +153,9 @@ pub(super) fn outcomes(place: &Place<'_>, gathered: Vec<Gathered>) -> Vec<Outcom
             impact_percent: percent(figures.best, plain.map(|plain| plain.best)),
             impact_of_medians_percent: percent(figures.median, plain.map(|plain| plain.median)),
             impact_over_direct_percent: percent(figures.best, direct.map(|direct| direct.best)),
+            floor_percent: plain
+                .filter(|_| is_sign_encrypt(gathered.way))
+                .map(|plain| (plain.best + 2.0 * place.private_key) / plain.best * 100.0),
             reported_percent: reported(place.series.reported, gathered.way),
         })
         .collect()
@@ -185,6 +196,16 @@ fn binding(way: Way) -> &'static str {
         }
         _ => "",
     }
+}
+
+fn is_sign_encrypt(way: Way) -> bool {
+    matches!(
+        way,
+        Way::Through {
+            mechanism: Mechanism::SignEncrypt,
+            ..
+        }
+    )
 }
 
 fn reported(all: &[Reported], way: Way) -> Option<[f64; 2]> {

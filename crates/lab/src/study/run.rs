@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::report::is_of;
 use super::result::{Gathered, Outcome, Place, outcomes};
 use super::{Bench, Call, Experiment, Load, Series, Source, Sources, Study, Way, ways};
-use crate::studies;
+use crate::{parts, studies};
 
 /// Calls of one way in a row: more, and the machine's moods would fall on one way; fewer, and none runs warm.
 const ROW: u32 = 10;
@@ -216,6 +216,7 @@ pub fn run<B: Bench>(
     bench: &mut B,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), B::Failure> {
+    let private_key = parts::private_key_operations();
     for (source, way) in routes(study, options) {
         let books = 1;
         let call = Call { way, source, books };
@@ -255,6 +256,7 @@ pub fn run<B: Bench>(
                 requests: options.repetitions.requests(point.load),
                 ..point.load
             },
+            private_key,
         };
         observe(Event::Measured(&outcomes(&place, gathered)));
     }
@@ -477,6 +479,8 @@ mod tests {
             &options(3, &["figure-11", "requests/750"]),
             &mut Pretending::new(1_000, 1_500),
         );
+        let floor = outcomes[2].floor_percent.expect("a floor of sign-encrypt");
+        assert!(floor > 100.0, "{floor}");
         let line = serde_json::to_value(&outcomes[3]).expect("a line");
         for (key, value) in [
             ("stack", serde_json::json!("soapstone")),
@@ -494,6 +498,7 @@ mod tests {
             ("shown_in", "figure-11".into()),
             ("source", "memory".into()),
             ("requests", 15.into()),
+            ("floor_percent", serde_json::Value::Null),
             ("reported_percent", serde_json::json!([450.0, 450.0])),
         ] {
             assert_eq!(line[key], value, "{key}");

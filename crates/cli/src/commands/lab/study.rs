@@ -294,7 +294,9 @@ fn tables(study: &'static Study, outcomes: &[Outcome], emphasis: bool) -> String
     if !text.is_empty() {
         text.push_str(&format!(
             "Times are of one round trip, measured at the client; each answer was checked. Impact is best time by best time of `none`,\n\
-             the same way through both gateways without security; `direct` is without gateways. The paper measured {}.\n",
+             the same way through both gateways without security; `direct` is without gateways. Floor is the impact if of all security only\n\
+             the operations with private keys cost anything: two signatures and two unwrapped keys, as they took alone in the same run.\n\
+             The paper measured {}.\n",
             study.paper.stack
         ));
     }
