@@ -102,7 +102,7 @@ fn conversations_stand_beside_single_messages_and_beside_the_paper() {
         ("secure-conversation", " 450 %"),
     ] {
         let row = row(mechanism);
-        // A fiftieth of the paper's 1,000 requests, twice.
+        // A fiftieth of the paper's 1,000 requests.
         assert!(
             row.starts_with("memory      5        20  ") && row.ends_with(paper),
             "{row}"
