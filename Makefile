@@ -55,8 +55,8 @@ unit: setup ## unit tests, vectors and documentation examples
 	@cargo test --quiet --workspace
 
 .PHONY: interop
-interop: setup ## xmlsec1, WSS4J and zeep, in both directions
-	$(call step,live peers: xmlsec1, WSS4J, zeep)
+interop: setup ## xmlsec1, WSS4J, CXF and zeep, in both directions
+	$(call step,live peers)
 	@SOAPSTONE_PROFILE=dev interop/run
 
 .PHONY: end-to-end
