@@ -170,7 +170,7 @@ pub enum Rejected {
     ConfirmationMissing,
     /// The answer confirms other signatures than those of its request.
     ConfirmationMismatch,
-    /// No signature endorses the message's own.
+    /// Not exactly one signature endorses the message's own.
     EndorsementMissing,
     /// A part that must be in the message is not.
     PartMissing {
@@ -551,7 +551,7 @@ impl fmt::Display for Rejected {
                 out.write_str("the answer confirms other signatures than those of its request")
             }
             Self::EndorsementMissing => {
-                out.write_str("expected a signature over the message's signature, found none")
+                out.write_str("expected one signature over the message's signature, found none or another one beside it")
             }
             Self::PartMissing { part } => write!(out, "expected `{part}` in the message, found none"),
             Self::LayoutViolated { problem } => out.write_str(problem),

@@ -59,20 +59,22 @@ impl Opening<'_> {
             .filter(|signature| signature.role == SignatureRole::Message)
     }
 
-    /// Every signature of the message is endorsed, and the token of the endorsement is signed if the plan wants that.
+    /// One signature endorses every other one of the message, and the token of the endorsement is signed if the plan wants that.
     fn compare_endorsement(&self) -> Result<(), Rejected> {
         let Some(endorsing) = &self.plan.policy.endorsing else {
             return Ok(());
         };
-        let endorsed = |node: NodeId| {
-            self.evidence.signatures.iter().any(|signature| {
-                signature.role == SignatureRole::Endorsing && signature.covers(node)
-            })
+        let mut endorsements = self
+            .evidence
+            .signatures
+            .iter()
+            .filter(|signature| signature.role == SignatureRole::Endorsing);
+        // Another one beside it, over something or over nothing of this message, would be taken for the sender's.
+        let (Some(endorsement), None) = (endorsements.next(), endorsements.next()) else {
+            return Err(Rejected::EndorsementMissing);
         };
-        if !self
-            .message_signatures()
-            .all(|signature| endorsed(signature.node))
-        {
+        let covered = |signature: &SignatureEvidence| endorsement.covers(signature.node);
+        if !self.message_signatures().all(covered) {
             return Err(Rejected::EndorsementMissing);
         }
         let unsigned = |token: &NodeId| self.signing_steps(*token).next().is_none();

@@ -198,6 +198,14 @@ impl Opening<'_> {
         if element.is_replaced() {
             return Err(EncryptionError::Failed.into());
         }
+        if self.plan.policy.signature.is_none() && !self.plan.policy.wraps_key() {
+            // Under a key that many messages share nothing else tells this one from a copy of it.
+            let mut octets = buffers.take(document.bytes().len() / 4 * 3);
+            data.ciphertext(document, &mut octets)?;
+            self.cipher_marks
+                .push(digest::mark([b"cipher text".as_slice(), &octets]));
+            buffers.give(octets);
+        }
         let parent = element.parent().map(|parent| parent.id());
         let content = data.content_type == ContentType::Content;
         // Whether everything inside the parent was in this ciphertext.

@@ -51,6 +51,8 @@ struct Opening<'p> {
     marks: Vec<Mark>,
     scratch: Scratch,
     session_keys: Vec<SessionKey>,
+    /// Marks of cipher texts, where nothing is signed and no key is wrapped.
+    cipher_marks: Vec<[u8; 32]>,
     grafts: Vec<Graft>,
     /// Cipher text without authentication was deciphered: a stranger may have changed it.
     malleable: bool,
@@ -99,6 +101,7 @@ impl InboundPlan {
             marks: Vec::new(),
             scratch,
             session_keys: Vec::new(),
+            cipher_marks: Vec::new(),
             grafts: Vec::new(),
             malleable: false,
             timestamp: None,
@@ -327,7 +330,8 @@ impl Opening<'_> {
         self.step
     }
 
-    /// What a replay of this message would repeat: for signed messages what was signed, for encrypted ones the wrapped keys.
+    /// What a replay of this message would repeat: for signed messages what was signed, for encrypted ones the wrapped keys, or
+    /// the cipher text where the key is one that both sides hold.
     fn mark(&mut self) {
         let policy = self.plan.policy.timestamp.unwrap_or_default();
         let until = match self.evidence.freshness {
@@ -345,6 +349,9 @@ impl Opening<'_> {
             let key = digest::mark([b"encrypted key".as_slice(), &session_key.sha1]);
             self.marks.push(Mark { key, until });
         }
+        let ciphers = std::mem::take(&mut self.cipher_marks);
+        self.marks
+            .extend(ciphers.into_iter().map(|key| Mark { key, until }));
     }
 
     fn receipt(&mut self) -> Receipt {

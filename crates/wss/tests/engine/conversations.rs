@@ -3,9 +3,9 @@
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
     ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EncryptedPart,
-    EndorsingPolicy, Facts, KeyBinding, KeyReference, Layout, Mechanism, OutboundPlan, Outgoing,
-    Part, Policy, ProtectionOrder, Rejected, SecureError, Secured, SecurityContext, SignatureRole,
-    Signer,
+    EndorsingPolicy, Facts, InboundPlan, KeyBinding, KeyReference, Layout, Mechanism, OutboundPlan,
+    Outgoing, Part, Policy, ProtectionOrder, Rejected, SecureError, Secured, SecurityContext,
+    SignatureRole, Signer,
 };
 use soapstone_xml::Buffers;
 
@@ -209,7 +209,7 @@ fn the_host_is_asked_for_the_context_that_a_message_names() {
     let context = context(ConversationVersion::V13);
     let policy = conversation(ConversationVersion::V13);
     let secured = within(&policy, &context);
-    let plan = soapstone_wss::InboundPlan::compile(policy, service_keys()).unwrap();
+    let plan = InboundPlan::compile(policy, service_keys()).unwrap();
     let lookups = plan.peek(&envelope(&text(&secured)));
     assert_eq!(lookups.contexts, [context.name()]);
 }
@@ -693,4 +693,56 @@ fn the_timestamp_is_last_where_the_layout_wants_it() {
         "{message}"
     );
     open_with(&policy, service_keys(), &facts(), &message, now()).unwrap();
+}
+
+/// A partner adds an endorsement of his own to somebody else's message, in order to be taken for its sender.
+#[test]
+fn a_second_endorsement_is_refused() {
+    let mut endorsed = bound(
+        Mechanism::Sign,
+        "Basic256GCM",
+        KeyBinding::SessionKey,
+        KeyReference::Thumbprint,
+    );
+    endorsed.endorsing = Some(EndorsingPolicy {
+        reference: KeyReference::Thumbprint,
+        token_signed: false,
+    });
+    let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
+    let first = message.find("<ds:Signature ").unwrap();
+    let second = first + 1 + message[first + 1..].find("<ds:Signature ").unwrap();
+    let end = second + message[second..].find("</ds:Signature>").unwrap() + "</ds:Signature>".len();
+    let added = message[second..end].replacen("-endorsement\"", "-added\"", 1);
+    let twice = message.replace("</wsse:Security>", &format!("{added}</wsse:Security>"));
+    assert_eq!(
+        refused(&endorsed, &facts(), &twice),
+        Rejected::EndorsementMissing
+    );
+}
+
+/// Under a key that many messages share nothing but the cipher text tells a copy from another message.
+#[test]
+fn a_copy_of_a_message_that_is_only_encrypted_has_the_same_mark() {
+    let context = context(ConversationVersion::V13);
+    let mut encrypt = conversation(ConversationVersion::V13);
+    encrypt.signature = None;
+    let plan = InboundPlan::compile(encrypt.clone(), service_keys()).unwrap();
+    let marks = |message: &str| {
+        let opened = plan.open(
+            envelope(message),
+            &knowing(&[&context]),
+            now(),
+            &mut Buffers::default(),
+        );
+        let marks = opened.unwrap().marks().to_vec();
+        assert_eq!(marks.len(), 1);
+        marks[0].key
+    };
+    let (one, other) = (
+        text(&within(&encrypt, &context)),
+        text(&within(&encrypt, &context)),
+    );
+    let wrapped = one.replace("<xenc:CipherValue>", "<xenc:CipherValue>\n ");
+    assert_eq!(marks(&one), marks(&wrapped));
+    assert_ne!(marks(&one), marks(&other));
 }
