@@ -207,7 +207,12 @@ impl Call<'_> {
             within: None,
         });
         let prepared = self.prepare(forward).await;
-        if prepared.is_err() {
+        let refused = match &prepared {
+            Ok(Prepared::Answered(answer)) => answer.refused.is_some(),
+            Ok(Prepared::Forward(_)) => false,
+            Err(_) => true,
+        };
+        if refused {
             tokio::time::sleep_until(next_tick(arrived)).await;
         }
         prepared

@@ -454,10 +454,10 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
         None if table.has("store") => None,
         None => Some(ConversationStoreConfig::Memory),
     };
+    // Not `encrypt`: it says nothing of who asks, and what is said about a request that nobody signed tells of its plaintext.
     let bootstraps = [
         Mechanism::Username,
         Mechanism::Sign,
-        Mechanism::Encrypt,
         Mechanism::SignEncrypt,
         Mechanism::EncryptSign,
     ];
