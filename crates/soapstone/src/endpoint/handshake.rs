@@ -73,24 +73,8 @@ impl Endpoint {
         let conversation = self.the_conversation();
         let now = self.clock(now);
         let applies_to = AppliesTo::new(to, AddressingVersion::V10);
-        let (pending, request) = PendingIssue::issue(&conversation.client, Some(applies_to), now);
-        let secured = self
-            .request(
-                &conversation.bootstrap_outbound,
-                &request,
-                to,
-                soap,
-                Outgoing::default(),
-                now,
-                buffers,
-            )
-            .map_err(HandshakeError::Unsecurable)?;
-        Ok(Handshake {
-            bytes: secured.bytes,
-            action: request.action,
-            receipt: secured.receipt,
-            pending,
-        })
+        let asked = PendingIssue::issue(&conversation.client, Some(applies_to), now);
+        self.ask(asked, to, soap, now, buffers)
     }
 
     /// A client's request for a new instance of a context, under the bootstrap's policy. Services that want a signature by the context's key as
@@ -111,17 +95,22 @@ impl Endpoint {
     ) -> Result<Handshake, HandshakeError> {
         let conversation = self.the_conversation();
         let now = self.clock(now);
-        let (pending, request) = PendingIssue::renew(&conversation.client, context, now);
+        let asked = PendingIssue::renew(&conversation.client, context, now);
+        self.ask(asked, to, soap, now, buffers)
+    }
+
+    /// Secures a request for a context under the bootstrap's policy.
+    fn ask(
+        &self,
+        (pending, request): (PendingIssue, TrustRequest),
+        to: &str,
+        soap: SoapVersion,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<Handshake, HandshakeError> {
+        let plan = &self.the_conversation().bootstrap_outbound;
         let secured = self
-            .request(
-                &conversation.bootstrap_outbound,
-                &request,
-                to,
-                soap,
-                Outgoing::default(),
-                now,
-                buffers,
-            )
+            .request(plan, &request, to, soap, Outgoing::default(), now, buffers)
             .map_err(HandshakeError::Unsecurable)?;
         Ok(Handshake {
             bytes: secured.bytes,
