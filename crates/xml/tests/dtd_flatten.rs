@@ -475,6 +475,7 @@ fn syntax_errors_say_what_was_expected_and_where() {
             4,
         ),
         ("<a/>&b;", "the root element", "`&b;`", 5),
+        ("<a/>&#32;", "the root element", "`&#32;`", 5),
         (
             "<!DOCTYPE a><!DOCTYPE a><a/>",
             "a tag, comment, processing instruction or character data",
@@ -493,6 +494,41 @@ fn syntax_errors_say_what_was_expected_and_where() {
             "{source}"
         );
     }
+}
+
+#[test]
+fn what_would_come_first_without_the_dtd_and_mean_something_else_is_refused() {
+    for (source, expected, found) in [
+        (
+            "<!DOCTYPE a><?xml version=\"1.0\"?><a/>",
+            "no target `xml` but in a declaration at the very beginning",
+            "`<?xml version=\"1`",
+        ),
+        (
+            "<!DOCTYPE a><?XML version=\"1.0\"?><a/>",
+            "no target `xml` but in a declaration at the very beginning",
+            "`<?XML version=\"1`",
+        ),
+        (
+            "<!DOCTYPE a>\u{feff}<a/>",
+            "only markup and white space outside the root element",
+            "`\u{feff}<a/>`",
+        ),
+    ] {
+        assert_eq!(
+            flat(source),
+            Err(DtdError::Syntax {
+                place: in_document(1, 13),
+                expected,
+                found: found.into()
+            }),
+            "{source}"
+        );
+    }
+    assert_eq!(
+        text("<!DOCTYPE a><?xml-stylesheet href=\"b\"?><a/>"),
+        "<?xml-stylesheet href=\"b\"?><a/>"
+    );
 }
 
 #[test]

@@ -113,8 +113,17 @@ impl Expansion<'_> {
         }
     }
 
-    /// Character data without references.
+    /// Character data without references; outside the root element, white space only (XML 1.0 production 27, `Misc`).
+    ///
+    /// What follows the DTD comes first once it is left out: there a byte order mark would change its meaning.
     fn characters(&mut self, text: &str) -> Result<(), DtdError> {
+        if self.depth == 0 {
+            let stray = leading_space(text);
+            if stray < text.len() {
+                let wanted = "only markup and white space outside the root element";
+                return Err(self.unexpected_at(stray, wanted));
+            }
+        }
         if let Some(offset) = text.find("]]>") {
             let place = place(&self.frame.entity, &self.frame.text, self.frame.at + offset);
             return Err(DtdError::Syntax {
@@ -141,14 +150,14 @@ impl Expansion<'_> {
         let wrong = "a reference to a character or an entity";
         let (kind, length) = reference(rest).ok_or_else(|| self.unexpected(wrong))?;
         let written = &rest[..length];
+        if self.depth == 0 {
+            return Err(self.unexpected("the root element"));
+        }
         let Reference::Entity(name) = kind else {
             self.output.extend_from_slice(written.as_bytes());
             self.frame.at += length;
             return Ok(());
         };
-        if self.depth == 0 {
-            return Err(self.unexpected("the root element"));
-        }
         let Some(entity) = self.declarations.general.get(name).cloned() else {
             return Err(undeclared(self.here(), written));
         };
@@ -184,6 +193,12 @@ impl Expansion<'_> {
     fn verbatim(&mut self, rest: &str, end: &'static str) -> Result<(), DtdError> {
         let length = rest.find(end).ok_or_else(|| self.unexpected(end))? + end.len();
         let markup = &rest[..length];
+        if is_xml_instruction(markup) {
+            // With the DTD left out it could come first, and be read as the declaration.
+            return Err(
+                self.unexpected("no target `xml` but in a declaration at the very beginning")
+            );
+        }
         if markup.contains('\r') {
             // It could only be written as a line end, which is another character.
             return Err(DtdError::Syntax {
@@ -330,6 +345,13 @@ impl Expansion<'_> {
             found: found(text, at + offset),
         }
     }
+}
+
+/// A processing instruction with the target that is reserved for declarations (XML 1.0 production 17, `PITarget`).
+fn is_xml_instruction(markup: &str) -> bool {
+    markup
+        .strip_prefix("<?")
+        .is_some_and(|rest| rest[..name_length(rest)].eq_ignore_ascii_case("xml"))
 }
 
 fn leading_space(text: &str) -> usize {
