@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::statistics::Figures;
+
 /// What was measured, and the figures. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -103,23 +105,6 @@ impl FromIterator<f64> for Samples {
     }
 }
 
-/// The figures of [`Samples`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures {
-    /// Repetitions.
-    pub n: usize,
-    /// The shortest, microseconds.
-    pub best: f64,
-    /// Mean, microseconds.
-    pub mean: f64,
-    /// Median, microseconds.
-    pub median: f64,
-    /// 95th percentile, microseconds.
-    pub p95: f64,
-    /// Standard deviation, microseconds.
-    pub stdev: f64,
-}
-
 impl Samples {
     /// Repeats `run`, which does one operation and is told nothing. The first tenth of the time is warm-up and not counted.
     pub fn of(effort: Effort, mut run: impl FnMut()) -> Self {
@@ -159,63 +144,15 @@ impl Samples {
         }
     }
 
-    /// Mean, median and spread.
-    pub fn figures(mut self) -> Figures {
-        self.0.sort_by(f64::total_cmp);
-        let n = self.0.len();
-        if n == 0 {
-            return Figures {
-                n,
-                best: 0.0,
-                mean: 0.0,
-                median: 0.0,
-                p95: 0.0,
-                stdev: 0.0,
-            };
-        }
-        let mean = self.0.iter().sum::<f64>() / n as f64;
-        let variance = self
-            .0
-            .iter()
-            .map(|sample| (sample - mean).powi(2))
-            .sum::<f64>()
-            / n.max(2).saturating_sub(1) as f64;
-        let median = if n % 2 == 1 {
-            self.0[n / 2]
-        } else {
-            (self.0[n / 2 - 1] + self.0[n / 2]) / 2.0
-        };
-        let p95 = self.0[(n * 95).div_ceil(100) - 1];
-        Figures {
-            n,
-            best: self.0[0],
-            mean,
-            median,
-            p95,
-            stdev: variance.sqrt(),
-        }
+    /// Their figures; [`Figures::NONE`], if nothing was repeated.
+    pub fn figures(self) -> Figures {
+        Figures::of(&self.0).unwrap_or(Figures::NONE)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_of_known_samples() {
-        let figures = Samples((1..=20).map(f64::from).collect()).figures();
-        assert_eq!(
-            (
-                figures.n,
-                figures.best,
-                figures.mean,
-                figures.median,
-                figures.p95
-            ),
-            (20, 1.0, 10.5, 10.5, 19.0)
-        );
-        assert!((figures.stdev - 5.916_079_783).abs() < 1e-6);
-    }
 
     #[test]
     fn the_least_number_of_repetitions_is_kept_however_short_the_time() {
