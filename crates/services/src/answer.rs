@@ -20,7 +20,8 @@ use crate::fault::Fault;
 use crate::message::Message;
 use crate::refusal::Refusal;
 use crate::responses;
-use crate::server::Config;
+use crate::sensor::{Controller, ReadError, Sensor};
+use crate::server::{Config, StartError};
 use crate::service::Service;
 use crate::soap::SoapVersion;
 
@@ -30,6 +31,9 @@ const XML: &str = "text/xml; charset=utf-8";
 /// What the answers are made from.
 pub(crate) struct Answers {
     database: Database,
+    sensor: Sensor,
+    /// Ours, if nobody else runs it: it answers for as long as it is kept.
+    _controller: Option<Controller>,
     address: SocketAddr,
     public_url: Option<String>,
     options: ParseOptions,
@@ -46,12 +50,19 @@ enum Source {
 }
 
 impl Answers {
-    pub(crate) fn new(database: Database, address: SocketAddr, config: &Config) -> Self {
+    pub(crate) async fn open(
+        database: Database,
+        address: SocketAddr,
+        config: &Config,
+    ) -> Result<Self, StartError> {
+        let (controller, own) = config.controller.open().await?;
         let mut limits = Limits::default();
         limits.message = config.message;
         let public_url = config.public_url.as_deref();
-        Answers {
+        Ok(Answers {
             database,
+            sensor: Sensor::new(controller, config.sensor_patience),
+            _controller: own,
             address,
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
             options: ParseOptions {
@@ -59,7 +70,7 @@ impl Answers {
                 ids: IdAttributes::standard(),
             },
             patience: config.patience,
-        }
+        })
     }
 
     /// Closes the database.
@@ -205,6 +216,11 @@ impl Answers {
                     Source::Database => self.books(version, count).await,
                 }
             }
+            Service::Temperature => {
+                message.get_temperature()?;
+                let hundredths = self.temperature().await?;
+                Ok(responses::temperature(version, hundredths))
+            }
         }
     }
 
@@ -218,6 +234,16 @@ impl Answers {
                 Fault::DatabaseUnavailable
             })?;
         Ok(responses::end_books(output))
+    }
+
+    async fn temperature(&self) -> Result<i16, Fault> {
+        self.sensor.read().await.map_err(|error| match error {
+            ReadError::Away { requests, waited } => Fault::ControllerAway { requests, waited },
+            error @ (ReadError::NoSensor { .. } | ReadError::Socket(_)) => {
+                tracing::error!(%error, "getTemperature failed");
+                Fault::SensorUnavailable
+            }
+        })
     }
 
     /// The body of a request, whole.

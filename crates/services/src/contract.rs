@@ -51,6 +51,10 @@ const fn contract(service: Service) -> Contract {
                 ("book-record.xsd", contract_file!("book-record.xsd")),
             ],
         },
+        Service::Temperature => Contract {
+            wsdl: contract_file!("temperature.wsdl"),
+            schemas: &[("temperature.xsd", contract_file!("temperature.xsd"))],
+        },
     }
 }
 

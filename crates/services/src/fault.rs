@@ -4,6 +4,7 @@
 //! one rule it keeps: nothing about the inside of the server is in it; that goes to the log.
 
 use std::fmt;
+use std::time::Duration;
 
 use http::StatusCode;
 use soapstone_xml::escape;
@@ -63,6 +64,10 @@ pub(crate) enum Fault {
     },
     /// The database does not answer.
     DatabaseUnavailable,
+    /// The controller of the sensor does not answer.
+    ControllerAway { requests: u32, waited: Duration },
+    /// The controller does not know the sensor, or cannot be asked.
+    SensorUnavailable,
 }
 
 enum Code {
@@ -107,6 +112,14 @@ impl fmt::Display for Fault {
             Fault::DatabaseUnavailable => {
                 formatter.write_str("the database of the books does not answer; try again later")
             }
+            Fault::ControllerAway { requests, waited } => write!(
+                formatter,
+                "the controller of the sensor answered none of {requests} requests within {} ms; try again later",
+                waited.as_millis()
+            ),
+            Fault::SensorUnavailable => formatter.write_str(
+                "the sensor cannot be read; whoever runs the service finds the cause in its log",
+            ),
         }
     }
 }
@@ -117,7 +130,9 @@ impl Fault {
             Fault::VersionMismatch { .. } => Code::VersionMismatch,
             Fault::NotUnderstood { .. } => Code::MustUnderstand,
             Fault::Malformed { .. } | Fault::Structure { .. } | Fault::Value { .. } => Code::Sender,
-            Fault::DatabaseUnavailable => Code::Receiver,
+            Fault::DatabaseUnavailable
+            | Fault::ControllerAway { .. }
+            | Fault::SensorUnavailable => Code::Receiver,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The sample services of Soapstone: Echo, EchoStringArray, Sum, EmployeeDetails and Books.
+//! The sample services of Soapstone: Echo, EchoStringArray, Sum, EmployeeDetails, Books and Temperature.
 //!
 //! Plain SOAP 1.1 and 1.2 over HTTP, contract first (WSDL 1.1 and XML Schema in the folder `contract`), without any security:
 //! they are what a gateway stands before, what the demo calls and what the lab measures. [`Services::start`] runs them
@@ -6,7 +6,8 @@
 //! server.
 //!
 //! The one rule of this crate: an answer depends on the request alone. The same request gets the same bytes from
-//! memory and from every database, today and in ten years, because studies compare them.
+//! memory and from every database, today and in ten years, because studies compare them. Only the temperature is what a
+//! [`Device`] says, and one that is told nothing else always says the same.
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod message;
 mod refusal;
 pub mod requests;
 pub mod responses;
+mod sensor;
 mod server;
 mod service;
 mod soap;
@@ -28,6 +30,7 @@ mod words;
 pub use catalogue::{AUTHORS, BOOKS, Book, Catalogue, PUBLISHERS};
 pub use database::{Counts, DatabaseError, DatabaseLocation};
 pub use employees::{EMPLOYEES, Employee, employees};
+pub use sensor::{Controller, ControllerLocation, Device, Patience};
 pub use server::{Config, Running, Services, StartError, serve};
 pub use service::Service;
 pub use soap::SoapVersion;

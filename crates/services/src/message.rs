@@ -80,6 +80,12 @@ impl Message {
         Ok(())
     }
 
+    /// That `getTemperature` has no parameter.
+    pub(crate) fn get_temperature(&self) -> Result<(), Fault> {
+        let [] = self.parameters(Service::Temperature, [])?;
+        Ok(())
+    }
+
     /// The count of `getBooks`.
     pub(crate) fn get_books(&self) -> Result<u32, Fault> {
         let [n] = self.parameters(Service::Books, ["n"])?;

@@ -59,6 +59,11 @@ pub fn get_books(version: SoapVersion, n: u32) -> String {
     })
 }
 
+/// `getTemperature()`.
+pub fn get_temperature(version: SoapVersion) -> String {
+    request(version, Service::Temperature, 0, |_| ())
+}
+
 fn request(
     version: SoapVersion,
     service: Service,

@@ -75,6 +75,17 @@ pub fn books(version: SoapVersion, count: u32) -> Vec<u8> {
     end_books(output)
 }
 
+/// The answer of getTemperature where the sensor measures so many hundredths of a degree Celsius; of a [`Device`](crate::Device) that was
+/// told nothing else, 2150.
+pub fn temperature(version: SoapVersion, hundredths: i16) -> Vec<u8> {
+    let mut output = start(version, Service::Temperature, 64);
+    let sign = if hundredths < 0 { "-" } else { "" };
+    let size = hundredths.unsigned_abs();
+    let degrees = format!("{sign}{}.{:02}", size / 100, size % 100);
+    element("<temperature>", &degrees, "</temperature>", &mut output);
+    end(Service::Temperature, output)
+}
+
 pub(crate) fn start_books(version: SoapVersion, count: u32) -> Vec<u8> {
     /// A book's tags take 251 bytes; titles and names of usual length fit into the rest.
     const BOOK_BYTES: usize = 384;
@@ -203,6 +214,21 @@ mod tests {
     fn the_sum_of_the_largest_integers_is_told_exactly() {
         let answer = String::from_utf8(sum(SoapVersion::Soap12, i32::MAX, i32::MAX)).unwrap();
         assert!(answer.contains("<sum>4294967294</sum>"), "{answer}");
+    }
+
+    #[test]
+    fn a_temperature_below_zero_keeps_its_sign_and_both_decimals() {
+        for (hundredths, written) in [
+            (2_150, "21.50"),
+            (-5, "-0.05"),
+            (0, "0.00"),
+            (i16::MIN, "-327.68"),
+        ] {
+            let answer = temperature(SoapVersion::Soap11, hundredths);
+            let answer = String::from_utf8(answer).unwrap();
+            let element = format!("<temperature>{written}</temperature>");
+            assert!(answer.contains(&element), "{answer}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::answer::Answers;
 use crate::database::{Database, DatabaseError, DatabaseLocation};
+use crate::sensor::{ControllerLocation, Patience};
 use crate::service::Service;
 
 /// How the services are run.
@@ -32,6 +33,10 @@ pub struct Config {
     pub public_url: Option<String>,
     /// Where the books are. Default: SQLite in memory.
     pub database: DatabaseLocation,
+    /// Where the controller of the sensor is that `getTemperature` reads. Default: one of its own.
+    pub controller: ControllerLocation,
+    /// For how long a controller that does not answer is asked. Default: six times, 250 ms each.
+    pub sensor_patience: Patience,
     /// The largest request, in bytes. Default: 8 MiB, the limit of the engine's endpoints.
     pub message: usize,
     /// How long a request may take to arrive. Default: 30 s.
@@ -46,6 +51,8 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             public_url: None,
             database: DatabaseLocation::default(),
+            controller: ControllerLocation::default(),
+            sensor_patience: Patience::default(),
             message: 8 * 1024 * 1024,
             patience: Duration::from_secs(30),
             grace: Duration::from_secs(10),
@@ -110,7 +117,7 @@ impl Services {
             .await
             .map_err(StartError::Database)?;
         tracing::info!(%address, database = %config.database, "sample services listen");
-        let answers = Arc::new(Answers::new(database, address, &config));
+        let answers = Arc::new(Answers::open(database, address, &config).await?);
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(run(listener, answers, config.grace, stopped));
         Ok(Running {

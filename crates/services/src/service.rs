@@ -1,4 +1,4 @@
-//! The five services and the names in their contracts.
+//! The six services and the names in their contracts.
 //!
 //! The one rule it keeps: a name that is in a contract file is written here once and nowhere else.
 
@@ -15,6 +15,8 @@ pub enum Service {
     Employees,
     /// As many book records as are asked for, from a database.
     Books,
+    /// The temperature that a sensor measures, read from its controller.
+    Temperature,
 }
 
 /// Start and end tag of the element in the body that is named after the operation. Its children follow directly.
@@ -25,12 +27,13 @@ pub(crate) struct Wrapper {
 
 impl Service {
     /// All of them.
-    pub const ALL: [Service; 5] = [
+    pub const ALL: [Service; 6] = [
         Service::Echo,
         Service::EchoStringArray,
         Service::Sum,
         Service::Employees,
         Service::Books,
+        Service::Temperature,
     ];
 
     /// The path of its address.
@@ -41,6 +44,7 @@ impl Service {
             Service::Sum => "/sum",
             Service::Employees => "/employees",
             Service::Books => "/books",
+            Service::Temperature => "/temperature",
         }
     }
 
@@ -59,6 +63,7 @@ impl Service {
             Service::Sum => "urn:soapstone:services:sum",
             Service::Employees => "urn:soapstone:services:employees",
             Service::Books => "urn:soapstone:services:books",
+            Service::Temperature => "urn:soapstone:services:temperature",
         }
     }
 
@@ -70,6 +75,7 @@ impl Service {
             Service::Sum => "Sum",
             Service::Employees => "EmployeeDetails",
             Service::Books => "getBooks",
+            Service::Temperature => "getTemperature",
         }
     }
 
@@ -81,6 +87,7 @@ impl Service {
             Service::Sum => "urn:soapstone:services:sum:Sum",
             Service::Employees => "urn:soapstone:services:employees:EmployeeDetails",
             Service::Books => "urn:soapstone:services:books:getBooks",
+            Service::Temperature => "urn:soapstone:services:temperature:getTemperature",
         }
     }
 
@@ -99,6 +106,10 @@ impl Service {
             Service::Books => (
                 r#"<getBooks xmlns="urn:soapstone:services:books">"#,
                 "</getBooks>",
+            ),
+            Service::Temperature => (
+                r#"<getTemperature xmlns="urn:soapstone:services:temperature">"#,
+                "</getTemperature>",
             ),
         };
         Wrapper { start, end }
@@ -125,6 +136,10 @@ impl Service {
             Service::Books => (
                 r#"<getBooksResponse xmlns="urn:soapstone:services:books">"#,
                 "</getBooksResponse>",
+            ),
+            Service::Temperature => (
+                r#"<getTemperatureResponse xmlns="urn:soapstone:services:temperature">"#,
+                "</getTemperatureResponse>",
             ),
         };
         Wrapper { start, end }

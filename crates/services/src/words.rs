@@ -25,6 +25,12 @@ impl Random {
         (self.next() % u64::from(bound.max(1))) as u32
     }
 
+    /// A number from 0 up to 1, without it.
+    pub(crate) fn share(&mut self) -> f64 {
+        // As many bits as the fraction of an f64 has.
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     pub(crate) fn pick<'w>(&mut self, words: &[&'w str]) -> &'w str {
         words[self.below(words.len() as u32) as usize]
     }

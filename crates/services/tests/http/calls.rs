@@ -40,6 +40,11 @@ async fn every_operation_answers_in_the_version_it_was_asked_in() {
                     requests::get_books(version, 100),
                     responses::books(version, 100),
                 ),
+                (
+                    Service::Temperature,
+                    requests::get_temperature(version),
+                    responses::temperature(version, 2_150),
+                ),
             ] {
                 let answer = http.call(version, &services.url(service), request).await;
                 assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());

@@ -5,3 +5,4 @@ mod databases;
 mod faults;
 mod serving;
 mod support;
+mod temperature;
