@@ -47,6 +47,7 @@ fn every_command_explains_itself() {
         "keys list",
         "keys convert",
         "services",
+        "services controller",
         "xml",
         "xml c14n",
         "xml sign",

@@ -129,6 +129,54 @@ fn the_sample_services_serve_until_they_are_told_to_stop() {
 }
 
 #[test]
+fn the_services_read_the_controller_that_they_are_shown() {
+    let folder = Folder::new();
+    let request = format!(
+        "<s:Envelope xmlns:s=\"{SOAP11}\"><s:Body><getTemperature xmlns=\"urn:soapstone:services:temperature\"/></s:Body></s:Envelope>"
+    );
+    let mut controller = Server::start(
+        &folder,
+        "services controller --listen 127.0.0.1:0 --temperature -3.5 --delay 5 --loss 0.1 --seed 3",
+        "udp://",
+    );
+    let address = controller.said.trim().trim_start_matches("udp://");
+    let words = format!("services --listen 127.0.0.1:0 --controller {address}");
+    let mut services = Server::start(&folder, &words, "/temperature");
+    let url = services.said.lines().last().expect("its address");
+    let response = post(url, &request);
+    assert!(
+        response.starts_with("HTTP/1.1 200")
+            && response.contains("<temperature>-3.50</temperature>"),
+        "{response}"
+    );
+    assert_eq!(controller.stop("-TERM"), Some(0));
+    let response = post(url, &request);
+    assert!(
+        response.starts_with("HTTP/1.1 500")
+            && response.contains("the controller of the sensor answered none of 6 requests"),
+        "{response}"
+    );
+    assert_eq!(services.stop("-TERM"), Some(0));
+}
+
+#[test]
+fn a_device_that_cannot_be_is_a_usage_error() {
+    let folder = Folder::new();
+    for (words, expected) in [
+        (
+            "--temperature 400",
+            "expected degrees from -327.68 to 327.67",
+        ),
+        ("--loss 1.5", "expected a number from 0 to 1"),
+        ("--loss NaN", "expected a number from 0 to 1"),
+    ] {
+        folder
+            .run(&format!("services controller {words}"))
+            .fails(expected);
+    }
+}
+
+#[test]
 fn a_database_that_is_none_is_a_usage_error() {
     Folder::new()
         .run("services --database oracle://db")
