@@ -18,8 +18,8 @@ fn studies_are_listed_with_what_was_published_and_what_is_measured() {
         "mchale2012: G. McHale, J. O'Raw, K. Curran: WS-I* compliant web service SOAP message security performance.",
         "; on Apache CXF 2.3\n",
         "\n  mchale2012/2: What does the algorithm suite change?\n",
-        "\n    mchale2012/2/figures-9-10/memory/books/100/requests/750\n",
-        "\n    mchale2012/4/table-1-figure-14/sqlite/books/2493\n",
+        "\n    mchale2012/2/figures-9-10/books/100/requests/750\n",
+        "\n    mchale2012/4/table-1-figure-14/books/2493/source/sqlite\n",
     ] {
         assert!(
             list.text().contains(part),
@@ -29,6 +29,19 @@ fn studies_are_listed_with_what_was_published_and_what_is_measured() {
     }
 }
 
+/// Arms at each place with the lines of a quantity.
+fn told<'l>(lines: &'l [Value], quantity: &str) -> Vec<(&'l str, &'l str, &'l Value)> {
+    let text = |value: &'l Value| value.as_str().expect("a text");
+    lines
+        .iter()
+        .filter(|line| line["quantity"] == quantity)
+        .map(|line| {
+            let source = text(&line["at"]["source"]);
+            (source, text(&line["arm"]), &line["figures"])
+        })
+        .collect()
+}
+
 #[test]
 fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
     let folder = Folder::new();
@@ -36,82 +49,44 @@ fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
         .run("lab run mchale2012/4 --quick --filter books/1 --json")
         .succeeds();
     let lines = lines(run.text());
-    let told: Vec<_> = lines
-        .iter()
-        .map(|line| (line["source"].clone(), line["mechanism"].clone()))
+    let mut arms: Vec<_> = told(&lines, "time")
+        .into_iter()
+        .map(|(source, arm, figures)| {
+            let number = |name: &str| figures[name].as_f64().expect("a number");
+            assert_eq!(figures["n"], 3);
+            assert!(0.0 < number("best") && number("best") <= number("median"));
+            (source, arm)
+        })
         .collect();
+    arms.sort_unstable();
     let expected: Vec<_> = ["memory", "sqlite"]
         .into_iter()
         .flat_map(|source| {
-            ["direct", "none", "sign-encrypt"].map(|mechanism| (json!(source), json!(mechanism)))
+            ["direct", "none", "sign-encrypt/Basic256"].map(|mechanism| (source, mechanism))
         })
         .collect();
-    assert_eq!(told, expected);
-    for line in &lines {
-        assert_eq!(
-            (&line["study"], &line["experiment"], &line["n"], &line["op"]),
-            (
-                &json!("mchale2012"),
-                &json!(4),
-                &json!(3),
-                &json!("roundtrip")
-            )
-        );
-        let secured = line["mechanism"] == "sign-encrypt";
-        let grew = line["secured_bytes"].as_u64() > line["bytes"].as_u64();
-        assert_eq!(grew, secured, "{line}");
-        let best = line["best_us"].as_f64().expect("a time");
-        assert!(
-            best > 0.0 && best <= line["median_us"].as_f64().expect("a time"),
-            "{line}"
-        );
-        let impact = line["impact_percent"].as_f64().expect("an impact");
-        assert!(!secured || impact > 100.0, "{line}");
-        assert!(line["mechanism"] != "none" || impact == 100.0, "{line}");
+    assert_eq!(arms, expected);
+    let sizes = told(&lines, "size")
+        .into_iter()
+        .zip(told(&lines, "secured"));
+    for ((_, arm, plain), (_, _, secured)) in sizes {
+        let grew = secured["best"].as_f64() > plain["best"].as_f64();
+        assert_eq!(grew, arm == "sign-encrypt/Basic256", "{arm}");
     }
+    let floors = told(&lines, "floor");
+    assert_eq!(floors.len(), 2, "{floors:?}");
 
     folder.write("lines.jsonl", run.text());
-    folder.run("lab report lines.jsonl -o report.md").succeeds();
-    let report = folder.read("report.md");
+    folder
+        .run("lab report lines.jsonl -o report.txt")
+        .succeeds();
+    let report = folder.read("report.txt");
     for part in [
-        "### Experiment 4: ",
-        "`soapstone lab run mchale2012/4`",
-        "\n| sqlite | 1 | 1 | sign-encrypt | Basic256 | 3 | ",
+        "mchale2012/4, table-1-figure-14: ",
+        "\nbooks 1, source sqlite  soapstone  sign-encrypt/Basic256  time      3  ",
     ] {
         assert!(report.contains(part), "{part} is not in\n{report}");
     }
-}
-
-#[test]
-fn conversations_stand_beside_single_messages_and_beside_the_paper() {
-    let run = Folder::new()
-        .run("lab run mchale2012 --experiment 3 --quick --filter books/5")
-        .succeeds();
-    let row = |mechanism: &str| {
-        let row = run.text().lines().find(|line| line.contains(mechanism));
-        row.unwrap_or_else(|| panic!("{mechanism} is not in\n{}", run.text()))
-            .to_owned()
-    };
-    assert!(
-        run.text().starts_with("mchale2012/3, figure-11: "),
-        "{}",
-        run.text()
-    );
-    for (mechanism, paper) in [
-        ("sign-encrypt", " 1300 %"),
-        ("secure-conversation", " 450 %"),
-    ] {
-        let row = row(mechanism);
-        // A fiftieth of the paper's 1,000 requests.
-        assert!(
-            row.starts_with("memory      5        20  ") && row.ends_with(paper),
-            "{row}"
-        );
-    }
-    assert!(
-        row("direct").ends_with("  -"),
-        "the paper has no such figure"
-    );
 }
 
 #[test]
@@ -120,8 +95,11 @@ fn a_run_that_was_killed_goes_on_in_its_folder_after_the_last_whole_point() {
     let run = "lab run mchale2012/4 --quick --filter books/1 --keep kept";
     folder.run(run).succeeds();
     let manifest: Value = serde_json::from_str(&folder.read("kept/manifest.json")).expect("JSON");
-    assert_eq!(manifest["study"], "mchale2012");
-    assert_eq!(manifest["repetitions"]["of_calls"], 3);
+    assert_eq!(manifest["subjects"], json!(["mchale2012/4"]));
+    assert_eq!(
+        (&manifest["scale"], &manifest["seed"]),
+        (&json!("quick"), &json!(2012))
+    );
     assert!(
         manifest["machine"]["processors"].as_u64() > Some(0),
         "{manifest}"
@@ -129,23 +107,29 @@ fn a_run_that_was_killed_goes_on_in_its_folder_after_the_last_whole_point() {
 
     let all = folder.read("kept/lines.jsonl");
     let lines: Vec<&str> = all.split_inclusive('\n').collect();
-    assert_eq!(lines.len(), 6);
-    // Killed while it wrote the fifth line.
-    let left = lines[..4].concat() + &lines[4][..40];
+    let points = |text: &str| {
+        let done = self::lines(text)
+            .into_iter()
+            .filter(|line| line["done"].is_string());
+        done.map(|line| line["done"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(points(&all).len(), 2);
+    let first = lines
+        .iter()
+        .position(|line| line.contains("\"done\""))
+        .expect("a point")
+        + 1;
+    // Killed while it wrote the second line of the second point.
+    let left = lines[..=first].concat() + &lines[first + 1][..40];
     folder.write("kept/lines.jsonl", left);
     let again = folder.run(run).succeeds();
     let now = folder.read("kept/lines.jsonl");
-    assert!(now.starts_with(&lines[..3].concat()), "{now}");
-    let told: Vec<_> = self::lines(&now)
-        .iter()
-        .map(|line| format!("{} {}", line["source"], line["mechanism"]).replace('"', ""))
-        .collect();
-    assert_eq!(
-        told[3..],
-        ["sqlite direct", "sqlite none", "sqlite sign-encrypt"]
-    );
+    assert!(now.starts_with(&lines[..first].concat()), "{now}");
+    assert_eq!(points(&now), points(&all));
+    assert_eq!(self::lines(&now).len(), lines.len());
     assert!(
-        again.text().contains("\nmemory      1") && again.text().contains("\nsqlite      1"),
+        again.text().contains("\nbooks 1, source memory")
+            && again.text().contains("\nbooks 1, source sqlite"),
         "{}",
         again.text()
     );
@@ -188,10 +172,10 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
     assert_eq!(said, "soapstone: stopped before the end\n");
     let lines = lines(&(first + &rest));
-    assert!(
-        lines.len().is_multiple_of(3) && lines.len() < 33,
-        "whole points, not all: {lines:?}"
-    );
+    let points = lines.iter().filter(|line| line["done"].is_string());
+    assert!((1..11).contains(&points.count()), "not all: {lines:?}");
+    let last = lines.last().expect("a line");
+    assert!(last["done"].is_string(), "whole points only: {last}");
 }
 
 #[test]
@@ -199,7 +183,7 @@ fn what_cannot_be_run_or_reported_is_told() {
     let folder = Folder::new();
     folder
         .run("lab run mchale2013")
-        .fails("expected engine, growth, conversations or a study (mchale2012)");
+        .fails("expected engine, growth, conversations, all or a study (mchale2012");
     folder
         .run("lab run mchale2012/first")
         .fails("expected the number of an experiment after the /");
@@ -211,7 +195,7 @@ fn what_cannot_be_run_or_reported_is_told() {
         .fails("the experiment is named twice");
     folder
         .run("lab run mchale2012/1 --filter books/3")
-        .fails("no point of the study has all of these segments in its name");
+        .fails("no point of a study has all of these segments in its name");
     folder
         .run("lab run mchale2012/4 --database sqlite:a.db --database sqlite:b.db")
         .fails("expected one database of a kind, found more of sqlite");

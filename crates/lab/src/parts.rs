@@ -102,7 +102,7 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
     });
     measure("part-base64-decode", text.len(), samples);
 
-    let rsa = Rsa::new();
+    let rsa = Rsa::new(2048);
     let signed = [0x5a_u8; 700];
     let samples = Samples::of(effort, || {
         black_box(
@@ -138,33 +138,45 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
     measure("part-rsa-unwrap", wrapped.len(), samples);
 }
 
-/// The best times of a signature and of an unwrapped key together, with RSA-2048, in microseconds: what a message that is signed and
-/// encrypted with certificates takes of private keys, whatever its size.
-pub(crate) fn private_key_operations() -> f64 {
-    let rsa = Rsa::new();
-    let wrapped = rsa.wrap();
-    let sign = Samples::of(Effort::QUICK, || {
-        black_box(rsa.sign(black_box(&[0x5a; 700])));
-    });
-    let unwrap = Samples::of(Effort::QUICK, || {
-        black_box(rsa.unwrap(black_box(&wrapped)));
-    });
-    sign.figures().best + unwrap.figures().best
+/// What the operations with a private key take alone, microseconds: the best times.
+pub(crate) struct PrivateKeyTimes {
+    /// A signature.
+    pub(crate) sign: f64,
+    /// Unwrapping a key.
+    pub(crate) unwrap: f64,
+}
+
+impl PrivateKeyTimes {
+    /// Of an RSA key of so many bits.
+    pub(crate) fn measure(bits: u32) -> Self {
+        let rsa = Rsa::new(bits);
+        let wrapped = rsa.wrap();
+        let sign = Samples::of(Effort::QUICK, || {
+            black_box(rsa.sign(black_box(&[0x5a; 700])));
+        });
+        let unwrap = Samples::of(Effort::QUICK, || {
+            black_box(rsa.unwrap(black_box(&wrapped)));
+        });
+        Self {
+            sign: sign.figures().best,
+            unwrap: unwrap.figures().best,
+        }
+    }
 }
 
 /// The key that is wrapped.
 const WRAPPED: [u8; 16] = [7; 16];
 
-/// A key of 2048 bits, and how it is used.
+/// A key, and how it is used.
 struct Rsa {
     key: PrivateKey,
     oaep: OaepParameters,
 }
 
 impl Rsa {
-    fn new() -> Self {
+    fn new(bits: u32) -> Self {
         Self {
-            key: PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).expect("a key"),
+            key: PrivateKey::generate(KeyKind::Rsa { bits }).expect("a key"),
             oaep: OaepParameters::new(DigestAlgorithm::Sha256, DigestAlgorithm::Sha256),
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
+mod asked;
 mod bench;
 mod conversations;
 mod kept;
 mod study;
+mod tables;
 
 use std::io::Write;
 
@@ -13,7 +15,7 @@ use soapstone_lab::engine::{self, Options};
 use soapstone_lab::growth;
 use soapstone_lab::measurement::{Effort, Measurement};
 use soapstone_lab::studies;
-use soapstone_lab::study::Study;
+use soapstone_lab::study::Selection;
 
 use crate::failure::Failure;
 use crate::files;
@@ -32,13 +34,10 @@ conversations: clients that begin conversations and go on with them at a steady 
 says what failed and for how long, and fails when a conversation was lost or a message was accepted twice. `interop/cluster` runs it \
 against three gateways and breaks things meanwhile.
 
-mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before services of books. It ends with tables of what secured calls cost beside plain ones, and beside that what the paper reported. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
+mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before services of books. It ends with tables of what calls cost. `all` runs all studies. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
 
 const REPORT_ABOUT: &str = "\
-Write a report in Markdown from what runs of studies printed with --json.
-
-In the order of the studies: each experiment's question, its tables, what held of what the paper reported, and the command that \
-repeats it. Every number is from a line, or from the paper.";
+Write tables of what runs of studies printed with --json, in the order of the studies. Every number is from a line.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +48,7 @@ Examples:
   soapstone lab run engine --filter parts --no-canonical-runs
   soapstone lab run mchale2012 --quick
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
-  soapstone lab report books/lines.jsonl -o report.md
+  soapstone lab report books/lines.jsonl -o report.txt
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
@@ -62,13 +61,13 @@ pub enum Command {
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
     Run(Box<Arguments>),
-    /// Write a report in Markdown from what runs of studies printed with --json
+    /// Write tables of what runs of studies printed with --json
     #[command(long_about = REPORT_ABOUT)]
     Report(study::ReportArguments),
 }
 
 /// What can be run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Subject {
     /// The engine, bytes to bytes.
     Engine,
@@ -76,19 +75,23 @@ enum Subject {
     Growth,
     /// Whether conversations survive what happens to a cluster.
     Conversations,
-    /// A study, or one experiment of it.
-    Study {
-        study: &'static Study,
-        experiment: Option<u8>,
-    },
+    /// Studies, or one experiment of one.
+    Studies(Vec<Selection>),
 }
 
-/// Reads `engine`, `growth`, `conversations`, `STUDY` or `STUDY/N`.
+/// Reads `engine`, `growth`, `conversations`, `all`, `STUDY` or `STUDY/N`.
 fn subject(text: &str) -> Result<Subject, String> {
     match text {
         "engine" => return Ok(Subject::Engine),
         "growth" => return Ok(Subject::Growth),
         "conversations" => return Ok(Subject::Conversations),
+        "all" => {
+            let all = studies::ALL.map(|study| Selection {
+                study,
+                experiment: None,
+            });
+            return Ok(Subject::Studies(all.to_vec()));
+        }
         _ => {}
     }
     let (name, experiment) = match text.split_once('/') {
@@ -98,7 +101,7 @@ fn subject(text: &str) -> Result<Subject, String> {
     let Some(study) = studies::named(name) else {
         let names = studies::ALL.map(|study| study.name).join(", ");
         return Err(format!(
-            "expected engine, growth, conversations or a study ({names})"
+            "expected engine, growth, conversations, all or a study ({names})"
         ));
     };
     let experiment = match experiment.map(str::parse) {
@@ -106,14 +109,14 @@ fn subject(text: &str) -> Result<Subject, String> {
         Some(Ok(number)) => Some(number),
         Some(Err(_)) => return Err("expected the number of an experiment after the /".to_owned()),
     };
-    Ok(Subject::Study { study, experiment })
+    Ok(Subject::Studies(vec![Selection { study, experiment }]))
 }
 
 /// Arguments of `soapstone lab run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// engine, growth, conversations, a study such as mchale2012, or one experiment of it such as mchale2012/3
+    /// engine, growth, conversations, all (studies), a study such as mchale2012, or one experiment of it such as mchale2012/3
     #[arg(value_parser = subject)]
     subject: Subject,
     /// One line of JSON for each measurement
@@ -145,13 +148,12 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::List => list(),
         Command::Report(arguments) => study::report(&arguments),
-        Command::Run(arguments) => match arguments.subject {
+        Command::Run(arguments) => match &arguments.subject {
             Subject::Engine => measure(&arguments),
             Subject::Growth => grow(&arguments),
             Subject::Conversations => conversations::run(&arguments.conversations, arguments.json),
-            Subject::Study { study, experiment } => study::Run {
-                study,
-                experiment,
+            Subject::Studies(selections) => study::Run {
+                selections: selections.clone(),
                 arguments: &arguments.study,
                 filter: &arguments.filter,
                 quick: arguments.quick,

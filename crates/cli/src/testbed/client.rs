@@ -14,7 +14,8 @@ use soapstone::xml::{
 
 use crate::failure::Failure;
 
-/// The client. It keeps its connections.
+/// The client. It keeps its connections, and shares them with its clones.
+#[derive(Clone)]
 pub(crate) struct Client(legacy::Client<HttpConnector, Full<Bytes>>);
 
 impl Client {

@@ -19,6 +19,8 @@ use soapstone_services::{DatabaseLocation, Service};
 
 /// What is to run.
 pub(crate) struct Layout {
+    /// What the configuration files are told apart by, where more than one layout runs.
+    pub(crate) name: &'static str,
     /// One instance of the services for each.
     pub(crate) databases: Vec<DatabaseLocation>,
     /// The ways through both gateways.

@@ -80,7 +80,7 @@ impl Scratch {
             let backend = format!("http://{address}{}", route.service.path());
             append(&mut text, layout, route, &route.path(), &backend, "inbound");
         }
-        self.write("inbound.toml", &text)
+        self.write(&format!("{}-inbound.toml", layout.name), &text)
     }
 
     /// Writes the file of the gateway for clients; each route twice, the second time by way of the tap.
@@ -100,7 +100,7 @@ impl Scratch {
                 append(&mut text, layout, route, &path, &backend, "outbound");
             }
         }
-        self.write("outbound.toml", &text)
+        self.write(&format!("{}-outbound.toml", layout.name), &text)
     }
 
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {

@@ -4,9 +4,14 @@
 //! best of the repetitions. Two of the numbers of books of its experiment with the database are given in two versions (2,493 and
 //! 2,501, 5,034 and 5,094); the first of each is taken. The rule kept here: numbers of the paper only.
 
+use std::collections::BTreeMap;
+
 use soapstone::wss::Mechanism;
 
-use crate::study::{Experiment, Load, Paper, Reported, Series, Sources, Study, Way};
+use crate::study::{
+    Claim, Estimate, Experiment, Figure, How, Operation, Paper, Point, Quantity, Reported, Scale,
+    Scope, Shows, Source, Study, Way,
+};
 
 /// The study.
 pub(super) const STUDY: Study = Study {
@@ -19,144 +24,259 @@ pub(super) const STUDY: Study = Study {
         stack: "Apache CXF 2.3",
     },
     experiments: &[SIZE, SUITES, CONVERSATION, DATABASE],
+    claims: &[
+        Claim {
+            says: "signing and encrypting with X.509 makes calls of the books service take 13 to 15 times as long",
+            experiment: 1,
+            shown_in: "figures-5-6",
+            arm: "sign-encrypt/Basic256",
+            at: &[("books", "25000")],
+            paper: [1_300.0, 1_500.0],
+            goal: Some(200.0),
+        },
+        Claim {
+            says: "in a secure conversation calls of the books service take 4.5 times as long",
+            experiment: 3,
+            shown_in: "figure-11",
+            arm: "secure-conversation/Basic256",
+            at: &[("load", "10x15000")],
+            paper: [450.0, 450.0],
+            goal: Some(130.0),
+        },
+    ],
 };
 
 /// The suite of every experiment but the second.
 const SUITE: &str = "Basic256";
-const WS_SECURITY: Way = Way::sign_encrypt(SUITE);
-const SECURE_CONVERSATION: Way = Way::conversation(SUITE);
+/// Those that are compared.
+const ALL_SUITES: [&str; 4] = ["Basic256", "Basic128", "TripleDes", "TripleDesRsa15"];
+
+const WS_SECURITY: Way = sign_encrypt(SUITE);
+const SECURE_CONVERSATION: Way = conversation(SUITE);
+
+/// Best time of secured calls by that of plain ones.
+const IMPACT: Shows = Shows::Impact {
+    of: Quantity::Time,
+    by: Estimate::Best,
+    baseline: "none",
+};
 
 const SIZE: Experiment = Experiment {
     number: 1,
     question: "What does signing and encrypting with X.509 cost as answers grow?",
-    series: &[Series {
+    figures: &[Figure {
         shown_in: "figures-5-6",
-        secured: &[WS_SECURITY],
-        sources: Sources::Memory,
-        loads: &[
-            Load::once(1),
-            Load::once(2_500),
-            Load::once(5_000),
-            Load::once(7_500),
-            Load::once(10_000),
-            Load::once(12_500),
-            Load::once(15_000),
-            Load::once(17_500),
-            Load::once(20_000),
-            Load::once(22_500),
-            Load::once(25_000),
-        ],
+        caption: "impact of signing and encrypting with X.509, by the number of books from memory",
+        x: "books",
+        logarithmic: false,
+        shows: IMPACT,
         reported: &[Reported {
-            mechanism: Mechanism::SignEncrypt,
-            least: 10.0,
-            most: 15.0,
+            arm: "sign-encrypt",
+            at: &[],
+            least: 1_000.0,
+            most: 1_500.0,
+            place: "figures 5 and 6",
         }],
     }],
+    points: |scope| {
+        let books = [
+            1, 2_500, 5_000, 7_500, 10_000, 12_500, 15_000, 17_500, 20_000, 22_500, 25_000,
+        ];
+        let point = |books| Load::once(books).point("figures-5-6", scope, &[WS_SECURITY]);
+        books.map(point).to_vec()
+    },
 };
 
 const SUITES: Experiment = Experiment {
     number: 2,
     question: "What does the algorithm suite change?",
-    series: &[
-        Series {
+    figures: &[
+        Figure {
             shown_in: "figures-7-8",
-            secured: &[
-                Way::sign_encrypt("Basic256"),
-                Way::sign_encrypt("Basic128"),
-                Way::sign_encrypt("TripleDes"),
-                Way::sign_encrypt("TripleDesRsa15"),
-            ],
-            sources: Sources::Memory,
-            loads: &[
-                Load::once(10),
-                Load::once(5_000),
-                Load::once(10_000),
-                Load::once(15_000),
-                Load::once(20_000),
-            ],
+            caption: "impact of suites under WS-Security, by the number of books from memory",
+            x: "books",
+            logarithmic: false,
+            shows: IMPACT,
             reported: &[],
         },
-        Series {
+        Figure {
             shown_in: "figures-9-10",
-            secured: &[
-                Way::conversation("Basic256"),
-                Way::conversation("Basic128"),
-                Way::conversation("TripleDes"),
-                Way::conversation("TripleDesRsa15"),
-            ],
-            sources: Sources::Memory,
-            loads: &[
-                requests(10, 100),
-                requests(250, 100),
-                requests(500, 100),
-                requests(750, 100),
-                requests(1_000, 100),
-            ],
+            caption: "time of a call under secure conversation, by the number of requests for 100 books each",
+            x: "requests",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Best),
             reported: &[],
         },
     ],
+    points: |scope| {
+        let single = [10, 5_000, 10_000, 15_000, 20_000].map(|books| {
+            Load::once(books).point("figures-7-8", scope, &ALL_SUITES.map(sign_encrypt))
+        });
+        let conversations = [10, 250, 500, 750, 1_000].map(|requests| {
+            let load = Load {
+                requests,
+                books: 100,
+            };
+            let point = load.point("figures-9-10", scope, &ALL_SUITES.map(conversation));
+            at(point, "requests", requests.to_string())
+        });
+        [single, conversations].concat()
+    },
 };
 
 const CONVERSATION: Experiment = Experiment {
     number: 3,
     question: "When is a conversation the better choice?",
-    series: &[
-        Series {
+    figures: &[
+        Figure {
             shown_in: "figure-11",
-            secured: &[WS_SECURITY, SECURE_CONVERSATION],
-            sources: Sources::Memory,
-            loads: &[
-                requests(1_000, 5),
-                requests(750, 100),
-                requests(500, 200),
-                requests(50, 3_000),
-                requests(10, 15_000),
-            ],
+            caption: "impact of WS-Security and of secure conversation, by requests and the number of books of each",
+            x: "load",
+            logarithmic: false,
+            shows: IMPACT,
             reported: &[
                 Reported {
-                    mechanism: Mechanism::SignEncrypt,
-                    least: 13.0,
-                    most: 13.0,
+                    arm: "sign-encrypt",
+                    at: &[],
+                    least: 1_300.0,
+                    most: 1_300.0,
+                    place: "figure 11",
                 },
                 Reported {
-                    mechanism: Mechanism::SecureConversation,
-                    least: 4.5,
-                    most: 4.5,
+                    arm: "secure-conversation",
+                    at: &[],
+                    least: 450.0,
+                    most: 450.0,
+                    place: "figure 11",
                 },
             ],
         },
-        Series {
+        Figure {
             shown_in: "figures-12-13",
-            secured: &[WS_SECURITY, SECURE_CONVERSATION],
-            sources: Sources::Memory,
-            loads: &[
-                requests(500, 50),
-                requests(500, 200),
-                requests(500, 400),
-                requests(500, 600),
-            ],
+            caption: "impact over 500 requests, by the number of books of each",
+            x: "books",
+            logarithmic: false,
+            shows: IMPACT,
             reported: &[],
         },
     ],
+    points: |scope| {
+        let ways = [WS_SECURITY, SECURE_CONVERSATION];
+        let loads = [
+            (1_000, 5),
+            (750, 100),
+            (500, 200),
+            (50, 3_000),
+            (10, 15_000),
+        ];
+        let mut points: Vec<Point> = loads
+            .into_iter()
+            .map(|(requests, books)| {
+                let mut point = Load { requests, books }.point("figure-11", scope, &ways);
+                point.at.clear();
+                at(point, "load", format!("{requests}x{books}"))
+            })
+            .collect();
+        points.extend([50, 200, 400, 600].map(|books| {
+            let load = Load {
+                requests: 500,
+                books,
+            };
+            load.point("figures-12-13", scope, &ways)
+        }));
+        points
+    },
 };
 
 const DATABASE: Experiment = Experiment {
     number: 4,
     question: "What is left of the impact when books come from a database?",
-    series: &[Series {
+    figures: &[Figure {
         shown_in: "table-1-figure-14",
-        secured: &[WS_SECURITY],
-        sources: Sources::MemoryAndDatabases,
-        loads: &[
-            Load::once(1),
-            Load::once(2_493),
-            Load::once(5_034),
-            Load::once(20_000),
-        ],
+        caption: "impact with books from memory and from databases",
+        x: "books",
+        logarithmic: false,
+        shows: IMPACT,
         reported: &[],
     }],
+    points: |scope| {
+        let databases = scope.databases.iter().enumerate();
+        let sources = databases.map(|(index, name)| (Source::Database(index), name.as_str()));
+        let mut points = Vec::new();
+        for (source, name) in [(Source::Memory, "memory")].into_iter().chain(sources) {
+            for books in [1, 2_493, 5_034, 20_000] {
+                let load = Load::once(books);
+                let point = load.point_of("table-1-figure-14", scope, &[WS_SECURITY], source);
+                points.push(at(point, "source", name.to_owned()));
+            }
+        }
+        points
+    },
 };
 
-const fn requests(requests: u32, books: u32) -> Load {
-    Load { requests, books }
+/// So many calls for so many books each.
+#[derive(Clone, Copy)]
+struct Load {
+    requests: u32,
+    books: u32,
+}
+
+impl Load {
+    /// A single call.
+    const fn once(books: u32) -> Self {
+        Self { requests: 1, books }
+    }
+
+    /// Its point with books from memory.
+    fn point(self, shown_in: &'static str, scope: &Scope, secured: &[Way]) -> Point {
+        self.point_of(shown_in, scope, secured, Source::Memory)
+    }
+
+    /// The secured ways beside plain ones, with and without gateways.
+    fn point_of(
+        self,
+        shown_in: &'static str,
+        scope: &Scope,
+        secured: &[Way],
+        source: Source,
+    ) -> Point {
+        let ways = [&[Way::DIRECT, Way::PLAIN], secured].concat();
+        let operation = Operation::Books {
+            source,
+            books: self.books,
+        };
+        Point {
+            shown_in,
+            at: BTreeMap::from([("books", self.books.to_string())]),
+            arms: scope.arms(&ways, operation),
+            how: self.how(scope.scale),
+        }
+    }
+
+    /// The paper's requests; at a glance a fiftieth of them.
+    fn how(self, scale: Scale) -> How {
+        How::Turns {
+            repetitions: match self.requests {
+                1 => scale.pick(3, 15),
+                _ => scale.pick(3, 5),
+            },
+            requests: self.requests.div_ceil(scale.pick(50, 1)),
+        }
+    }
+}
+
+/// The same point with one more coordinate.
+fn at(mut point: Point, axis: &'static str, value: String) -> Point {
+    point.at.insert(axis, value);
+    point
+}
+
+/// Signed and encrypted with X.509 certificates.
+const fn sign_encrypt(suite: &'static str) -> Way {
+    Way::secured(Mechanism::SignEncrypt, suite)
+}
+
+/// Signed and encrypted with the keys of a conversation.
+const fn conversation(suite: &'static str) -> Way {
+    Way::secured(Mechanism::SecureConversation, suite)
 }

@@ -131,6 +131,7 @@ fn layout(suite: &str) -> Layout {
         suite: suite.to_owned(),
     };
     Layout {
+        name: "demo",
         databases: vec![DatabaseLocation::default()],
         routes: Mechanism::ALL
             .into_iter()

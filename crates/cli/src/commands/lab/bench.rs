@@ -1,157 +1,315 @@
-//! What studies are run on: sample services and two gateways in this process, and a client that calls them.
+//! What studies are run on: sample services and two gateways in this process, and clients that call them.
 //!
 //! The rule kept here: the body of each answer is compared with what the service gives, outside of the time that is measured.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use soapstone_lab::study::{self, Bench, Call, Options, Sizes, Source, Study, Way};
-use soapstone_services::{DatabaseLocation, Service, SoapVersion, requests, responses};
+use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport, Way};
+use soapstone_services::DatabaseLocation;
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
+use super::asked::{Asked, service};
 use crate::failure::Failure;
 use crate::runtime;
-use crate::testbed::{Client, Layout, Network, Route, canonical_body};
+use crate::testbed::{Client, Layout, Network, Route, Scratch, canonical_body};
 
 /// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
 const LARGEST_MESSAGE: u32 = 32;
 
-/// What the study calls: a route for each source and each way through the gateways.
+/// A route for each way through the gateways that the calls take.
 pub(super) fn layout(
-    study: &'static Study,
-    options: &Options,
+    name: &'static str,
+    calls: &[Call],
     databases: Vec<DatabaseLocation>,
 ) -> Layout {
-    let routes = study::routes(study, options)
-        .into_iter()
-        .filter_map(|(source, way)| match way {
-            Way::Direct => None,
-            Way::Through { mechanism, suite } => Some(Route {
-                prefix: prefix(source, way),
-                instance: instance(source),
-                service: Service::Books,
-                mechanism,
-                suite: suite.to_owned(),
-            }),
-        });
+    let mut routes: Vec<Route> = Vec::new();
+    for call in calls {
+        let Some(service) = service(call.operation) else {
+            continue;
+        };
+        if call.stack != Stack::Soapstone || call.way.direct {
+            continue;
+        }
+        let route = Route {
+            prefix: prefix(call),
+            instance: instance(call.operation),
+            service,
+            mechanism: call.way.mechanism,
+            suite: call.way.suite.to_owned(),
+        };
+        if routes.iter().all(|other| other.path() != route.path()) {
+            routes.push(route);
+        }
+    }
     Layout {
-        routes: routes.collect(),
+        name,
+        routes,
         databases,
         largest_message: LARGEST_MESSAGE,
     }
 }
 
-/// Any of the services has books in memory.
-fn instance(source: Source) -> usize {
-    match source {
-        Source::Memory => 0,
-        Source::Database(index) => index,
+/// Any of the services has what is in memory.
+fn instance(operation: Operation) -> usize {
+    match operation {
+        Operation::Books {
+            source: Source::Database(index),
+            ..
+        } => index,
+        _ => 0,
     }
 }
 
-fn prefix(source: Source, way: Way) -> String {
-    let place = match source {
-        Source::Memory => "/memory".to_owned(),
-        Source::Database(index) => format!("/database-{index}"),
-    };
-    match way.suite() {
-        "" => format!("{place}/{}", way.name()),
-        suite => format!("{place}/{}/{suite}", way.name()),
-    }
+/// What the path of the call's route begins with.
+fn prefix(call: &Call) -> String {
+    format!("/{}/{}", instance(call.operation), call.way.arm())
 }
 
 /// Services and two gateways, called until somebody wants to stop.
 pub(super) struct Gateways<'n> {
     runtime: &'n Runtime,
+    scratch: &'n Scratch,
     network: &'n Network,
-    client: Client,
+    databases: Vec<DatabaseLocation>,
+    /// The first of them makes calls that are alone.
+    clients: Vec<Client>,
     stop: JoinHandle<()>,
-    /// The right body of the answer with so many books.
-    right: Option<(u32, Vec<u8>)>,
+    /// The right body of the answer to an operation.
+    right: Option<(Operation, Vec<u8>)>,
 }
+
+/// Answers, each with its time.
+type Answers = Vec<(Bytes, Duration)>;
 
 impl<'n> Gateways<'n> {
     /// The network, called on this runtime until the process is told to stop.
-    pub(super) fn new(runtime: &'n Runtime, network: &'n Network) -> Self {
+    pub(super) fn new(
+        runtime: &'n Runtime,
+        scratch: &'n Scratch,
+        network: &'n Network,
+        databases: Vec<DatabaseLocation>,
+    ) -> Self {
         Self {
             runtime,
+            scratch,
             network,
-            client: Client::new(),
+            databases,
+            clients: vec![Client::new()],
             stop: runtime.spawn(async { runtime::stop_requested().await }),
             right: None,
         }
     }
 
-    /// Posts the call to this URL and checks the answer: octets of both, and the time it took.
-    fn post(&mut self, call: &Call, url: &str) -> Result<(usize, Duration), Failure> {
-        let message = Bytes::from(requests::get_books(SoapVersion::Soap11, call.books));
-        let asked = message.len();
-        let (client, stop) = (&self.client, &mut self.stop);
-        let (answer, took) = self.runtime.block_on(async {
-            let begun = Instant::now();
+    /// Waits for the future, or for the wish to stop.
+    fn wait<T>(
+        runtime: &Runtime,
+        stop: &mut JoinHandle<()>,
+        future: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        runtime.block_on(async {
             tokio::select! {
-                answer = client.post(url, Service::Books.soap_action(), message) => Ok((answer?, begun.elapsed())),
+                done = future => done,
                 _ = stop => Err(Failure::new("stopped before the end")),
             }
-        })?;
-        let title = format!("getBooks({})", call.books);
-        if canonical_body(&answer, &title)? != self.right(call.books)? {
-            return Err(Failure::new(format_args!(
-                "the answer at {url} is not what {title} gives"
-            )));
-        }
-        Ok((asked + answer.len(), took))
-    }
-
-    fn right(&mut self, books: u32) -> Result<&[u8], Failure> {
-        if self.right.as_ref().is_none_or(|(of, _)| *of != books) {
-            let answer = responses::books(SoapVersion::Soap11, books);
-            self.right = Some((books, canonical_body(&answer, "getBooks")?));
-        }
-        Ok(self.right.as_ref().map_or(&[], |(_, body)| body))
-    }
-
-    fn url(&self, call: &Call, before: &str) -> Result<String, Failure> {
-        let query = match call.source {
-            Source::Memory => "source=memory",
-            Source::Database(_) => "source=database",
-        };
-        let path = Service::Books.path();
-        Ok(match call.way {
-            Way::Direct => {
-                let address = self.network.services(instance(call.source));
-                let address =
-                    address.ok_or_else(|| Failure::new("the sample services were not started"))?;
-                format!("http://{address}{path}?{query}")
-            }
-            Way::Through { .. } => format!(
-                "http://{}{before}{}{path}?{query}",
-                self.network.outbound(),
-                prefix(call.source, call.way)
-            ),
         })
     }
+
+    /// Compares the answers with what the service gives.
+    fn check(&mut self, asked: &Asked, call: &Call, answers: &Answers) -> Result<(), Failure> {
+        if self
+            .right
+            .as_ref()
+            .is_none_or(|(of, _)| *of != call.operation)
+        {
+            let body = canonical_body(&asked.right(), &asked.title)?;
+            self.right = Some((call.operation, body));
+        }
+        let right = self.right.as_ref().map_or(&[][..], |(_, body)| body);
+        for (answer, _) in answers {
+            if canonical_body(answer, &asked.title)? != right {
+                return Err(Failure::new(format_args!(
+                    "the answer of {} is not what {} gives",
+                    call.way.arm(),
+                    asked.title
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts the call once.
+    fn once(
+        &mut self,
+        call: &Call,
+        before: &str,
+    ) -> Result<(usize, Bytes, Duration), NoCall<Failure>> {
+        let asked = asked(call)?;
+        let url = url(self.network, call, &asked, before)?;
+        let client = &self.clients[0];
+        let answer = Self::wait(self.runtime, &mut self.stop, post(client, &url, &asked))?;
+        let answers = vec![answer];
+        self.check(&asked, call, &answers)?;
+        let (answer, took) = answers.into_iter().next().unwrap_or_default();
+        Ok((asked.message.len(), answer, took))
+    }
+}
+
+/// What is asked, if it can be.
+fn asked(call: &Call) -> Result<Asked, NoCall<Failure>> {
+    let left_out = |why: &str| NoCall::LeftOut(why.to_owned());
+    if call.way.transport == Transport::Https || call.way.rsa_bits != Way::PLAIN.rsa_bits {
+        return Err(left_out("the gateways of this bench have no such way"));
+    }
+    Asked::of(call.operation).ok_or_else(|| left_out("the sample services have no such operation"))
+}
+
+fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<String, Failure> {
+    let (path, query) = (asked.service.path(), asked.query);
+    if call.way.direct {
+        let address = network.services(instance(call.operation));
+        let address =
+            address.ok_or_else(|| Failure::new("the sample services were not started"))?;
+        return Ok(format!("http://{address}{path}{query}"));
+    }
+    let address = network.outbound();
+    Ok(format!(
+        "http://{address}{before}{}{path}{query}",
+        prefix(call)
+    ))
+}
+
+async fn post(client: &Client, url: &str, asked: &Asked) -> Result<(Bytes, Duration), Failure> {
+    let message = asked.message.clone();
+    let begun = Instant::now();
+    let answer = client
+        .post(url, asked.service.soap_action(), message)
+        .await?;
+    Ok((answer, begun.elapsed()))
+}
+
+/// What the tasks gave; the first failure, if there is one.
+async fn joined<T: 'static>(mut tasks: JoinSet<Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+    let mut all = Vec::with_capacity(tasks.len());
+    while let Some(ended) = tasks.join_next().await {
+        all.push(ended.map_err(Failure::new)??);
+    }
+    Ok(all)
 }
 
 impl Bench for Gateways<'_> {
     type Failure = Failure;
 
-    fn call(&mut self, call: &Call) -> Result<Duration, Failure> {
-        let url = self.url(call, "")?;
-        Ok(self.post(call, &url)?.1)
+    fn go_on(&mut self) -> Result<(), Failure> {
+        if self.stop.is_finished() {
+            return Err(Failure::new("stopped before the end"));
+        }
+        Ok(())
     }
 
-    fn weigh(&mut self, call: &Call) -> Result<Sizes, Failure> {
-        let url = self.url(call, "/tapped")?;
-        let (plain, _) = self.post(call, &url)?;
-        let secured = match call.way {
-            Way::Direct => plain,
-            Way::Through { .. } => {
-                let seen = self.network.tapped();
-                seen.request.len() + seen.response.len()
-            }
+    fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
+        let (_, _, took) = self.once(call, "")?;
+        Ok(took)
+    }
+
+    fn weigh(&mut self, call: &Call) -> Result<Sizes, NoCall<Failure>> {
+        let (asked, answer, _) = self.once(call, "/tapped")?;
+        let plain = asked + answer.len();
+        let secured = if call.way.direct {
+            plain
+        } else {
+            let seen = self.network.tapped();
+            seen.request.len() + seen.response.len()
         };
         Ok(Sizes { plain, secured })
+    }
+
+    fn together(
+        &mut self,
+        call: &Call,
+        clients: u32,
+        requests: u32,
+    ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        let asked = std::sync::Arc::new(asked(call)?);
+        let url = url(self.network, call, &asked, "")?;
+        while self.clients.len() < clients as usize {
+            self.clients.push(Client::new());
+        }
+        let callers = self.clients[..clients as usize].to_vec();
+        let each = {
+            let (asked, url) = (std::sync::Arc::clone(&asked), url);
+            async move {
+                let mut tasks = JoinSet::new();
+                for client in callers {
+                    let (asked, url) = (std::sync::Arc::clone(&asked), url.clone());
+                    tasks.spawn(async move {
+                        let mut answers = Answers::with_capacity(requests as usize);
+                        for _ in 0..requests {
+                            answers.push(post(&client, &url, &asked).await?);
+                        }
+                        Ok(answers)
+                    });
+                }
+                joined(tasks).await
+            }
+        };
+        let answers = Self::wait(self.runtime, &mut self.stop, each)?.concat();
+        self.check(&asked, call, &answers)?;
+        Ok(answers.into_iter().map(|(_, took)| took).collect())
+    }
+
+    fn paced(
+        &mut self,
+        call: &Call,
+        per_second: f64,
+        lasting: Duration,
+    ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        let asked = std::sync::Arc::new(asked(call)?);
+        let url = url(self.network, call, &asked, "")?;
+        let client = self.clients[0].clone();
+        let calls = (per_second * lasting.as_secs_f64()).ceil().max(1.0) as u32;
+        let all = {
+            let asked = std::sync::Arc::clone(&asked);
+            async move {
+                let mut tasks = JoinSet::new();
+                let began = tokio::time::Instant::now();
+                for number in 0..calls {
+                    let begins = began + Duration::from_secs_f64(f64::from(number) / per_second);
+                    tokio::time::sleep_until(begins).await;
+                    let (client, url) = (client.clone(), url.clone());
+                    let asked = std::sync::Arc::clone(&asked);
+                    tasks.spawn(async move {
+                        let (answer, _) = post(&client, &url, &asked).await?;
+                        // Whatever kept the call from beginning in time is part of what its client waits.
+                        Ok((answer, begins.elapsed()))
+                    });
+                }
+                joined(tasks).await
+            }
+        };
+        let answers = Self::wait(self.runtime, &mut self.stop, all)?;
+        self.check(&asked, call, &answers)?;
+        Ok(answers.into_iter().map(|(_, took)| took).collect())
+    }
+
+    fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
+        let asked = asked(call)?;
+        let layout = layout("fresh", &[*call], self.databases.clone());
+        let (scratch, title) = (self.scratch, call);
+        let all = async {
+            let network = Network::start(scratch, &layout).await?;
+            let url = url(&network, title, &asked, "")?;
+            let client = Client::new();
+            let mut answers = Answers::new();
+            for _ in 0..calls {
+                answers.push(post(&client, &url, &asked).await?);
+            }
+            network.shutdown().await;
+            Ok(answers)
+        };
+        let answers = Self::wait(self.runtime, &mut self.stop, all)?;
+        self.check(&asked, call, &answers)?;
+        Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
 }

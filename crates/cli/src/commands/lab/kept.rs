@@ -2,14 +2,15 @@
 //!
 //! The rule kept here: nothing that was measured is overwritten; only half a point, which a run that was killed left, is cut off.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use soapstone_lab::study::report;
-use soapstone_lab::study::{self, Options, Outcome, Repetitions, Study};
+use soapstone::wss::Tuning;
+use soapstone_lab::study::{self, LineError, Options, Record, Scale, Stack};
 
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
@@ -21,12 +22,18 @@ const LINES: &str = "lines.jsonl";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Asked {
     soapstone: String,
-    study: String,
-    experiment: Option<u8>,
+    /// Of the sources, where they are in a repository.
+    revision: Option<String>,
+    /// Studies, or experiments of them.
+    subjects: Vec<String>,
     filter: Vec<String>,
-    repetitions: Repetitions,
+    scale: Scale,
+    /// Version of each; nothing, where it is ours.
+    stacks: BTreeMap<Stack, Option<String>>,
     databases: Vec<String>,
     seed: u64,
+    /// What the engine does, unless a point says otherwise.
+    tuning: String,
     machine: Machine,
 }
 
@@ -59,18 +66,21 @@ impl Kept {
     /// Begins a folder, or goes on with one that holds a part of the same run: the points that it holds.
     pub(super) fn open(
         folder: &Path,
-        study: &Study,
+        subjects: &[String],
         options: &Options,
-    ) -> Result<(Self, Vec<Outcome>), Failure> {
+    ) -> Result<(Self, Vec<Record>), Failure> {
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        let stacks = options.scope.stacks.iter().map(|stack| (*stack, None));
         let asked = Asked {
             soapstone: env!("CARGO_PKG_VERSION").to_owned(),
-            study: study.name.to_owned(),
-            experiment: options.experiment,
+            revision: revision(),
+            subjects: subjects.to_vec(),
             filter: options.filter.clone(),
-            repetitions: options.repetitions,
-            databases: options.databases.clone(),
+            scale: options.scope.scale,
+            stacks: stacks.collect(),
+            databases: options.scope.databases.clone(),
             seed: options.seed,
+            tuning: format!("{:?}", Tuning::default()),
             machine: Machine::this(),
         };
         let manifest = folder.join(MANIFEST);
@@ -100,9 +110,9 @@ impl Kept {
             .map_err(unusable)?;
         let text = String::from_utf8(files::read(Some(&path))?)
             .map_err(|error| Failure::file(&path, error))?;
-        let (length, outcomes) = whole(&text).map_err(|error| Failure::file(&path, error))?;
+        let (length, records) = whole(&text).map_err(|error| Failure::file(&path, error))?;
         file.set_len(length as u64).map_err(unusable)?;
-        Ok((Self(file), outcomes))
+        Ok((Self(file), records))
     }
 
     /// Keeps the lines of a point.
@@ -115,12 +125,12 @@ impl Kept {
 }
 
 /// The whole points at the front of the text, and its length up to their end.
-fn whole(text: &str) -> Result<(usize, Vec<Outcome>), report::LineError> {
+fn whole(text: &str) -> Result<(usize, Vec<Record>), LineError> {
     let ended = text.rfind('\n').map_or(0, |last| last + 1);
-    let mut outcomes = report::read(&text[..ended])?;
-    outcomes.truncate(study::whole_points(&outcomes));
+    let mut records = study::read(&text[..ended])?;
+    records.truncate(study::whole(&records));
     let mut length = 0;
-    let mut left = outcomes.len();
+    let mut left = records.len();
     for line in text.split_inclusive('\n') {
         if left == 0 {
             break;
@@ -128,7 +138,7 @@ fn whole(text: &str) -> Result<(usize, Vec<Outcome>), report::LineError> {
         length += line.len();
         left -= usize::from(!line.trim().is_empty());
     }
-    Ok((length, outcomes))
+    Ok((length, records))
 }
 
 impl Machine {
@@ -151,4 +161,16 @@ impl Machine {
 fn told(file: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     Some(text.trim().to_owned())
+}
+
+/// The commit that the working directory is at, with a + if it was changed since; nothing, where there is no repository.
+fn revision() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let told = std::process::Command::new("git").args(arguments).output();
+        let told = told.ok().filter(|told| told.status.success())?;
+        String::from_utf8(told.stdout).ok()
+    };
+    let commit = git(&["rev-parse", "HEAD"])?.trim().to_owned();
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(commit + if changed.trim().is_empty() { "" } else { "+" })
 }

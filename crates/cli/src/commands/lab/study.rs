@@ -1,4 +1,4 @@
-//! `soapstone lab run STUDY`: a published study, run again on services and gateways of our own.
+//! `soapstone lab run STUDY`: published studies, run again on services and gateways of our own, and on other stacks.
 //!
 //! The rule kept here: what was measured before a run ended, however it ended, is printed.
 
@@ -6,20 +6,23 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use soapstone_lab::study::report::{self, is_of};
-use soapstone_lab::study::{self, Event, Options, Outcome, Repetitions, Study};
+use soapstone_lab::study::{
+    self, Event, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
+};
 use soapstone_services::{DatabaseError, DatabaseLocation};
 
 use super::bench::{Gateways, layout};
 use super::kept::Kept;
+use super::tables;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::table::{Align, Table};
 use crate::testbed::{Network, Scratch};
 use crate::{files, runtime};
 
-/// What the order of calls is drawn with: the same in each run.
+/// What orders are drawn with, unless something else is asked for.
 const SEED: u64 = 2012;
+/// What everything may take at a glance, for each stack.
+const GLANCE: Duration = Duration::from_secs(270);
 
 /// What only studies take.
 #[derive(Debug, clap::Args)]
@@ -28,6 +31,12 @@ pub(super) struct StudyArguments {
     /// Only this experiment; the same as STUDY/N
     #[arg(long, value_name = "N")]
     experiment: Option<u8>,
+    /// Repeat as often as the papers did; the default
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
+    /// What orders are drawn with
+    #[arg(long, value_name = "N", default_value_t = SEED)]
+    seed: u64,
     /// Databases to compare with memory: sqlite:PATH, mysql://… or postgres://…, one of a kind; SQLite in a scratch folder, if none is given
     #[arg(long, value_name = "URL",
         value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
@@ -56,13 +65,13 @@ pub(super) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         [] => &standard_input,
         named => named,
     };
-    let mut outcomes = Vec::new();
+    let mut records = Vec::new();
     for file in files {
         let lines = files::read(Some(file))?;
         let lines = std::str::from_utf8(&lines).map_err(|error| Failure::file(file, error))?;
-        outcomes.extend(report::read(lines).map_err(|error| Failure::file(file, error))?);
+        records.extend(study::read(lines).map_err(|error| Failure::file(file, error))?);
     }
-    if outcomes.is_empty() {
+    if records.is_empty() {
         return Err(
             Failure::new("there is nothing to report: not one line was read")
                 .with_hint("soapstone lab run mchale2012 --json > lines.jsonl"),
@@ -70,7 +79,7 @@ pub(super) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     }
     files::write(
         arguments.output.as_deref(),
-        report::markdown(&outcomes).as_bytes(),
+        tables::all(&records, false).as_bytes(),
     )
 }
 
@@ -81,46 +90,34 @@ pub(super) fn list(study: &'static Study) -> String {
         "{}: {}: {}. {}, {}; on {}\n",
         study.name, paper.authors, paper.title, paper.published, paper.year, paper.stack
     );
+    let scope = Scope {
+        scale: Scale::Full,
+        stacks: vec![Stack::Soapstone],
+        databases: vec!["sqlite".to_owned()],
+    };
     for experiment in study.experiments {
         let number = experiment.number;
         text.push_str(&format!(
             "  {}/{number}: {}\n",
             study.name, experiment.question
         ));
-        for point in study::points(study, &options(Some(number), &[], false, &["sqlite"])) {
-            text.push_str(&format!("    {point}\n"));
+        for point in (experiment.points)(&scope) {
+            let task = Task {
+                study,
+                experiment,
+                point,
+            };
+            text.push_str(&format!("    {}\n", task.name()));
         }
     }
     text
 }
 
-fn options(
-    experiment: Option<u8>,
-    filter: &[String],
-    quick: bool,
-    databases: &[&'static str],
-) -> Options {
-    Options {
-        experiment,
-        filter: filter.to_owned(),
-        repetitions: if quick {
-            Repetitions::QUICK
-        } else {
-            Repetitions::FULL
-        },
-        databases: databases.iter().map(|name| (*name).to_owned()).collect(),
-        seed: SEED,
-        measured: Vec::new(),
-    }
-}
-
-/// What of a study to run, and how.
+/// What of the studies to run, and how.
 pub(super) struct Run<'a> {
-    /// The study.
-    pub(super) study: &'static Study,
-    /// The experiment that was named with it.
-    pub(super) experiment: Option<u8>,
-    /// Its own arguments.
+    /// The studies, or one experiment of one.
+    pub(super) selections: Vec<Selection>,
+    /// Arguments of studies.
     pub(super) arguments: &'a StudyArguments,
     /// Segments that names of points must have.
     pub(super) filter: &'a [String],
@@ -136,7 +133,7 @@ impl Run<'_> {
     /// # Errors
     /// There is nothing to run, something cannot be started, or an answer is wrong.
     pub(super) fn start(&self) -> Result<(), Failure> {
-        let experiment = self.experiment()?;
+        let selections = self.selections()?;
         let scratch = Scratch::make("lab")?;
         let databases = self.databases(scratch.folder());
         let kinds: Vec<&'static str> = databases.iter().map(kind).collect();
@@ -149,26 +146,28 @@ impl Run<'_> {
                 "expected one database of a kind, found more of {twice}"
             )));
         }
-        let mut options = options(experiment, self.filter, self.quick, &kinds);
-        if study::points(self.study, &options).is_empty() {
-            return Err(Failure::new(
-                "no point of the study has all of these segments in its name",
-            )
-            .with_hint("soapstone lab list"));
+        let mut options = self.options(&kinds);
+        if study::select(&selections, &options).is_empty() {
+            return Err(
+                Failure::new("no point of a study has all of these segments in its name")
+                    .with_hint("soapstone lab list"),
+            );
         }
         let mut kept = None;
         if let Some(folder) = &self.arguments.keep {
-            let (folder, measured) = Kept::open(folder, self.study, &options)?;
+            let subjects: Vec<String> = selections.iter().map(Selection::to_string).collect();
+            let (folder, measured) = Kept::open(folder, &subjects, &options)?;
             kept = Some(folder);
             options.measured = measured;
         }
         let mut all = options.measured.clone();
-        let run = if study::points(self.study, &options).is_empty() {
+        let tasks = study::select(&selections, &options);
+        let run = if tasks.is_empty() {
             Ok(())
         } else {
-            self.measure(&scratch, &options, databases, &mut |outcomes| {
-                all.extend_from_slice(outcomes);
-                let lines = lines(outcomes)?;
+            self.measure(&scratch, &tasks, &options, databases, &mut |records| {
+                all.extend_from_slice(records);
+                let lines = lines(records)?;
                 if let Some(kept) = &mut kept {
                     kept.keep(&lines)?;
                 }
@@ -179,28 +178,54 @@ impl Run<'_> {
             })
         };
         if !self.json {
-            files::print(tables(self.study, &all, std::io::stdout().is_terminal()))?;
+            files::print(tables::all(&all, std::io::stdout().is_terminal()))?;
         }
         run
     }
 
-    fn experiment(&self) -> Result<Option<u8>, Failure> {
-        let asked = match (self.experiment, self.arguments.experiment) {
-            (Some(_), Some(_)) => return Err(Failure::new("the experiment is named twice")),
-            (one, other) => one.or(other),
-        };
-        let experiments = self.study.experiments;
-        match asked {
-            Some(number) if !experiments.iter().any(|it| it.number == number) => {
-                let numbers: Vec<String> =
-                    experiments.iter().map(|it| it.number.to_string()).collect();
-                Err(Failure::new(format_args!(
-                    "expected an experiment of {} ({}), found {number}",
-                    self.study.name,
-                    numbers.join(", ")
-                )))
+    fn selections(&self) -> Result<Vec<Selection>, Failure> {
+        let mut selections = self.selections.clone();
+        if let Some(number) = self.arguments.experiment {
+            let [selection] = selections.as_mut_slice() else {
+                return Err(Failure::new(
+                    "an experiment is one of a study, and all studies are named",
+                ));
+            };
+            if selection.experiment.replace(number).is_some() {
+                return Err(Failure::new("the experiment is named twice"));
             }
-            asked => Ok(asked),
+        }
+        for selection in &selections {
+            if let Some(number) = selection.experiment
+                && selection.study.experiment(number).is_none()
+            {
+                let experiments = selection.study.experiments.iter();
+                let numbers: Vec<String> = experiments.map(|it| it.number.to_string()).collect();
+                return Err(Failure::new(format_args!(
+                    "expected an experiment of {} ({}), found {number}",
+                    selection.study.name,
+                    numbers.join(", ")
+                )));
+            }
+        }
+        Ok(selections)
+    }
+
+    fn options(&self, databases: &[&'static str]) -> Options {
+        Options {
+            scope: Scope {
+                scale: if self.quick {
+                    Scale::Quick
+                } else {
+                    Scale::Full
+                },
+                stacks: vec![Stack::Soapstone],
+                databases: databases.iter().map(|name| (*name).to_owned()).collect(),
+            },
+            filter: self.filter.to_owned(),
+            seed: self.arguments.seed,
+            budget: self.quick.then_some(GLANCE),
+            measured: Vec::new(),
         }
     }
 
@@ -212,33 +237,34 @@ impl Run<'_> {
         }
     }
 
-    /// Starts everything, measures, and hands out the outcomes of each point.
+    /// Starts everything, measures, and hands out the records of each point.
     fn measure(
         &self,
         scratch: &Scratch,
+        tasks: &[Task],
         options: &Options,
         databases: Vec<DatabaseLocation>,
-        measured: &mut dyn FnMut(&[Outcome]) -> Result<(), Failure>,
+        measured: &mut dyn FnMut(&[Record]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut progress = Progress::new();
         progress.say("starting the sample services and two gateways");
-        let layout = layout(self.study, options, databases);
+        let layout = layout("lab", &study::needs(tasks), databases.clone());
         let runtime = runtime::multi_threaded()?;
         let network = runtime.block_on(Network::start(scratch, &layout))?;
-        let mut bench = Gateways::new(&runtime, &network);
+        let mut bench = Gateways::new(&runtime, scratch, &network, databases);
         let begun = Instant::now();
         let mut unkept = None;
         progress.say("warming up");
-        let run = study::run(self.study, options, &mut bench, &mut |event| match event {
+        let run = study::run(tasks, options, &mut bench, &mut |event| match event {
             Event::Progress(made) => progress.say(&format!(
                 "{:.0} %, {} left: {}",
                 made.share * 100.0,
                 left(begun.elapsed(), made.share),
                 made.point
             )),
-            Event::Measured(outcomes) => {
+            Event::Measured(records) => {
                 progress.end();
-                unkept = unkept.take().or(measured(outcomes).err());
+                unkept = unkept.take().or(measured(records).err());
             }
         });
         progress.end();
@@ -248,9 +274,12 @@ impl Run<'_> {
     }
 }
 
-/// Time left after so much time for such a share.
+/// Time left after so much time for such a share; unknown at the very beginning.
 fn left(elapsed: Duration, share: f64) -> String {
-    let seconds = elapsed.as_secs_f64() * (1.0 - share) / share.max(f64::MIN_POSITIVE);
+    if share < 1e-3 {
+        return "?".to_owned();
+    }
+    let seconds = elapsed.as_secs_f64() * (1.0 - share) / share;
     let seconds = seconds.ceil() as u64;
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
@@ -263,54 +292,11 @@ fn kind(database: &DatabaseLocation) -> &'static str {
     }
 }
 
-fn lines(outcomes: &[Outcome]) -> Result<String, Failure> {
+fn lines(records: &[Record]) -> Result<String, Failure> {
     let mut lines = String::new();
-    for outcome in outcomes {
-        lines.push_str(&serde_json::to_string(outcome).map_err(Failure::new)?);
+    for record in records {
+        lines.push_str(&serde_json::to_string(record).map_err(Failure::new)?);
         lines.push('\n');
     }
     Ok(lines)
-}
-
-/// A table for each series that was measured, and what its columns mean.
-fn tables(study: &'static Study, outcomes: &[Outcome], emphasis: bool) -> String {
-    let mut text = String::new();
-    for (experiment, series) in study.series() {
-        let of: Vec<&Outcome> = outcomes
-            .iter()
-            .filter(|outcome| is_of(outcome, study, experiment, series))
-            .collect();
-        if !of.is_empty() {
-            text.push_str(&format!(
-                "{}/{}, {}: {}\n\n{}\n",
-                study.name,
-                experiment.number,
-                series.shown_in,
-                experiment.question,
-                table(&of).emphasized(emphasis)
-            ));
-        }
-    }
-    if !text.is_empty() {
-        text.push_str(&format!(
-            "Times are of one round trip, measured at the client; each answer was checked. Impact is best time by best time of `none`,\n\
-             the same way through both gateways without security; `direct` is without gateways. Floor is the impact if of all security only\n\
-             the operations with private keys cost anything: two signatures and two unwrapped keys, as they took alone in the same run.\n\
-             The paper measured {}.\n",
-            study.paper.stack
-        ));
-    }
-    text
-}
-
-fn table(outcomes: &[&Outcome]) -> Table {
-    let columns = Outcome::COLUMNS.map(|(name, number)| {
-        let align = if number { Align::Right } else { Align::Left };
-        (name, align)
-    });
-    let mut table = Table::new(columns);
-    for outcome in outcomes {
-        table.row(outcome.cells());
-    }
-    table
 }

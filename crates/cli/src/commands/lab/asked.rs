@@ -1,0 +1,100 @@
+//! What is asked of the sample services, and the answer that is right.
+//!
+//! The rule kept here: what is right is what the service gives without gateways, made anew from the same data.
+
+use bytes::Bytes;
+use soapstone_lab::study::{Operation, Source};
+use soapstone_services::{EMPLOYEES, Service, SoapVersion, requests, responses};
+
+/// An operation that the sample services have.
+pub(super) struct Asked {
+    /// Which service.
+    pub(super) service: Service,
+    /// What its URL ends with.
+    pub(super) query: &'static str,
+    /// The request.
+    pub(super) message: Bytes,
+    /// For people.
+    pub(super) title: String,
+    operation: Operation,
+}
+
+/// The terms of `Sum`.
+const TERMS: (i32, i32) = (19, 93);
+
+impl Asked {
+    /// The request of an operation; `None`, if the sample services have no such operation.
+    pub(super) fn of(operation: Operation) -> Option<Self> {
+        let soap = SoapVersion::Soap11;
+        let service = service(operation)?;
+        let (query, message, title) = match operation {
+            Operation::Books { source, books } => {
+                let query = match source {
+                    Source::Memory => "?source=memory",
+                    Source::Database(_) => "?source=database",
+                };
+                let message = requests::get_books(soap, books);
+                (query, message, format!("getBooks({books})"))
+            }
+            Operation::Echo { characters } => {
+                let text = responses::text_of_length(characters as usize);
+                let title = format!("Echo of {characters} characters");
+                ("", requests::echo(soap, &text), title)
+            }
+            Operation::Strings { elements } => {
+                let title = format!("EchoStringArray of {elements} strings");
+                let message = requests::echo_string_array(soap, &strings(elements));
+                ("", message, title)
+            }
+            Operation::Sum => {
+                let message = requests::sum(soap, TERMS.0, TERMS.1);
+                ("", message, "Sum".to_owned())
+            }
+            Operation::Employees => {
+                let message = requests::employee_details(soap);
+                ("", message, "EmployeeDetails".to_owned())
+            }
+            Operation::Temperature => return None,
+        };
+        Some(Self {
+            service,
+            query,
+            message: Bytes::from(message),
+            title,
+            operation,
+        })
+    }
+
+    /// The answer that is right.
+    pub(super) fn right(&self) -> Vec<u8> {
+        let soap = SoapVersion::Soap11;
+        match self.operation {
+            Operation::Books { books, .. } => responses::books(soap, books),
+            Operation::Echo { characters } => responses::echo_of_length(soap, characters as usize),
+            Operation::Strings { elements } => {
+                responses::echo_string_array(soap, &strings(elements))
+            }
+            Operation::Sum => responses::sum(soap, TERMS.0, TERMS.1),
+            Operation::Employees => responses::employee_details(soap, EMPLOYEES),
+            Operation::Temperature => Vec::new(),
+        }
+    }
+}
+
+/// The service that has an operation.
+pub(super) fn service(operation: Operation) -> Option<Service> {
+    match operation {
+        Operation::Books { .. } => Some(Service::Books),
+        Operation::Echo { .. } => Some(Service::Echo),
+        Operation::Strings { .. } => Some(Service::EchoStringArray),
+        Operation::Sum => Some(Service::Sum),
+        Operation::Employees => Some(Service::Employees),
+        Operation::Temperature => None,
+    }
+}
+
+fn strings(elements: u32) -> Vec<String> {
+    (0..elements)
+        .map(|index| format!("string {index}"))
+        .collect()
+}

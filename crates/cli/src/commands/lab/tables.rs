@@ -1,0 +1,117 @@
+//! What a run measured, as tables for people: one for each figure, with the times of each arm at each point.
+//!
+//! The rule kept here: every number is one of a line; what is computed from several is the report's.
+
+use std::fmt::Write as _;
+
+use soapstone_lab::studies;
+use soapstone_lab::study::{Experiment, Figure, LeftOut, Line, Quantity, Record, Study};
+
+use crate::table::{Align, Table};
+
+/// Tables of all figures that the records have lines of.
+pub(super) fn all(records: &[Record], emphasis: bool) -> String {
+    let mut text = String::new();
+    for study in studies::ALL {
+        for experiment in study.experiments {
+            for figure in experiment.figures {
+                text.push_str(&one(study, experiment, figure, records, emphasis));
+            }
+        }
+    }
+    if !text.is_empty() {
+        text.push_str(
+            "Times are of one call, measured at the client; each answer was checked. `direct` is without gateways, `none` the same way through both\n\
+             gateways without security.\n",
+        );
+    }
+    text
+}
+
+fn one(
+    study: &Study,
+    experiment: &Experiment,
+    figure: &Figure,
+    records: &[Record],
+    emphasis: bool,
+) -> String {
+    let lines = records.iter().filter_map(|record| match record {
+        Record::Line(line) => Some(line),
+        _ => None,
+    });
+    let lines: Vec<&Line> = lines
+        .filter(|line| {
+            line.study == study.name
+                && line.experiment == experiment.number
+                && line.shown_in == figure.shown_in
+        })
+        .collect();
+    let left_out = records.iter().filter_map(|record| match record {
+        Record::LeftOut(it) => Some(it),
+        _ => None,
+    });
+    let left_out: Vec<&LeftOut> = left_out
+        .filter(|it| {
+            it.study == study.name
+                && it.experiment == experiment.number
+                && it.shown_in == figure.shown_in
+        })
+        .collect();
+    let mut text = String::new();
+    if lines.is_empty() && left_out.is_empty() {
+        return text;
+    }
+    // Writing to a String does not fail.
+    let _ = writeln!(
+        text,
+        "{}/{}, {}: {}\n",
+        study.name, experiment.number, figure.shown_in, figure.caption
+    );
+    let mut table = Table::new([
+        ("at", Align::Left),
+        ("stack", Align::Left),
+        ("arm", Align::Left),
+        ("quantity", Align::Left),
+        ("n", Align::Right),
+        ("best ms", Align::Right),
+        ("median ms", Align::Right),
+        ("mean ms", Align::Right),
+        ("deviation", Align::Right),
+    ]);
+    for line in lines {
+        let quantity = match line.quantity {
+            Quantity::Time => "time",
+            Quantity::First => "first",
+            Quantity::Later => "later",
+            Quantity::Processor => "processor",
+            _ => continue,
+        };
+        let at: Vec<String> = line
+            .at
+            .iter()
+            .map(|(axis, value)| format!("{axis} {value}"))
+            .collect();
+        let figures = &line.figures;
+        let milliseconds = |time: f64| format!("{:.3}", time / 1e3);
+        table.row([
+            at.join(", "),
+            line.stack.to_string(),
+            line.arm.clone(),
+            quantity.to_owned(),
+            figures.n.to_string(),
+            milliseconds(figures.best),
+            milliseconds(figures.median),
+            milliseconds(figures.mean),
+            format!("{:.0} %", figures.stdev / figures.mean * 100.0),
+        ]);
+    }
+    let _ = writeln!(text, "{}", table.emphasized(emphasis));
+    for it in left_out {
+        let _ = writeln!(
+            text,
+            "{} {} was left out: {}",
+            it.stack, it.arm, it.left_out
+        );
+    }
+    text
+}

@@ -1,0 +1,286 @@
+//! A call, and the bench that answers it: which stack, which way, which operation.
+//!
+//! The rule kept here: a bench checks every answer, and a wrong one is a failure, never a figure.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use soapstone::wss::Mechanism;
+
+/// What answers: one of ours, or a peer that runs as a program of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stack {
+    /// Two gateways before the sample services; for experiments in memory, the engine.
+    Soapstone,
+    /// Apache CXF with WSS4J: a client and a server.
+    Cxf,
+    /// WSS4J in memory.
+    Wss4j,
+    /// libxmlsec1 in memory.
+    Xmlsec1,
+    /// gSOAP with its wsse plugin.
+    Gsoap,
+    /// No message security: the sample services behind TLS.
+    Tls,
+}
+
+impl Stack {
+    /// All of them; ours first.
+    pub const ALL: [Self; 6] = [
+        Self::Soapstone,
+        Self::Cxf,
+        Self::Wss4j,
+        Self::Xmlsec1,
+        Self::Gsoap,
+        Self::Tls,
+    ];
+
+    /// Its name on the command line and in lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Soapstone => "soapstone",
+            Self::Cxf => "cxf",
+            Self::Wss4j => "wss4j",
+            Self::Xmlsec1 => "xmlsec1",
+            Self::Gsoap => "gsoap",
+            Self::Tls => "tls",
+        }
+    }
+}
+
+impl fmt::Display for Stack {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+impl FromStr for Stack {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|stack| stack.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("expected a stack ({names}), found {text}")
+        })
+    }
+}
+
+/// What carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Plain HTTP/1.1.
+    Http,
+    /// HTTP/1.1 over TLS, between the gateways where there are some.
+    Https,
+}
+
+/// Which way a call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way {
+    /// Past the gateways, straight to the service; other stacks have no gateways and take both the same way.
+    pub direct: bool,
+    /// What carries messages.
+    pub transport: Transport,
+    /// How messages are secured.
+    pub mechanism: Mechanism,
+    /// With which algorithms; empty, where nothing is signed or encrypted.
+    pub suite: &'static str,
+    /// Bits of the RSA keys of both sides.
+    pub rsa_bits: u32,
+}
+
+impl Way {
+    /// To the service, without gateways.
+    pub const DIRECT: Self = Self {
+        direct: true,
+        ..Self::PLAIN
+    };
+
+    /// Through both gateways without security: what secured calls are compared with.
+    pub const PLAIN: Self = Self {
+        direct: false,
+        transport: Transport::Http,
+        mechanism: Mechanism::None,
+        suite: "",
+        rsa_bits: 2048,
+    };
+
+    /// Secured by a mechanism.
+    pub const fn secured(mechanism: Mechanism, suite: &'static str) -> Self {
+        Self {
+            mechanism,
+            suite,
+            ..Self::PLAIN
+        }
+    }
+
+    /// The same over TLS.
+    pub const fn over_tls(self) -> Self {
+        Self {
+            transport: Transport::Https,
+            ..self
+        }
+    }
+
+    /// The same with RSA keys of so many bits.
+    pub const fn with_rsa(self, rsa_bits: u32) -> Self {
+        Self { rsa_bits, ..self }
+    }
+
+    /// Whether each message is protected with private keys of certificates.
+    pub fn has_certificates(&self) -> bool {
+        self.mechanism != Mechanism::SecureConversation
+            && (self.mechanism.signs() || self.mechanism.encrypts())
+    }
+
+    /// Its name as an arm: `direct`, `none`, `https`, `username`, `https+username`, `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`.
+    pub fn arm(&self) -> String {
+        if self.direct {
+            return "direct".to_owned();
+        }
+        let mut name = match (self.transport, self.mechanism) {
+            (Transport::Https, Mechanism::None) => "https".to_owned(),
+            (Transport::Https, mechanism) => format!("https+{mechanism}"),
+            (Transport::Http, mechanism) => mechanism.to_string(),
+        };
+        if !self.suite.is_empty() {
+            name = format!("{name}/{}", self.suite);
+        }
+        if self.rsa_bits != Self::PLAIN.rsa_bits {
+            name = format!("{name}/rsa{}", self.rsa_bits);
+        }
+        name
+    }
+}
+
+/// Where the service takes books from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Its memory.
+    Memory,
+    /// A database: its place in [`Scope::databases`](super::Scope::databases).
+    Database(usize),
+}
+
+/// What is asked of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `getBooks(books)`.
+    Books {
+        /// Where they come from.
+        source: Source,
+        /// How many.
+        books: u32,
+    },
+    /// `Echo` of a text of so many characters.
+    Echo {
+        /// How many.
+        characters: u32,
+    },
+    /// `EchoStringArray` of so many strings.
+    Strings {
+        /// How many.
+        elements: u32,
+    },
+    /// `Sum(a, b)`.
+    Sum,
+    /// `EmployeeDetails()`.
+    Employees,
+    /// `getTemperature()`, which the service reads from a sensor's controller.
+    Temperature,
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// Who answers.
+    pub stack: Stack,
+    /// Which way it takes.
+    pub way: Way,
+    /// What is asked.
+    pub operation: Operation,
+}
+
+/// Octets of request and response together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// As the client sends and gets them.
+    pub plain: usize,
+    /// As they travel secured; the same as plain, where nothing is.
+    pub secured: usize,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoCall<F> {
+    /// The stack cannot do it: its arm is left out, and why is told.
+    LeftOut(String),
+    /// The run cannot go on.
+    Failed(F),
+}
+
+impl<F> From<F> for NoCall<F> {
+    fn from(failure: F) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// Answers calls. Whoever runs studies puts it up, with all that [`needs`](super::needs) names.
+pub trait Bench {
+    /// Why a run cannot go on: a call failed, or its answer was wrong.
+    type Failure;
+
+    /// Whether to go on; asked before each point.
+    ///
+    /// # Errors
+    /// Somebody wants the run to stop.
+    fn go_on(&mut self) -> Result<(), Self::Failure> {
+        Ok(())
+    }
+
+    /// Makes a call and checks the answer: the time from sending the request until the whole answer was there.
+    ///
+    /// # Errors
+    /// The stack cannot do it, the call failed, or its answer was wrong.
+    fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Self::Failure>>;
+
+    /// Makes a call that nobody measures, to weigh its messages.
+    ///
+    /// # Errors
+    /// The stack cannot do it, the call failed, or its answer was wrong.
+    fn weigh(&mut self, call: &Call) -> Result<Sizes, NoCall<Self::Failure>>;
+
+    /// So many clients at once, each `requests` calls one after another: the time of each call.
+    ///
+    /// # Errors
+    /// The stack cannot do it, a call failed, or its answer was wrong.
+    fn together(
+        &mut self,
+        call: &Call,
+        clients: u32,
+        requests: u32,
+    ) -> Result<Vec<Duration>, NoCall<Self::Failure>>;
+
+    /// Calls that begin at a steady rate for a while, whether or not earlier ones have ended: the time of each from when it was to
+    /// begin.
+    ///
+    /// # Errors
+    /// The stack cannot do it, a call failed, or its answer was wrong.
+    fn paced(
+        &mut self,
+        call: &Call,
+        per_second: f64,
+        lasting: Duration,
+    ) -> Result<Vec<Duration>, NoCall<Self::Failure>>;
+
+    /// Deploys everything that the call needs anew, and then makes so many calls with a new client: the time of each.
+    ///
+    /// # Errors
+    /// The stack cannot do it, it cannot be deployed, a call failed, or its answer was wrong.
+    fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Self::Failure>>;
+}

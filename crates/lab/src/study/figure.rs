@@ -1,0 +1,164 @@
+//! Studies as data: the paper, its experiments, the figures that show them, and what the paper reported.
+//!
+//! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
+
+use super::line::Quantity;
+use super::point::{Point, Scope};
+
+/// A study.
+pub struct Study {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Where it was published.
+    pub paper: Paper,
+    /// What was measured, in the paper's order.
+    pub experiments: &'static [Experiment],
+    /// Its headlines.
+    pub claims: &'static [Claim],
+}
+
+/// Where a study was published.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// Its title.
+    pub title: &'static str,
+    /// Who wrote it.
+    pub authors: &'static str,
+    /// Journal, volume, number and page.
+    pub published: &'static str,
+    /// When.
+    pub year: u16,
+    /// What it measured.
+    pub stack: &'static str,
+}
+
+impl Study {
+    /// The experiment of this number.
+    pub fn experiment(&self, number: u8) -> Option<&'static Experiment> {
+        let mut experiments = self.experiments.iter();
+        experiments.find(|experiment| experiment.number == number)
+    }
+
+    /// The figure of this name in the experiment of this number.
+    pub fn figure(&self, experiment: u8, shown_in: &str) -> Option<&'static Figure> {
+        let mut figures = self.experiment(experiment)?.figures.iter();
+        figures.find(|figure| figure.shown_in == shown_in)
+    }
+}
+
+/// An experiment: one question, answered by one or more figures.
+pub struct Experiment {
+    /// Its number.
+    pub number: u8,
+    /// What it asks.
+    pub question: &'static str,
+    /// What shows the answer.
+    pub figures: &'static [Figure],
+    /// What is measured, in the order of running.
+    pub points: fn(&Scope) -> Vec<Point>,
+}
+
+/// A figure or table of the paper, and how ours is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Which: `figures-5-6`. Points and lines name it.
+    pub shown_in: &'static str,
+    /// What it shows.
+    pub caption: &'static str,
+    /// The coordinate along its axis: `books`. Points that differ in other coordinates are told apart by those.
+    pub x: &'static str,
+    /// The axis is logarithmic.
+    pub logarithmic: bool,
+    /// What is drawn.
+    pub shows: Shows,
+    /// What the paper reported in it.
+    pub reported: &'static [Reported],
+}
+
+/// What a figure draws of the lines at its points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shows {
+    /// The quantity itself.
+    Itself(Quantity, Estimate),
+    /// The quantity as a percentage of the baseline's at the same point and on the same stack: the impact of McHale et al.
+    Impact {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arm that is 100 %.
+        baseline: &'static str,
+    },
+    /// By how many percent the quantity is larger than the baseline's: the increment of Rodrigues et al.
+    Increment {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arm that is 0 %.
+        baseline: &'static str,
+    },
+    /// The quantity as a multiple of that on the same arm's baseline: how many times faster, where it is a time.
+    Factor {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arm whose quantity is divided by each arm's.
+        baseline: &'static str,
+    },
+    /// The share of the quantity among all arms of the point, in percent: breakdowns.
+    Share {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+    },
+}
+
+/// Which figure of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimate {
+    /// The best, as McHale et al. did.
+    Best,
+    /// The median.
+    Median,
+    /// The mean.
+    Mean,
+    /// The standard deviation.
+    Deviation,
+}
+
+/// A value that the paper reported, in what its figure shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reported {
+    /// Of which arm; the names of the figure's arms up to their first `/` match, too: `sign-encrypt` stands for any suite.
+    pub arm: &'static str,
+    /// At which points: those that have all of these coordinates.
+    pub at: &'static [(&'static str, &'static str)],
+    /// The smallest value, in the unit of the figure.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// Where it stands: `table 2`.
+    pub place: &'static str,
+}
+
+/// A headline of the paper, and the figure that says whether it holds today.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// What the paper says.
+    pub says: &'static str,
+    /// The experiment.
+    pub experiment: u8,
+    /// The figure.
+    pub shown_in: &'static str,
+    /// The arm.
+    pub arm: &'static str,
+    /// The points: those that have all of these coordinates.
+    pub at: &'static [(&'static str, &'static str)],
+    /// The values of the paper, in the unit of the figure.
+    pub paper: [f64; 2],
+    /// What we want of our own at most (at least, for factors), in the unit of the figure.
+    pub goal: Option<f64>,
+}

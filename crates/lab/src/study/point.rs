@@ -1,0 +1,136 @@
+//! Points: what is measured together, and how.
+//!
+//! The rule kept here: what is compared at a point is measured in turns, so that the moods of the machine fall on all arms alike.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::call::{Call, Operation, Stack, Way};
+use super::line::Line;
+
+/// What of a study is to run, and on what.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// A glance, or the counts of the paper.
+    pub scale: Scale,
+    /// The stacks that are there.
+    pub stacks: Vec<Stack>,
+    /// Names of the databases that there are: `sqlite`, `mysql`, `postgres`.
+    pub databases: Vec<String>,
+}
+
+impl Scope {
+    /// Arms for these ways on each stack that takes them over a network: other stacks than ours have no gateways, and so no way past them,
+    /// and the services behind TLS alone have one way only, `https`.
+    pub fn arms(&self, ways: &[Way], operation: Operation) -> Vec<Arm> {
+        let mut arms = Vec::new();
+        for &stack in &self.stacks {
+            match stack {
+                Stack::Soapstone => {
+                    arms.extend(ways.iter().map(|way| Arm::new(stack, *way, operation)));
+                }
+                Stack::Cxf | Stack::Gsoap => {
+                    let ways = ways.iter().filter(|way| !way.direct);
+                    arms.extend(ways.map(|way| Arm::new(stack, *way, operation)));
+                }
+                Stack::Tls => arms.push(Arm::new(stack, Way::PLAIN.over_tls(), operation)),
+                Stack::Wss4j | Stack::Xmlsec1 => {}
+            }
+        }
+        arms
+    }
+}
+
+/// How much of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// All studies together within five minutes on two cores.
+    Quick,
+    /// As often as the paper did.
+    Full,
+}
+
+impl Scale {
+    /// One number or the other.
+    pub fn pick<T>(self, quick: T, full: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// One thing that is compared with others: who answers which call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Its name, the same at all points of a figure; what a figure's baseline names.
+    pub name: String,
+    /// The call.
+    pub call: Call,
+}
+
+impl Arm {
+    /// An arm that is named after its way.
+    pub fn new(stack: Stack, way: Way, operation: Operation) -> Self {
+        Self {
+            name: way.arm(),
+            call: Call {
+                stack,
+                way,
+                operation,
+            },
+        }
+    }
+}
+
+/// A place on the axes of a figure, and what is measured there.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The figure: [`Figure::shown_in`](super::Figure::shown_in).
+    pub shown_in: &'static str,
+    /// Its coordinates: `books` 2500, `source` memory. They make its name, with those of other points of the figure.
+    pub at: BTreeMap<&'static str, String>,
+    /// What is compared.
+    pub arms: Vec<Arm>,
+    /// How.
+    pub how: How,
+}
+
+/// How the arms of a point are measured.
+#[derive(Clone, Copy, Debug)]
+pub enum How {
+    /// In turns, in rows of at most ten calls; a repetition is the total of `requests` calls by their number. After a first call, whose
+    /// time is a quantity of its own, and one that is weighed.
+    Turns {
+        /// Repetitions.
+        repetitions: u32,
+        /// Calls in a repetition.
+        requests: u32,
+    },
+    /// Clients at once, each with `requests` calls one after another; in turns of all arms.
+    Together {
+        /// Clients.
+        clients: u32,
+        /// Calls of each.
+        requests: u32,
+        /// Repetitions: each gives one sample, the mean time of its calls.
+        repetitions: u32,
+    },
+    /// At a steady rate, whether or not earlier calls have ended.
+    Paced {
+        /// Calls that begin in a second.
+        per_second: f64,
+        /// For how long.
+        lasting: Duration,
+    },
+    /// Deployed anew each time: the first call, and the calls after it.
+    Fresh {
+        /// How often it is deployed.
+        times: u32,
+        /// Calls after each deployment.
+        calls: u32,
+    },
+    /// By the study's own means, in memory: it hands out lines without `study`, `experiment`, `shown_in` and `at`, which are filled in.
+    Own(fn(&Point, &Scope, &mut dyn FnMut(Line))),
+}

@@ -1,0 +1,446 @@
+use super::*;
+use crate::studies;
+use crate::study::{
+    Operation, Scope, Selection, Sizes, Study, Transport, Way, needs, select, whole,
+};
+
+/// Answers at once, and says it took what was asked of it.
+struct Pretending {
+    /// Microseconds without security.
+    plain: u64,
+    /// Microseconds signed and encrypted.
+    secured: u64,
+    /// What was called. The first call of a kind takes a second.
+    calls: Vec<Call>,
+    /// Fails at this call.
+    fails_at: usize,
+}
+
+impl Pretending {
+    fn new(plain: u64, secured: u64) -> Self {
+        Self {
+            plain,
+            secured,
+            calls: Vec::new(),
+            fails_at: usize::MAX,
+        }
+    }
+}
+
+type Made<T> = Result<T, NoCall<&'static str>>;
+
+impl Bench for Pretending {
+    type Failure = &'static str;
+
+    fn call(&mut self, call: &Call) -> Made<Duration> {
+        if self.calls.len() == self.fails_at {
+            return Err(NoCall::Failed("no answer"));
+        }
+        if call.stack == Stack::Gsoap && call.way.has_certificates() {
+            return Err(NoCall::LeftOut("no such suite".to_owned()));
+        }
+        let known = self.calls.contains(call);
+        self.calls.push(*call);
+        Ok(Duration::from_micros(match call.way {
+            _ if !known => 1_000_000,
+            way if way.direct => self.plain / 2,
+            Way::PLAIN => self.plain,
+            _ => self.secured,
+        }))
+    }
+
+    fn weigh(&mut self, call: &Call) -> Made<Sizes> {
+        let plain = 200;
+        let secured = if call.way.suite.is_empty() {
+            plain
+        } else {
+            2 * plain
+        };
+        Ok(Sizes { plain, secured })
+    }
+
+    fn together(&mut self, call: &Call, clients: u32, requests: u32) -> Made<Vec<Duration>> {
+        (0..clients * requests).map(|_| self.call(call)).collect()
+    }
+
+    fn paced(&mut self, call: &Call, per_second: f64, lasting: Duration) -> Made<Vec<Duration>> {
+        let calls = (per_second * lasting.as_secs_f64()) as u32;
+        self.together(call, 1, calls)
+    }
+
+    fn fresh(&mut self, call: &Call, calls: u32) -> Made<Vec<Duration>> {
+        self.calls.clear();
+        self.together(call, 1, calls)
+    }
+}
+
+fn options(filter: &[&str]) -> Options {
+    Options {
+        scope: Scope {
+            scale: Scale::Quick,
+            stacks: vec![Stack::Soapstone],
+            databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
+        },
+        filter: filter.iter().map(|it| (*it).to_owned()).collect(),
+        seed: 1,
+        budget: None,
+        measured: Vec::new(),
+    }
+}
+
+fn mchale() -> &'static Study {
+    studies::named("mchale2012").expect("the study")
+}
+
+fn selected(experiment: u8, options: &Options) -> Vec<Task> {
+    let selection = Selection {
+        study: mchale(),
+        experiment: Some(experiment),
+    };
+    select(&[selection], options)
+}
+
+fn names(tasks: &[Task]) -> Vec<String> {
+    let mut names: Vec<String> = tasks.iter().map(Task::name).collect();
+    names.sort();
+    names
+}
+
+fn records_of(tasks: &[Task], options: &Options, bench: &mut Pretending) -> Vec<Record> {
+    let mut all = Vec::new();
+    run(tasks, options, bench, &mut |event| {
+        if let Event::Measured(records) = event {
+            all.extend_from_slice(records);
+        }
+    })
+    .expect("a run that ends");
+    all
+}
+
+fn lines(records: &[Record]) -> Vec<&Line> {
+    let records = records.iter();
+    let lines = records.filter_map(|record| match record {
+        Record::Line(line) => Some(line),
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// A point of the first experiment, measured in another way.
+fn point_measured(how: How, bench: &mut Pretending) -> Vec<Record> {
+    let options = options(&["books/1"]);
+    let mut tasks = selected(1, &options);
+    tasks[0].point.how = how;
+    records_of(&tasks, &options, bench)
+}
+
+#[test]
+fn every_quantity_of_every_arm_is_a_line_and_the_point_ends_with_that_it_is_done() {
+    let options = options(&["books/2500"]);
+    let records = records_of(
+        &selected(1, &options),
+        &options,
+        &mut Pretending::new(1_000, 1_500),
+    );
+    let told: Vec<_> = lines(&records)
+        .into_iter()
+        .filter(|line| line.quantity != Quantity::Floor)
+        .map(|line| (&*line.arm, line.quantity, line.figures.median))
+        .collect();
+    let of = |arm, time, secured| {
+        [
+            (arm, Quantity::Time, time),
+            (arm, Quantity::First, 1e6),
+            (arm, Quantity::Size, 200.0),
+            (arm, Quantity::Secured, secured),
+        ]
+    };
+    assert_eq!(
+        told,
+        [
+            of("direct", 500.0, 200.0),
+            of("none", 1_000.0, 200.0),
+            of("sign-encrypt/Basic256", 1_500.0, 400.0),
+        ]
+        .concat()
+    );
+    let floors: Vec<_> = lines(&records)
+        .into_iter()
+        .filter(|line| line.quantity == Quantity::Floor && line.figures.best > 0.0)
+        .map(|line| &*line.arm)
+        .collect();
+    assert_eq!(floors, ["sign-encrypt/Basic256"]);
+    let Some(Record::Done(done)) = records.last() else {
+        panic!("the last record is not that the point is done");
+    };
+    assert_eq!(done.done, "mchale2012/1/figures-5-6/books/2500");
+}
+
+#[test]
+fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
+    let options = options(&["load/750x100"]);
+    let records = records_of(
+        &selected(3, &options),
+        &options,
+        &mut Pretending::new(1_000, 1_500),
+    );
+    let line = lines(&records)
+        .into_iter()
+        .find(|line| line.arm == "secure-conversation/Basic256")
+        .expect("the arm");
+    let line = serde_json::to_value(line).expect("a line");
+    for (key, value) in [
+        ("study", serde_json::json!("mchale2012")),
+        ("experiment", 3.into()),
+        ("shown_in", "figure-11".into()),
+        ("at", serde_json::json!({"load": "750x100"})),
+        ("stack", "soapstone".into()),
+        ("quantity", "time".into()),
+        ("samples", serde_json::json!([1_500.0, 1_500.0, 1_500.0])),
+    ] {
+        assert_eq!(line[key], value, "{key}");
+    }
+    assert_eq!(line["figures"]["n"], 3);
+    assert_eq!(line["figures"]["stdev"], 0.0);
+}
+
+#[test]
+fn the_paper_s_experiments_are_all_there() {
+    let count = |experiment| selected(experiment, &options(&[])).len();
+    assert_eq!([1, 2, 3, 4].map(count), [11, 10, 9, 12]);
+    let options = options(&["books/20000"]);
+    assert_eq!(
+        names(&selected(4, &options)),
+        ["memory", "postgres", "sqlite"]
+            .map(|source| format!("mchale2012/4/table-1-figure-14/books/20000/source/{source}"))
+    );
+}
+
+#[test]
+fn a_run_goes_on_after_the_last_whole_point() {
+    let mut options = options(&["memory"]);
+    let all = selected(4, &options);
+    let mut measured = records_of(&all, &options, &mut Pretending::new(1_000, 1_500));
+    assert_eq!(whole(&measured), measured.len());
+    let second = measured
+        .iter()
+        .position(|record| matches!(record, Record::Done(_)));
+    let second = second.expect("a point") + 1;
+    measured.truncate(second + 3);
+    assert_eq!(whole(&measured), second);
+    measured.truncate(second);
+    options.measured = measured;
+    let rest = selected(4, &options);
+    assert_eq!(names(&rest), names(&all[1..]));
+    assert_eq!(rest[0].name(), all[1].name(), "in the same order");
+    let rest = records_of(&rest, &options, &mut Pretending::new(1_000, 1_500));
+    options.measured.extend(rest);
+    assert!(selected(4, &options).is_empty());
+}
+
+#[test]
+fn a_way_is_needed_once_for_each_source() {
+    let needs = needs(&selected(4, &options(&[])));
+    assert_eq!(needs.len(), 9);
+}
+
+#[test]
+fn points_and_arms_come_in_orders_that_the_seed_decides() {
+    let ways_of = |seed| {
+        let mut bench = Pretending::new(1_000, 1_500);
+        let mut options = options(&["figures-12-13", "books/600"]);
+        options.seed = seed;
+        options.scope.scale = Scale::Full;
+        records_of(&selected(3, &options), &options, &mut bench);
+        bench.calls.iter().map(|call| call.way).collect::<Vec<_>>()
+    };
+    let ways = ways_of(1);
+    // Four ways: calls that warm up, the first, then five times 500 in rows of ten.
+    assert_eq!(ways.len(), 4 * (20 + 1 + 5 * 500));
+    for turn in ways[4 * 21..].chunks(40) {
+        for way in turn {
+            let calls = turn.iter().filter(|it| *it == way).count();
+            assert_eq!(calls, 10, "{way:?}");
+        }
+    }
+    assert_eq!(ways, ways_of(1));
+    assert_ne!(ways, ways_of(2));
+    let points_of = |seed| {
+        let mut options = options(&[]);
+        options.seed = seed;
+        let tasks = selected(1, &options);
+        tasks.iter().map(Task::name).collect::<Vec<_>>()
+    };
+    assert_eq!(points_of(1), points_of(1));
+    assert_ne!(points_of(1), points_of(2));
+}
+
+#[test]
+fn what_was_measured_before_a_failure_was_told() {
+    let mut bench = Pretending::new(1_000, 1_500);
+    bench.fails_at = 3 * (20 + 1 + 3) + 2;
+    let options = options(&[]);
+    let mut told = 0;
+    let ended = run(
+        &selected(1, &options),
+        &options,
+        &mut bench,
+        &mut |event| match event {
+            Event::Measured(_) => told += 1,
+            Event::Progress(made) => assert!((0.0..=1.0).contains(&made.share)),
+        },
+    );
+    assert_eq!((ended, told), (Err("no answer"), 1));
+}
+
+#[test]
+fn an_arm_that_a_stack_cannot_do_is_left_out_and_the_others_are_measured() {
+    let mut options = options(&["books/1"]);
+    options.scope.stacks = vec![Stack::Soapstone, Stack::Gsoap];
+    let records = records_of(
+        &selected(1, &options),
+        &options,
+        &mut Pretending::new(1_000, 1_500),
+    );
+    let left_out: Vec<_> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::LeftOut(it) => Some((it.stack, &*it.arm, &*it.left_out)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        left_out,
+        [(Stack::Gsoap, "sign-encrypt/Basic256", "no such suite")]
+    );
+    let timed = lines(&records)
+        .into_iter()
+        .filter(|line| line.quantity == Quantity::Time);
+    let timed: Vec<_> = timed.map(|line| (line.stack, &*line.arm)).collect();
+    assert_eq!(
+        timed,
+        [
+            (Stack::Soapstone, "direct"),
+            (Stack::Soapstone, "none"),
+            (Stack::Soapstone, "sign-encrypt/Basic256"),
+            (Stack::Gsoap, "none"),
+        ]
+    );
+}
+
+#[test]
+fn clients_at_once_give_the_mean_of_their_calls_in_each_repetition() {
+    let how = How::Together {
+        clients: 5,
+        requests: 4,
+        repetitions: 6,
+    };
+    let mut bench = Pretending::new(1_000, 1_500);
+    let records = point_measured(how, &mut bench);
+    let lines = lines(&records);
+    let time = |arm| {
+        let line = lines
+            .iter()
+            .find(|line| line.arm == arm && line.quantity == Quantity::Time);
+        line.expect("a line").figures
+    };
+    assert_eq!((time("none").n, time("none").mean), (6, 1_000.0));
+    assert_eq!(time("sign-encrypt/Basic256").mean, 1_500.0);
+    assert_eq!(bench.calls.len(), 3 * (20 + 1 + 5 * 4 * 6));
+}
+
+#[test]
+fn paced_calls_are_samples_of_their_own() {
+    let how = How::Paced {
+        per_second: 100.0,
+        lasting: Duration::from_millis(250),
+    };
+    let records = point_measured(how, &mut Pretending::new(1_000, 1_500));
+    for line in lines(&records) {
+        if line.quantity == Quantity::Time {
+            assert_eq!(line.figures.n, 25, "{}", line.arm);
+        }
+    }
+}
+
+#[test]
+fn a_new_deployment_tells_the_first_call_apart_from_later_ones() {
+    let how = How::Fresh { times: 4, calls: 3 };
+    let records = point_measured(how, &mut Pretending::new(1_000, 1_500));
+    let told: Vec<_> = lines(&records)
+        .into_iter()
+        .filter(|line| line.arm == "none")
+        .map(|line| (line.quantity, line.figures.n, line.figures.median))
+        .collect();
+    assert_eq!(
+        told,
+        [(Quantity::First, 4, 1e6), (Quantity::Later, 8, 1_000.0)]
+    );
+}
+
+#[test]
+fn where_time_runs_short_points_are_repeated_three_times() {
+    let how = How::Turns {
+        repetitions: 50,
+        requests: 1,
+    };
+    let mut options = options(&["books/1"]);
+    options.budget = Some(Duration::ZERO);
+    let mut tasks = selected(1, &options);
+    tasks[0].point.how = how;
+    let records = records_of(&tasks, &options, &mut Pretending::new(1_000, 1_500));
+    let line = lines(&records)[0];
+    assert_eq!((line.quantity, line.figures.n), (Quantity::Time, LEAST));
+}
+
+#[test]
+fn what_a_study_measures_itself_gets_its_place() {
+    let how = How::Own(|point, scope, emit| {
+        assert_eq!((point.shown_in, scope.scale), ("figures-5-6", Scale::Quick));
+        let line = Line::of(Stack::Soapstone, "scan", Quantity::Processor, &[1.0, 3.0]);
+        emit(line.expect("samples"));
+    });
+    let records = point_measured(how, &mut Pretending::new(1, 1));
+    let line = lines(&records)[0];
+    assert_eq!(
+        (&*line.study, line.experiment, &*line.shown_in, &*line.arm),
+        ("mchale2012", 1, "figures-5-6", "scan")
+    );
+    assert_eq!((line.at["books"].as_str(), line.figures.mean), ("1", 2.0));
+}
+
+#[test]
+fn ways_are_named_after_what_they_change() {
+    use soapstone::wss::Mechanism;
+    let sign = Way::secured(Mechanism::Sign, "Basic256");
+    let told = [
+        Way::DIRECT,
+        Way::PLAIN,
+        Way::PLAIN.over_tls(),
+        Way::secured(Mechanism::Username, "").over_tls(),
+        sign,
+        sign.with_rsa(1024),
+    ]
+    .map(|way| way.arm());
+    assert_eq!(
+        told,
+        [
+            "direct",
+            "none",
+            "https",
+            "https+username",
+            "sign/Basic256",
+            "sign/Basic256/rsa1024"
+        ]
+    );
+    assert_eq!(Way::PLAIN.over_tls().transport, Transport::Https);
+    assert_eq!(
+        small(Call {
+            stack: Stack::Cxf,
+            way: sign,
+            operation: Operation::Echo { characters: 99 }
+        })
+        .operation,
+        Operation::Echo { characters: 12 }
+    );
+}
