@@ -29,7 +29,8 @@ mod tape;
 pub use attributes::Attribute;
 pub use buffers::Buffers;
 pub use c14n::{
-    Apex, ApexAttribute, C14nError, C14nOptions, C14nScratch, Canonicalization, canonicalize,
+    Apex, ApexAttribute, C14nError, C14nOptions, C14nScratch, Canonicalization,
+    canonical_start_tag, canonicalize,
 };
 pub use content::{Content, Contents};
 pub use document::{Document, ParseOptions};

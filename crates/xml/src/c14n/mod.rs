@@ -251,16 +251,41 @@ pub fn canonicalize(
     scratch: &mut C14nScratch,
     sink: &mut impl Sink,
 ) -> Result<(), C14nError> {
-    if let Apex::Element(node) = apex
-        && node.index() >= document.element_count()
-    {
-        return Err(C14nError::UnknownNode {
-            elements: document.element_count(),
-        });
+    if let Apex::Element(node) = apex {
+        check(document, node)?;
     }
     let staged = std::mem::take(&mut scratch.staged);
     let mut output = Output::new(document, staged, sink);
     let walked = Walk::new(document, options, scratch, &mut output).run(apex);
     scratch.staged = output.finish();
     walked
+}
+
+/// Appends the start tag that an element has as the apex of its canonical form, even where it is written as an empty element: all that
+/// the namespaces around it change, if what is inside is canonical in itself.
+///
+/// # Errors
+///
+/// [`C14nError::UnknownNode`] for an element that is not of this document.
+pub fn canonical_start_tag(
+    document: &Document,
+    node: NodeId,
+    options: &C14nOptions<'_>,
+    scratch: &mut C14nScratch,
+    out: &mut Vec<u8>,
+) -> Result<(), C14nError> {
+    check(document, node)?;
+    let mut nowhere = Vec::new();
+    let mut output = Output::new(document, Vec::new(), &mut nowhere);
+    Walk::new(document, options, scratch, &mut output).start_tag(node.index() as u32, out);
+    Ok(())
+}
+
+fn check(document: &Document, node: NodeId) -> Result<(), C14nError> {
+    let elements = document.element_count();
+    if node.index() < elements {
+        Ok(())
+    } else {
+        Err(C14nError::UnknownNode { elements })
+    }
 }

@@ -83,7 +83,8 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
     }
 
-    pub(super) fn run(&mut self, apex: Apex) -> Result<(), C14nError> {
+    /// Declares nothing yet, and knows the prefixes of the list.
+    fn begin(&mut self) {
         let names = &self.document.parts.names;
         let prefixes = names.prefix_count();
         if self.scratch.rendered.len() < prefixes {
@@ -100,6 +101,24 @@ impl<'w, 'd> Walk<'w, 'd> {
             self.scratch.inclusive.sort_unstable();
             self.scratch.inclusive.dedup();
         }
+    }
+
+    /// Appends the start tag that an element has as the apex.
+    pub(super) fn start_tag(&mut self, index: u32, out: &mut Vec<u8>) {
+        self.begin();
+        if !self.exclusive || !self.scratch.inclusive.is_empty() {
+            self.document
+                .parts
+                .bind_context(index, &mut self.scratch.scope);
+        }
+        self.rebuild(index, true);
+        self.scratch.tag.push(b'>');
+        out.extend_from_slice(&self.scratch.tag);
+        self.take_back(0);
+    }
+
+    pub(super) fn run(&mut self, apex: Apex) -> Result<(), C14nError> {
+        self.begin();
         match apex {
             Apex::Document => self.push_top(),
             Apex::Element(node) if self.is_omitted(node.index() as u32) => {}
