@@ -46,6 +46,7 @@
 //! The one rule: nothing here fetches, executes a stylesheet or takes a key from the message.
 
 mod error;
+mod on_demand;
 mod signature;
 mod transform;
 mod uri;

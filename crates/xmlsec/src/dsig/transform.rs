@@ -31,6 +31,26 @@ impl CanonicalizationMethod {
         }
     }
 
+    /// The method for a selection with comments or without: they are left out unless both the selection and the method have them
+    /// (XML-DSig 4.4.3.3).
+    #[must_use]
+    pub const fn selecting(&self, comments: bool) -> Canonicalization {
+        if comments {
+            return self.method;
+        }
+        match self.method {
+            Canonicalization::Inclusive10 | Canonicalization::Inclusive10WithComments => {
+                Canonicalization::Inclusive10
+            }
+            Canonicalization::Inclusive11 | Canonicalization::Inclusive11WithComments => {
+                Canonicalization::Inclusive11
+            }
+            Canonicalization::Exclusive | Canonicalization::ExclusiveWithComments => {
+                Canonicalization::Exclusive
+            }
+        }
+    }
+
     /// Reads a `ds:CanonicalizationMethod`, or a `ds:Transform` that names a canonicalization.
     ///
     /// # Errors

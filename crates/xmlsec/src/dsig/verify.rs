@@ -7,9 +7,7 @@
 use soapstone_crypto::{
     CryptoError, Hasher, MacTruncation, PublicKey, SignatureAlgorithm, SymmetricKey, base64,
 };
-use soapstone_xml::{
-    Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, Sink, canonicalize,
-};
+use soapstone_xml::{Apex, C14nOptions, C14nScratch, Document, NodeId, Sink, canonicalize};
 
 use super::error::SignatureError;
 use super::signature::{Reference, Signature};
@@ -49,14 +47,20 @@ pub enum Target<'t> {
 pub struct Scratch {
     /// Whether source runs that are already canonical are digested as they stand (on by default; the lab switches it off).
     pub canonical_runs: bool,
-    c14n: C14nScratch,
-    octets: Vec<u8>,
+    /// Whether elements are digested as they came first, and canonicalized only if that is not what was signed (off by default).
+    pub on_demand: bool,
+    /// Whether the canonical form of a reference is collected, and digested when it is complete (off by default).
+    pub collects: bool,
+    pub(super) c14n: C14nScratch,
+    pub(super) octets: Vec<u8>,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
         Self {
             canonical_runs: true,
+            on_demand: false,
+            collects: false,
             c14n: C14nScratch::default(),
             octets: Vec::new(),
         }
@@ -96,7 +100,11 @@ impl Extension for NoExtension {
 }
 
 /// The digest as a sink for canonical octets.
-pub struct DigestSink(Hasher);
+pub struct DigestSink {
+    hasher: Hasher,
+    /// Octets that are digested at the end, where they are collected.
+    collected: Option<Vec<u8>>,
+}
 
 impl DigestSink {
     /// A sink that digests with the method of `reference`.
@@ -104,13 +112,19 @@ impl DigestSink {
     /// # Errors
     /// [`SignatureError::Crypto`] when the installed libraries lack the digest (MD5, RIPEMD-160).
     pub fn new(reference: &Reference) -> Result<Self, SignatureError> {
-        Ok(Self(Hasher::new(reference.digest_method)?))
+        Ok(Self {
+            hasher: Hasher::new(reference.digest_method)?,
+            collected: None,
+        })
     }
 }
 
 impl Sink for DigestSink {
     fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        match &mut self.collected {
+            None => self.hasher.update(bytes),
+            Some(octets) => octets.extend_from_slice(bytes),
+        }
     }
 }
 
@@ -148,8 +162,41 @@ impl Reference {
         extension: &mut dyn Extension,
         scratch: &mut Scratch,
     ) -> Result<(), SignatureError> {
-        let mut sink = DigestSink::new(self)?;
+        if scratch.on_demand && self.came_canonical(document, target, scratch)? {
+            return Ok(());
+        }
+        let mut sink = self.sink(scratch)?;
         self.transform(document, target, extension, scratch, &mut sink)?;
+        self.check_with(sink, scratch)
+    }
+
+    /// A sink for the octets of this reference, which digests or collects them as `scratch` says.
+    ///
+    /// # Errors
+    /// As [`DigestSink::new`].
+    pub fn sink(&self, scratch: &mut Scratch) -> Result<DigestSink, SignatureError> {
+        let mut sink = DigestSink::new(self)?;
+        if scratch.collects {
+            let mut octets = std::mem::take(&mut scratch.octets);
+            octets.clear();
+            sink.collected = Some(octets);
+        }
+        Ok(sink)
+    }
+
+    /// [`check`](Self::check)s, and gives the memory of what was collected back.
+    ///
+    /// # Errors
+    /// [`SignatureError::DigestMismatch`].
+    pub fn check_with(
+        &self,
+        mut sink: DigestSink,
+        scratch: &mut Scratch,
+    ) -> Result<(), SignatureError> {
+        if let Some(octets) = sink.collected.take() {
+            sink.hasher.update(&octets);
+            scratch.octets = octets;
+        }
         self.check(sink)
     }
 
@@ -158,7 +205,14 @@ impl Reference {
     /// # Errors
     /// [`SignatureError::DigestMismatch`].
     pub fn check(&self, sink: DigestSink) -> Result<(), SignatureError> {
-        let digest = sink.0.finish();
+        let DigestSink {
+            mut hasher,
+            collected,
+        } = sink;
+        if let Some(octets) = collected {
+            hasher.update(&octets);
+        }
+        let digest = hasher.finish();
         if digest.matches(&self.digest_value) {
             return Ok(());
         }
@@ -255,11 +309,6 @@ impl Scratch {
         omit: &[NodeId],
         sink: &mut impl Sink,
     ) -> Result<(), SignatureError> {
-        let method = if comments {
-            canonicalization.method
-        } else {
-            without_comments(canonicalization.method)
-        };
         let prefixes: Vec<&str> = canonicalization
             .inclusive_prefixes
             .iter()
@@ -269,7 +318,7 @@ impl Scratch {
             inclusive_prefixes: &prefixes,
             omit,
             canonical_runs: self.canonical_runs,
-            ..C14nOptions::new(method)
+            ..C14nOptions::new(canonicalization.selecting(comments))
         };
         canonicalize(document, apex, &options, &mut self.c14n, sink)?;
         Ok(())
@@ -302,21 +351,6 @@ impl Signature {
             .and_then(|()| verify_octets(self.method, self.truncation, &octets, &self.value, key));
         scratch.octets = octets;
         verified
-    }
-}
-
-/// The same method without comments.
-pub(crate) const fn without_comments(method: Canonicalization) -> Canonicalization {
-    match method {
-        Canonicalization::Inclusive10 | Canonicalization::Inclusive10WithComments => {
-            Canonicalization::Inclusive10
-        }
-        Canonicalization::Inclusive11 | Canonicalization::Inclusive11WithComments => {
-            Canonicalization::Inclusive11
-        }
-        Canonicalization::Exclusive | Canonicalization::ExclusiveWithComments => {
-            Canonicalization::Exclusive
-        }
     }
 }
 
