@@ -19,6 +19,7 @@ use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
+use crate::objects::PartDigest;
 use crate::policy::Extent;
 use crate::rejected::Rejected;
 
@@ -68,12 +69,22 @@ pub struct SignatureEvidence {
     pub(crate) mark: [u8; 32],
     /// Place in the order of signatures and decryptions.
     pub(crate) step: u32,
+    /// Stands for the signer in memories of elements; `None` where it cannot be told who it is, or nothing is remembered.
+    pub(crate) partner: Option<[u8; 32]>,
+    /// The digests of nodes, ascending by node, where the plan keeps them.
+    pub(crate) digests: Vec<PartDigest>,
 }
 
 impl SignatureEvidence {
     /// Whether the signature covers `node` itself.
     pub fn covers(&self, node: NodeId) -> bool {
         self.nodes.binary_search(&node).is_ok()
+    }
+
+    /// The digest of `node`, where the plan keeps digests.
+    pub(crate) fn digest_of(&self, node: NodeId) -> Option<&PartDigest> {
+        let found = self.digests.binary_search_by_key(&node, |part| part.node);
+        found.ok().map(|at| &self.digests[at])
     }
 }
 

@@ -14,6 +14,7 @@
 //! What is not proven has no type to travel in: only [`Verified`] can be forwarded.
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod confirmation;
 mod conversation;
 mod digest;
@@ -23,9 +24,12 @@ mod facts;
 mod forward;
 mod freshness;
 mod key_reference;
+mod known;
 mod mechanism;
 pub mod names;
+mod objects;
 mod open;
+mod operation;
 mod part;
 mod path;
 mod plan;
@@ -33,6 +37,7 @@ mod policy;
 mod rejected;
 mod secure;
 mod suite;
+mod tuning;
 mod username;
 
 pub use conversation::{
@@ -47,15 +52,18 @@ pub use evidence::{
 pub use facts::{Facts, Lookups, Receipt};
 pub use freshness::Freshness;
 pub use mechanism::{Mechanism, UnknownMechanism};
+pub use objects::{ObjectCache, ObjectError};
+pub use operation::{Operation, OperationObserver};
 pub use part::{Part, PartSyntax};
 pub use path::{ElementPath, PathError};
 pub use plan::{InboundPlan, Keys, OutboundPlan, PlanProblem, SharedKey};
 pub use policy::{
     EncryptedPart, EncryptionPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
     PasswordKind, Policy, ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy,
-    TimestampPolicy, Tuning, UsernamePolicy,
+    TimestampPolicy, UsernamePolicy,
 };
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, SecureError, Secured};
 pub use suite::{KeyTransportMethod, NAMES as SUITE_NAMES, Suite};
+pub use tuning::{Buffering, CacheBounds, Tuning};
 pub use username::User;

@@ -8,10 +8,10 @@ use crate::conversation::{ConversationVersion, DerivedKeyForm, DerivedKeyPolicy}
 use crate::part::Part;
 use crate::policy::{
     EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, Layout, PasswordKind, Policy,
-    ProtectionOrder, Recipient, SecurityLimits, SignaturePolicy, TimestampPolicy, Tuning,
-    UsernamePolicy,
+    ProtectionOrder, Recipient, SecurityLimits, SignaturePolicy, TimestampPolicy, UsernamePolicy,
 };
 use crate::suite::Suite;
+use crate::tuning::Tuning;
 
 /// A preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,16 +1,20 @@
 //! Policies compiled into plans.
 //!
 //! Everything that can be wrong with a policy and its keys is found here, once, and reported together. A plan is immutable and
-//! shared between threads; per message it is only run.
+//! shared between threads; per message it is only run. What a plan may remember ([`Tuning`](crate::Tuning)) changes nothing that
+//! comes out.
 
 use std::fmt;
 use std::sync::Arc;
 
-use soapstone_crypto::{Certificate, Identity, SignatureAlgorithm, SymmetricKey, TrustStore};
+use soapstone_crypto::{
+    Certificate, Digest, Identity, SignatureAlgorithm, SymmetricKey, TrustStore,
+};
 use soapstone_xml::Canonicalization;
 
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::digest;
+use crate::known::KnownElements;
 use crate::part::Part;
 use crate::policy::{Extent, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
 use crate::username::User;
@@ -129,6 +133,8 @@ impl std::error::Error for PlanProblem {}
 pub struct InboundPlan {
     pub(crate) policy: Policy,
     pub(crate) keys: Keys,
+    /// Signed elements that were digested before. It belongs to the plan, so that the partners of two plans never share one.
+    pub(crate) known: Option<KnownElements<()>>,
 }
 
 /// What to do to messages that leave.
@@ -140,6 +146,8 @@ pub struct OutboundPlan {
     pub(crate) signature: Option<SignatureAlgorithm>,
     /// The algorithm of the endorsing signature.
     pub(crate) endorsing: Option<SignatureAlgorithm>,
+    /// Elements that were digested before.
+    pub(crate) known: Option<KnownElements<Digest>>,
 }
 
 impl Policy {
@@ -381,7 +389,15 @@ impl InboundPlan {
                 &mut problems,
             );
         }
-        report(Self { policy, keys }, problems)
+        let known = policy.tuning.digest_cache.map(KnownElements::new);
+        report(
+            Self {
+                policy,
+                keys,
+                known,
+            },
+            problems,
+        )
     }
 
     /// The policy it was compiled from.
@@ -508,12 +524,14 @@ impl OutboundPlan {
             "send a `UsernameToken`",
             &mut problems,
         );
+        let known = policy.tuning.prehash.map(KnownElements::new);
         report(
             Self {
                 policy,
                 keys,
                 signature: algorithm,
                 endorsing,
+                known,
             },
             problems,
         )

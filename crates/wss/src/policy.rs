@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::conversation::DerivedKeyPolicy;
 use crate::part::Part;
 use crate::suite::Suite;
+use crate::tuning::Tuning;
 
 /// Requirements for one direction.
 #[derive(Clone, Debug)]
@@ -271,21 +272,6 @@ impl Default for SecurityLimits {
             signatures: 4,
             encrypted_keys: 4,
             tokens: 16,
-        }
-    }
-}
-
-/// Optimisations that change speed and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tuning {
-    /// Hand source bytes that are canonical already to the digest as they are, instead of writing them anew.
-    pub canonical_runs: bool,
-}
-
-impl Default for Tuning {
-    fn default() -> Self {
-        Self {
-            canonical_runs: true,
         }
     }
 }

@@ -7,6 +7,7 @@
 mod compare;
 mod decrypt;
 mod keys;
+mod recognition;
 mod signature;
 mod tokens;
 
@@ -23,9 +24,11 @@ use crate::evidence::{Evidence, Mark, Opened};
 use crate::facts::{Facts, Receipt};
 use crate::freshness;
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::operation::{Operation, OperationObserver};
 use crate::plan::InboundPlan;
 use crate::policy::{KeyBinding, TimestampPolicy};
 use crate::rejected::Rejected;
+use crate::tuning::Buffering;
 use crate::username::UsernameToken;
 
 /// A session key that an `EncryptedKey` of this message carried.
@@ -76,6 +79,7 @@ struct Opening<'p> {
     references: usize,
     /// Counts signatures and decryptions, so that their order can be compared with the plan's.
     step: u32,
+    observer: &'p mut dyn OperationObserver,
 }
 
 impl InboundPlan {
@@ -90,8 +94,26 @@ impl InboundPlan {
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Opened, Rejected> {
+        self.open_observed(envelope, facts, now, buffers, &mut ())
+    }
+
+    /// [`open`](Self::open)s a message, and tells `observer` of the operations that it takes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_observed(
+        &self,
+        envelope: Envelope,
+        facts: &Facts,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn OperationObserver,
+    ) -> Result<Opened, Rejected> {
+        let tuning = &self.policy.tuning;
         let mut scratch = Scratch::reusing(buffers.take_scratch());
-        scratch.canonical_runs = self.policy.tuning.canonical_runs;
+        scratch.canonical_runs = tuning.canonical_runs;
+        scratch.on_demand = tuning.on_demand;
+        scratch.collects = tuning.buffering == Buffering::Buffered;
         let opening = Opening {
             plan: self,
             facts,
@@ -119,6 +141,7 @@ impl InboundPlan {
             encrypted_keys: 0,
             references: 0,
             step: 0,
+            observer,
         };
         opening.run(buffers)
     }
@@ -162,7 +185,9 @@ impl Opening<'_> {
         }
         self.compare(security)?;
         self.mark();
-        self.blocks_to_pass_on(security)
+        let blocks = self.blocks_to_pass_on(security);
+        self.observer.ended(Operation::Other);
+        blocks
     }
 
     /// The `wsse:Security` header to process.
@@ -218,8 +243,18 @@ impl Opening<'_> {
             (WSSE, "UsernameToken") => self.process_username(node),
             // Read when something refers to it.
             (WSSE, "BinarySecurityToken") => self.count_token(),
-            (XENC, "EncryptedKey") => self.process_encrypted_key(node, buffers),
-            (XENC, "ReferenceList") => self.process_reference_list(node, buffers),
+            (XENC, "EncryptedKey") => {
+                self.observer.ended(Operation::Other);
+                let processed = self.process_encrypted_key(node, buffers);
+                self.observer.ended(Operation::Encryption);
+                processed
+            }
+            (XENC, "ReferenceList") => {
+                self.observer.ended(Operation::Other);
+                let processed = self.process_reference_list(node, buffers);
+                self.observer.ended(Operation::Encryption);
+                processed
+            }
             (DS, "Signature") => self.process_signature(node),
             (WSSE11, "SignatureConfirmation") => self.process_confirmation(node),
             (namespace, "SecurityContextToken" | "DerivedKeyToken")
@@ -286,8 +321,10 @@ impl Opening<'_> {
                 limit: 1,
             });
         }
+        self.observer.ended(Operation::Other);
         let token = UsernameToken::read(element, policy, self.now)?;
         token.authenticate(self.facts.password(&token.user))?;
+        self.observer.ended(Operation::Username);
         if let Some(key) = token.nonce_mark() {
             let until = match token.freshness {
                 Some(freshness) => freshness.remember_until(policy.skew),

@@ -8,16 +8,19 @@ use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
 };
 use soapstone_xmlsec::dsig::{
-    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Signature, Target, Transform,
-    VerificationKey,
+    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Scratch, Signature, Target,
+    Transform, VerificationKey,
 };
 
 use super::Opening;
 use super::keys::Purpose;
+use super::recognition::{Recognition, partner};
 use crate::digest;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::key_reference::KeyLocator;
 use crate::names::{DS, STR_TRANSFORM, WSSE};
+use crate::objects::PartDigest;
+use crate::operation::{Operation, OperationObserver};
 use crate::policy::KeyBinding;
 use crate::rejected::{AlgorithmUse, Rejected};
 
@@ -57,17 +60,31 @@ impl Opening<'_> {
         self.check_algorithms(&signature)?;
         self.note_weak(signature.method.is_weak(), signature.method.short_name())?;
 
+        self.observer.ended(Operation::Other);
         let found = self.signing_key(&signature)?;
+        self.observer.ended(Operation::Key);
         let key = match &found.key {
             Key::Public(key) => VerificationKey::Public(key),
             Key::Secret(key) => VerificationKey::Secret(key),
         };
         signature.verify_value(&self.envelope.document, key, &mut self.scratch)?;
+        self.observer.ended(Operation::Signature);
 
         let mut nodes = Vec::with_capacity(signature.references.len());
+        let plan = self.plan;
+        let partner = plan.known.as_ref().and_then(|_| partner(&found.signer));
+        let mut recognition = plan
+            .known
+            .as_ref()
+            .zip(partner)
+            .map(|(known, partner)| Recognition::new(known, partner));
         for reference in &signature.references {
-            nodes.push(self.verify_reference(reference)?);
+            nodes.push(self.verify_reference(reference, recognition.as_mut())?);
         }
+        let kept_digests = match &plan.known {
+            Some(_) => self.digests(&signature.references),
+            None => Vec::new(),
+        };
         nodes.sort_unstable();
         // Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
         let digests = signature
@@ -97,8 +114,33 @@ impl Opening<'_> {
             nodes,
             mark,
             step,
+            partner,
+            digests: kept_digests,
         });
         Ok(())
+    }
+
+    /// The digests of the elements that references are to themselves and as a whole, ascending by node.
+    fn digests(&self, references: &[Reference]) -> Vec<PartDigest> {
+        let document = &self.envelope.document;
+        let part = |reference: &Reference| match (
+            reference.target(document),
+            reference.transforms.as_slice(),
+        ) {
+            (Ok(Target::Element { node, comments }), [Transform::Canonicalization(method)]) => {
+                Some(PartDigest {
+                    node,
+                    algorithm: reference.digest_method,
+                    canonicalization: method.selecting(comments),
+                    inclusive_prefixes: method.inclusive_prefixes.clone(),
+                    digest: reference.digest_value.clone(),
+                })
+            }
+            _ => None,
+        };
+        let mut digests: Vec<PartDigest> = references.iter().filter_map(part).collect();
+        digests.sort_unstable_by_key(|part| part.node);
+        digests
     }
 
     /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it;
@@ -129,11 +171,42 @@ impl Opening<'_> {
         signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
     }
 
-    fn verify_reference(&mut self, reference: &Reference) -> Result<NodeId, Rejected> {
+    /// Verifies the digest of what is referred to, or recognizes it; returns the node that this proves.
+    fn verify_reference(
+        &mut self,
+        reference: &Reference,
+        mut recognition: Option<&mut Recognition<'_>>,
+    ) -> Result<NodeId, Rejected> {
         let document = &self.envelope.document;
         let target = reference.target(document)?;
         let mut dereference = Dereference { token: None };
-        reference.verify(document, target, &mut dereference, &mut self.scratch)?;
+        let candidate = recognition
+            .as_mut()
+            .and_then(|recognition| recognition.candidate(document, reference, target));
+        match recognition.zip(candidate) {
+            Some((recognition, candidate)) if recognition.knows(&candidate) => {
+                self.observer.ended(Operation::Recognition);
+            }
+            Some((recognition, candidate)) => {
+                verify_digest(
+                    reference,
+                    document,
+                    target,
+                    &mut dereference,
+                    &mut self.scratch,
+                    self.observer,
+                )?;
+                recognition.learn(&candidate);
+            }
+            None => verify_digest(
+                reference,
+                document,
+                target,
+                &mut dereference,
+                &mut self.scratch,
+                self.observer,
+            )?,
+        }
         let weak = reference.digest_method.is_weak();
         let signed = match (target, dereference.token) {
             (_, Some(token)) => token,
@@ -300,6 +373,27 @@ pub(super) fn not_allowed(
         found: found.to_owned(),
         allowed: allowed.collect::<Vec<_>>().join(", "),
     }
+}
+
+/// Verifies the digest of a reference, canonicalization and digest one after the other where octets are collected.
+fn verify_digest(
+    reference: &Reference,
+    document: &Document,
+    target: Target<'_>,
+    dereference: &mut Dereference,
+    scratch: &mut Scratch,
+    observer: &mut dyn OperationObserver,
+) -> Result<(), Rejected> {
+    if !scratch.collects {
+        reference.verify(document, target, dereference, scratch)?;
+    } else if !(scratch.on_demand && reference.came_canonical(document, target, scratch)?) {
+        let mut sink = reference.sink(scratch)?;
+        reference.transform(document, target, dereference, scratch, &mut sink)?;
+        observer.ended(Operation::Canonicalization);
+        reference.check_with(sink, scratch)?;
+    }
+    observer.ended(Operation::Digest);
+    Ok(())
 }
 
 /// The STR Dereference Transform: the token that a `SecurityTokenReference` refers to is digested in its place.

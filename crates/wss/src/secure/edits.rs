@@ -3,10 +3,13 @@
 use std::ops::Range;
 
 use soapstone_crypto::base64;
-use soapstone_xml::Buffers;
+use soapstone_xml::{Buffers, Sink};
 
 /// Octets of a text that is made anew for each message: an id to be inserted, the tags around cipher text.
 const SHORT: usize = 1024;
+
+/// Octets of cipher text that are encoded at a time where they are handed over in pieces: whole groups of three, in the second cache.
+const PIECE: usize = 48 << 10;
 
 /// What takes the place of a range of the source.
 #[derive(Default)]
@@ -37,6 +40,21 @@ impl Replacement {
         out.extend_from_slice(&self.start);
         base64::encode_into(&self.cipher, out);
         out.extend_from_slice(&self.end);
+    }
+
+    /// Hands it over piece by piece.
+    fn hand_over(&self, buffers: &mut Buffers, sink: &mut dyn Sink) {
+        sink.write(&self.start);
+        if !self.cipher.is_empty() {
+            let mut text = buffers.take(PIECE / 3 * 4);
+            for piece in self.cipher.chunks(PIECE) {
+                text.clear();
+                base64::encode_into(piece, &mut text);
+                sink.write(&text);
+            }
+            buffers.give(text);
+        }
+        sink.write(&self.end);
     }
 }
 
@@ -95,6 +113,17 @@ impl Edits {
         out.extend_from_slice(&source[done..range.end]);
     }
 
+    /// Hands over the whole source with the edits made, runs of it as they lie.
+    pub(super) fn hand_over(&self, source: &[u8], buffers: &mut Buffers, sink: &mut dyn Sink) {
+        let mut done = 0;
+        for (edit, with) in &self.edits {
+            sink.write(&source[done..edit.start]);
+            with.hand_over(buffers, sink);
+            done = edit.end;
+        }
+        sink.write(&source[done..]);
+    }
+
     /// Gives the memory of the edits back. That of short texts is not worth keeping.
     pub(super) fn recycle(self, buffers: &mut Buffers) {
         for (_, with) in self.edits {
@@ -120,6 +149,29 @@ mod tests {
         edits.apply(b"abcdef", 0..6, &mut out);
         assert_eq!(out, b"a+bdEf");
         assert_eq!(edits.growth(), 0);
+    }
+
+    #[test]
+    fn what_is_handed_over_in_pieces_is_what_is_written_in_one() {
+        let source: Vec<u8> = (0..=255).cycle().take(9_999).collect();
+        let mut edits = Edits::default();
+        edits.replace(10..10, b"id".to_vec());
+        edits.replace(
+            500..9_000,
+            Replacement {
+                start: b"<c>".to_vec(),
+                cipher: source.repeat(20),
+                end: b"</c>".to_vec(),
+            },
+        );
+        let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+        edits.apply(&source, 0..source.len(), &mut whole);
+        edits.hand_over(&source, &mut Buffers::new(), &mut pieces);
+        assert!(whole == pieces);
+        assert_eq!(
+            whole.len(),
+            source.len().saturating_add_signed(edits.growth())
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use soapstone_crypto::{CryptoError, DataEncryption, SymmetricKey, random};
-use soapstone_xml::{Buffers, C14nError, NodeId};
+use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
 
 use self::edits::Edits;
 use self::keys::Use;
@@ -25,6 +25,7 @@ use crate::facts::Receipt;
 use crate::freshness;
 use crate::key_reference;
 use crate::names::{WSSE, WSU};
+use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::OutboundPlan;
 use crate::policy::{KeyBinding, KeyReference, Layout, ProtectionOrder};
@@ -192,6 +193,7 @@ struct Securing<'p> {
     /// Parts that are gone from the message: each with the id of the `EncryptedData` that took its place.
     hidden: Vec<(Part, String)>,
     receipt: Receipt,
+    observer: &'p mut dyn OperationObserver,
 }
 
 impl OutboundPlan {
@@ -206,13 +208,7 @@ impl OutboundPlan {
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Secured, SecureError> {
-        if envelope
-            .security_headers(self.policy.actor.as_deref())
-            .next()
-            .is_some()
-        {
-            return Err(SecureError::AlreadySecured);
-        }
+        self.begin(&envelope, now)?;
         if !self.policy.has_security() {
             let mut bytes = buffers.take(envelope.document.bytes().len());
             bytes.extend_from_slice(envelope.document.bytes());
@@ -222,8 +218,53 @@ impl OutboundPlan {
                 receipt: Receipt::default(),
             });
         }
-        self.check_retirements(now)?;
-        Securing::new(self, outgoing, now).run(envelope, buffers)
+        let mut nobody = ();
+        let mut securing = Securing::new(self, outgoing, now, &mut nobody);
+        let envelope = securing.run(envelope, buffers)?;
+        let bytes = securing.assemble(&envelope, buffers);
+        Ok(Secured {
+            bytes,
+            receipt: securing.finish(envelope, buffers),
+        })
+    }
+
+    /// Secures a plain envelope without assembling it: the header and the source go to `sink` piece by piece, whole runs of the source
+    /// as they lie. Nothing is written before everything has succeeded. `observer` is told of the operations that it takes.
+    ///
+    /// # Errors
+    /// As [`secure`](Self::secure).
+    pub fn secure_into(
+        &self,
+        envelope: Envelope,
+        outgoing: Outgoing<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        sink: &mut dyn Sink,
+        observer: &mut dyn OperationObserver,
+    ) -> Result<Receipt, SecureError> {
+        self.begin(&envelope, now)?;
+        if !self.policy.has_security() {
+            sink.write(envelope.document.bytes());
+            envelope.recycle(buffers);
+            observer.ended(Operation::Other);
+            return Ok(Receipt::default());
+        }
+        let mut securing = Securing::new(self, outgoing, now, observer);
+        let envelope = securing.run(envelope, buffers)?;
+        securing.hand_over(&envelope, buffers, sink);
+        Ok(securing.finish(envelope, buffers))
+    }
+
+    /// Whether the message can be secured at all.
+    fn begin(&self, envelope: &Envelope, now: Timestamp) -> Result<(), SecureError> {
+        let actor = self.policy.actor.as_deref();
+        if envelope.security_headers(actor).next().is_some() {
+            return Err(SecureError::AlreadySecured);
+        }
+        if self.policy.has_security() {
+            self.check_retirements(now)?;
+        }
+        Ok(())
     }
 
     fn check_retirements(&self, now: Timestamp) -> Result<(), SecureError> {
@@ -259,7 +300,12 @@ impl OutboundPlan {
 }
 
 impl<'p> Securing<'p> {
-    fn new(plan: &'p OutboundPlan, outgoing: Outgoing<'p>, now: Timestamp) -> Self {
+    fn new(
+        plan: &'p OutboundPlan,
+        outgoing: Outgoing<'p>,
+        now: Timestamp,
+        observer: &'p mut dyn OperationObserver,
+    ) -> Self {
         let mut securing = Self {
             plan,
             outgoing,
@@ -286,6 +332,7 @@ impl<'p> Securing<'p> {
             data_ids: Vec::new(),
             hidden: Vec::new(),
             receipt: Receipt::default(),
+            observer,
         };
         if let Some(policy) = plan.policy.timestamp {
             securing.timestamp = timestamp(&securing.id, now, freshness::later(now, policy.ttl));
@@ -294,6 +341,7 @@ impl<'p> Securing<'p> {
             securing.confirmations = confirmation::write(&securing.id, &request.signature_values);
         }
         if let (Some(kind), Some(user)) = (plan.password_kind(), plan.keys.user.as_deref()) {
+            securing.observer.ended(Operation::Other);
             username::write(
                 user,
                 kind,
@@ -301,20 +349,25 @@ impl<'p> Securing<'p> {
                 now,
                 &mut securing.username,
             );
+            securing.observer.ended(Operation::Username);
         }
         securing
     }
 
-    fn run(mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Secured, SecureError> {
+    /// Makes everything that is to be written; what is left to do is to write it into the envelope that is returned.
+    fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
         let policy = &self.plan.policy;
         let mut envelope = envelope;
+        self.observer.ended(Operation::Other);
         self.prepare_keys()?;
         self.write_certificate_tokens();
+        self.observer.ended(Operation::Key);
         match (&policy.signature, &policy.encryption) {
             (Some(_), Some(_)) if policy.order == ProtectionOrder::EncryptBeforeSigning => {
                 let _ = self.insert_ids(&envelope)?;
                 self.encrypt_parts(&envelope, buffers)?;
                 self.encrypt_username(buffers)?;
+                self.observer.ended(Operation::Encryption);
                 envelope = self.scan_again(envelope, buffers)?;
                 // Another scan, other nodes: what was hidden is signed where it stands now.
                 let signed = self.signed_elements(&envelope)?;
@@ -334,12 +387,18 @@ impl<'p> Securing<'p> {
             }
         }
         self.finish_encryption()?;
-        let bytes = self.assemble(&envelope, buffers);
+        if policy.encryption.is_some() {
+            self.observer.ended(Operation::Encryption);
+        }
+        Ok(envelope)
+    }
+
+    /// What the answer needs; the memory goes back.
+    fn finish(self, envelope: Envelope, buffers: &mut Buffers) -> Receipt {
+        self.edits.recycle(buffers);
         envelope.recycle(buffers);
-        Ok(Secured {
-            bytes,
-            receipt: self.receipt,
-        })
+        self.observer.ended(Operation::Other);
+        self.receipt
     }
 
     /// Applies the edits made so far, and reads the result as the message to go on with.
@@ -417,11 +476,25 @@ impl<'p> Securing<'p> {
         }
     }
 
-    /// The finished message: the header first in `soap:Header`, then the source with its edits.
+    /// The finished message in one buffer.
     fn assemble(&mut self, envelope: &Envelope, buffers: &mut Buffers) -> Vec<u8> {
-        let document = &envelope.document;
-        let source = document.bytes();
-        let root = document.root();
+        self.write_header(envelope, buffers);
+        let source = envelope.document.bytes();
+        let mut bytes = buffers.take(source.len().saturating_add_signed(self.edits.growth()));
+        self.edits.apply(source, 0..source.len(), &mut bytes);
+        bytes
+    }
+
+    /// The finished message, piece by piece.
+    fn hand_over(&mut self, envelope: &Envelope, buffers: &mut Buffers, sink: &mut dyn Sink) {
+        self.write_header(envelope, buffers);
+        self.edits
+            .hand_over(envelope.document.bytes(), buffers, sink);
+    }
+
+    /// Puts the header first into `soap:Header`.
+    fn write_header(&mut self, envelope: &Envelope, buffers: &mut Buffers) {
+        let root = envelope.document.root();
         let prefix = root.prefix();
         let version = envelope.version();
         let pieces: usize = self.pieces().map(<[u8]>::len).sum();
@@ -461,10 +534,6 @@ impl<'p> Securing<'p> {
 
         let (range, header) = envelope.with_header(header);
         self.edits.replace(range, header);
-        let mut bytes = buffers.take(source.len().saturating_add_signed(self.edits.growth()));
-        self.edits.apply(source, 0..source.len(), &mut bytes);
-        std::mem::take(&mut self.edits).recycle(buffers);
-        bytes
     }
 }
 

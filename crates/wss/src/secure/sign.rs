@@ -12,14 +12,25 @@ use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfo, SignedInfoWriter
 use super::{SecureError, Securing, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
+use crate::known::Surroundings;
 use crate::names::WSU;
+use crate::operation::Operation;
 use crate::part::Part;
 use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
+use crate::tuning::Buffering;
 
 /// One `ds:Reference` to be written.
 struct Signed {
     id: String,
     digest: Digest,
+}
+
+/// What digesting one element after the other needs.
+struct Digesting {
+    scratch: C14nScratch,
+    surroundings: Surroundings,
+    /// Where canonical octets are collected, if they are.
+    collected: Option<Vec<u8>>,
 }
 
 /// The `wsu:Id` of an element as the message will have it.
@@ -87,12 +98,22 @@ impl Securing<'_> {
             return Ok(());
         };
         let mut signed = Vec::with_capacity(policy.parts.len());
+        self.observer.ended(Operation::Other);
         self.digest_written(policy, &mut signed)?;
-        let mut scratch = buffers.take_scratch();
+        self.observer.ended(Operation::Digest);
+        let mut digesting = Digesting {
+            scratch: buffers.take_scratch(),
+            surroundings: Surroundings::default(),
+            collected: match plan.policy.tuning.buffering {
+                Buffering::Streaming => None,
+                Buffering::Buffered => Some(buffers.take(0)),
+            },
+        };
         for (node, id) in elements {
-            signed.push(self.digest_node(envelope, *node, id, &mut scratch)?);
+            signed.push(self.digest_node(envelope, *node, id, &mut digesting)?);
         }
-        buffers.give_scratch(scratch);
+        buffers.give_scratch(digesting.scratch);
+        buffers.give(digesting.collected.unwrap_or_default());
 
         let id = self.named("signature");
         let written = if policy.key == KeyBinding::Certificate {
@@ -101,7 +122,9 @@ impl Securing<'_> {
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
             let signed_info = self.signed_info(algorithm, &signed, buffers);
+            self.observer.ended(Operation::Other);
             let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
+            self.observer.ended(Operation::Signature);
             self.write_signature(&id, signed_info, value.as_ref(), &ready.key_info, buffers)
         };
         self.signature = written;
@@ -143,7 +166,9 @@ impl Securing<'_> {
         let mut key_info = Vec::new();
         key_reference::write_certificate(reference, identity.certificate(), token, &mut key_info);
         let signed_info = self.signed_info(algorithm, signed, buffers);
+        self.observer.ended(Operation::Other);
         let value = identity.key().sign(algorithm, signed_info.octets())?;
+        self.observer.ended(Operation::Signature);
         Ok(self.write_signature(id, signed_info, &value, &key_info, buffers))
     }
 
@@ -242,11 +267,11 @@ impl Securing<'_> {
     }
 
     fn digest_node(
-        &self,
+        &mut self,
         envelope: &Envelope,
         node: NodeId,
         id: &Id,
-        scratch: &mut C14nScratch,
+        digesting: &mut Digesting,
     ) -> Result<Signed, SecureError> {
         let document = &envelope.document;
         let (id, apex_attribute) = match id {
@@ -261,18 +286,53 @@ impl Securing<'_> {
                 (id, Some(attribute))
             }
         };
+        // An id that was made for this message is in the canonical form, and never the same again.
+        let known = match apex_attribute {
+            None => self.plan.known.as_ref().zip(document.source(node)),
+            Some(_) => None,
+        };
+        let mut learn = None;
+        if let Some((known, source)) = known {
+            let surroundings = digesting.surroundings.of(document, node, &[]);
+            if let Some(digest) = known.find(id.as_bytes(), source, &surroundings) {
+                self.observer.ended(Operation::Recognition);
+                return Ok(Signed {
+                    id: id.clone(),
+                    digest,
+                });
+            }
+            learn = Some((known, source, surroundings));
+        }
         let options = C14nOptions {
             canonical_runs: self.plan.policy.tuning.canonical_runs,
             apex_attribute,
             ..C14nOptions::new(Canonicalization::Exclusive)
         };
         let mut hasher = Hasher::new(self.plan.policy.suite.digest[0])?;
-        let mut sink = FnSink(|octets: &[u8]| hasher.update(octets));
-        canonicalize(document, Apex::Element(node), &options, scratch, &mut sink)
-            .map_err(SecureError::Canonicalization)?;
+        let scratch = &mut digesting.scratch;
+        let apex = Apex::Element(node);
+        match &mut digesting.collected {
+            None => {
+                let mut sink = FnSink(|octets: &[u8]| hasher.update(octets));
+                canonicalize(document, apex, &options, scratch, &mut sink)
+            }
+            Some(octets) => {
+                octets.clear();
+                let canonicalized = canonicalize(document, apex, &options, scratch, octets);
+                self.observer.ended(Operation::Canonicalization);
+                hasher.update(octets);
+                canonicalized
+            }
+        }
+        .map_err(SecureError::Canonicalization)?;
+        let digest = hasher.finish();
+        self.observer.ended(Operation::Digest);
+        if let Some((known, source, surroundings)) = learn {
+            known.learn(id.as_bytes(), source, &surroundings, digest);
+        }
         Ok(Signed {
             id: id.clone(),
-            digest: hasher.finish(),
+            digest,
         })
     }
 

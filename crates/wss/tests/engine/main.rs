@@ -5,3 +5,4 @@ mod paths;
 mod refusals;
 mod round_trips;
 mod support;
+mod tunings;

@@ -1,0 +1,64 @@
+//! Optimisations, each switchable alone, so that one binary can be measured with and without it.
+//!
+//! The rule kept here: a tuning changes what a message costs, never what is accepted, sent or handed on. Where that is not obvious, the
+//! place that does the work says why it holds, and `tests/engine/tunings` attacks it.
+
+/// How messages are worked on. The defaults are what pays for most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Hand source bytes that are canonical already to the digest as they are, instead of writing them anew.
+    pub canonical_runs: bool,
+    /// Inbound: digest signed elements as they came first, and canonicalize those whose digest is not the one that was signed
+    /// (on-demand re-canonicalization, van Engelen and Zhang 2008). Of use only where `canonical_runs` is off: a run needs no gamble.
+    pub on_demand: bool,
+    /// What becomes of canonical octets on their way to the digest.
+    pub buffering: Buffering,
+    /// Inbound: remember elements that were digested, so that the same octets from the same signer are not digested again, and keep
+    /// digests in the evidence, for an [`ObjectCache`](crate::ObjectCache). Pays where partners send the same signed elements again and
+    /// again, under the same ids.
+    pub digest_cache: Option<CacheBounds>,
+    /// Outbound: remember the digests of elements that have an id of their own, so that one whose octets are still the same is not
+    /// digested again.
+    pub prehash: Option<CacheBounds>,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            canonical_runs: true,
+            on_demand: false,
+            buffering: Buffering::Streaming,
+            digest_cache: None,
+            prehash: None,
+        }
+    }
+}
+
+/// What becomes of canonical octets on their way to the digest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buffering {
+    /// They go there as they are produced, and nothing is kept.
+    #[default]
+    Streaming,
+    /// Those of one part are collected, and digested in one piece. It costs a copy; canonicalization and digest can be timed apart.
+    Buffered,
+}
+
+/// How much a memory of elements may hold. What was not used for longest makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheBounds {
+    /// Most elements.
+    pub entries: usize,
+    /// Most octets, all elements together, what it takes to remember them included.
+    pub octets: usize,
+}
+
+impl Default for CacheBounds {
+    /// Ten thousand elements and 16 MiB: every element of the largest messages of van Engelen and Zhang (2008, figure 4) twice.
+    fn default() -> Self {
+        Self {
+            entries: 10_000,
+            octets: 16 << 20,
+        }
+    }
+}
