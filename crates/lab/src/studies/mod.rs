@@ -3,13 +3,110 @@
 //! The rule kept here: a file holds what the paper did and reported; how it is run is [`study`](crate::study)'s.
 
 mod mchale2012;
+mod rodrigues2011;
 
 use crate::study::Study;
 
 /// All of them, by name.
-pub const ALL: [&Study; 1] = [&mchale2012::STUDY];
+pub const ALL: &[&Study] = &[&mchale2012::STUDY, &rodrigues2011::STUDY];
 
 /// The study of this name.
 pub fn named(name: &str) -> Option<&'static Study> {
-    ALL.into_iter().find(|study| study.name == name)
+    ALL.iter().copied().find(|study| study.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Level, Scale, Scope, Shows, Stack};
+
+    fn scope(scale: Scale) -> Scope {
+        Scope {
+            scale,
+            stacks: vec![Stack::Soapstone],
+            databases: vec!["sqlite".to_owned()],
+        }
+    }
+
+    #[test]
+    fn every_point_is_of_a_figure_with_its_axis_and_every_figure_has_points() {
+        for study in ALL {
+            for experiment in study.experiments {
+                for scale in [Scale::Quick, Scale::Full] {
+                    let points = (experiment.points)(&scope(scale));
+                    for figure in experiment.figures {
+                        let of = points.iter().filter(|it| it.shown_in == figure.shown_in);
+                        assert!(of.count() > 0, "{}: {}", study.name, figure.shown_in);
+                    }
+                    for point in points {
+                        let figure = study.figure(experiment.number, point.shown_in);
+                        let figure = figure.expect("the point's figure");
+                        let factors = matches!(figure.shows, Shows::Allocation { .. });
+                        assert!(
+                            factors || point.at.contains_key(figure.x),
+                            "{}/{}: {:?} has no {}",
+                            study.name,
+                            experiment.number,
+                            point.at,
+                            figure.x
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn claims_name_an_arm_at_a_point_that_is_measured() {
+        for study in ALL {
+            for claim in study.claims {
+                let experiment = study.experiment(claim.experiment).expect("the experiment");
+                let holds = |scale| {
+                    let points = (experiment.points)(&scope(scale));
+                    points.iter().any(|point| {
+                        point.shown_in == claim.shown_in
+                            && claim.at.iter().all(|(axis, value)| {
+                                point.at.get(axis).is_some_and(|it| it == value)
+                            })
+                            && (point.arms.is_empty()
+                                || point.arms.iter().any(|arm| arm.name == claim.arm))
+                    })
+                };
+                assert!(holds(Scale::Quick), "{} at a glance", claim.says);
+                assert!(holds(Scale::Full), "{}", claim.says);
+            }
+        }
+    }
+
+    #[test]
+    fn a_design_has_one_arm_for_each_combination_of_its_factors() {
+        for study in ALL {
+            for experiment in study.experiments {
+                for figure in experiment.figures {
+                    let Shows::Allocation { factors, .. } = figure.shows else {
+                        continue;
+                    };
+                    let mut combinations = Vec::new();
+                    for point in (experiment.points)(&scope(Scale::Quick)) {
+                        for arm in &point.arms {
+                            let levels = factors.iter().map(|factor| match factor.high {
+                                Level::Arms(arms) => arms.contains(&arm.name.as_str()),
+                                Level::At(axis, value) => {
+                                    point.at.get(axis).is_some_and(|it| it == value)
+                                }
+                            });
+                            combinations.push(levels.collect::<Vec<_>>());
+                        }
+                    }
+                    let all = combinations.len();
+                    combinations.sort();
+                    combinations.dedup();
+                    assert_eq!(
+                        (combinations.len(), all),
+                        (1 << factors.len(), 1 << factors.len())
+                    );
+                }
+            }
+        }
+    }
 }

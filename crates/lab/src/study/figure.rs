@@ -114,6 +114,32 @@ pub enum Shows {
         /// Of its samples.
         by: Estimate,
     },
+    /// The share of the variation of all samples that each factor explains, alone and with others, in percent: a design of factors with two
+    /// levels each, which has one arm at one point for each combination. What the paper reported names factors instead of arms.
+    Allocation {
+        /// Of which quantity.
+        of: Quantity,
+        /// The factors.
+        factors: &'static [Factor],
+    },
+}
+
+/// A factor of a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is at its high level; everywhere else it is at its low one.
+    pub high: Level,
+}
+
+/// Where a factor is at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// In these arms.
+    Arms(&'static [&'static str]),
+    /// At points with this coordinate.
+    At(&'static str, &'static str),
 }
 
 /// Which figure of the samples.

@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::call::Stack;
-use super::order::Order;
+use crate::statistics::Figures;
 use crate::studies;
 
 /// One line of a run.
@@ -219,154 +219,9 @@ pub enum Quantity {
     Floor,
 }
 
-/// The figures of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// How many samples.
-    pub n: usize,
-    /// The smallest.
-    pub best: f64,
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub median: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// The largest: outliers are shown, not dropped.
-    pub worst: f64,
-    /// Standard deviation.
-    pub stdev: f64,
-    /// 95 % confidence interval of the mean, by Student's t.
-    pub mean_interval: [f64; 2],
-    /// 95 % confidence interval of the median, by bootstrap.
-    pub median_interval: [f64; 2],
-}
-
-impl Figures {
-    /// Resamples of the bootstrap.
-    const RESAMPLES: usize = 1_000;
-    /// What they are drawn with: the same samples have the same interval.
-    const SEED: u64 = 95;
-
-    /// Of these samples; `None`, if there are none.
-    pub fn of(samples: &[f64]) -> Option<Self> {
-        let mut sorted = samples.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let n = sorted.len();
-        let (&best, &worst) = (sorted.first()?, sorted.last()?);
-        let mean = sorted.iter().sum::<f64>() / n as f64;
-        let squares = sorted.iter().map(|it| (it - mean).powi(2)).sum::<f64>();
-        let stdev = (squares / n.saturating_sub(1).max(1) as f64).sqrt();
-        let half = if n > 1 {
-            student_t(n - 1) * stdev / (n as f64).sqrt()
-        } else {
-            0.0
-        };
-        Some(Self {
-            n,
-            best,
-            mean,
-            median: median(&sorted),
-            p95: percentile(&sorted, 95),
-            p99: percentile(&sorted, 99),
-            worst,
-            stdev,
-            mean_interval: [mean - half, mean + half],
-            median_interval: Self::bootstrap(&sorted),
-        })
-    }
-
-    fn bootstrap(sorted: &[f64]) -> [f64; 2] {
-        let mut order = Order(Self::SEED);
-        let mut medians: Vec<f64> = (0..Self::RESAMPLES)
-            .map(|_| {
-                // Places in a sorted row: the middle ones are the median's.
-                let mut drawn: Vec<usize> =
-                    sorted.iter().map(|_| order.below(sorted.len())).collect();
-                let middle = drawn.len() / 2;
-                let (below, at, _) = drawn.select_nth_unstable(middle);
-                let upper = sorted[*at];
-                match below.iter().max() {
-                    Some(&lower) if sorted.len().is_multiple_of(2) => (sorted[lower] + upper) / 2.0,
-                    _ => upper,
-                }
-            })
-            .collect();
-        medians.sort_by(f64::total_cmp);
-        let cut = Self::RESAMPLES / 40;
-        [medians[cut], medians[Self::RESAMPLES - 1 - cut]]
-    }
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) {
-        (sorted[middle - 1] + sorted[middle]) / 2.0
-    } else {
-        sorted[middle]
-    }
-}
-
-/// The smallest sample that so many percent of all are not above.
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    sorted[(sorted.len() * percent).div_ceil(100) - 1]
-}
-
-/// The 97.5th percentile of Student's t: from tables up to 10 degrees of freedom, beyond by the expansion of Cornish and Fisher, which is
-/// right to four digits there.
-fn student_t(degrees: usize) -> f64 {
-    const TABLE: [f64; 10] = [
-        12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-    ];
-    if let Some(value) = TABLE.get(degrees.saturating_sub(1)) {
-        return *value;
-    }
-    let (z, v) = (1.959_964_f64, degrees as f64);
-    z + (z.powi(3) + z) / (4.0 * v)
-        + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * v.powi(2))
-        + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * v.powi(3))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_of_known_samples() {
-        let samples: Vec<f64> = (1..=20).rev().map(f64::from).collect();
-        let figures = Figures::of(&samples).expect("figures");
-        let Figures {
-            n,
-            best,
-            mean,
-            median,
-            p95,
-            p99,
-            worst,
-            ..
-        } = figures;
-        assert_eq!(
-            (n, best, mean, median, p95, p99, worst),
-            (20, 1.0, 10.5, 10.5, 19.0, 20.0, 20.0)
-        );
-        assert!((figures.stdev - 5.916_079_783).abs() < 1e-6);
-        // t of 19 degrees of freedom is 2.0930.
-        let half = 2.0930 * figures.stdev / 20_f64.sqrt();
-        assert!((figures.mean_interval[1] - 10.5 - half).abs() < 1e-3);
-        let [low, high] = figures.median_interval;
-        assert!(
-            low < 10.5 && 10.5 < high && low > 4.0 && high < 17.0,
-            "{low} to {high}"
-        );
-        assert_eq!(Figures::of(&[]), None);
-        let alone = Figures::of(&[7.0]).expect("figures");
-        assert_eq!(
-            (alone.stdev, alone.mean_interval, alone.median_interval),
-            (0.0, [7.0; 2], [7.0; 2])
-        );
-    }
 
     #[test]
     fn what_is_wrong_with_a_line_is_told_with_its_number() {

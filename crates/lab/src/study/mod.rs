@@ -14,9 +14,12 @@ mod point;
 mod run;
 mod select;
 
+pub use crate::statistics::Figures;
 pub use call::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport, Way};
-pub use figure::{Claim, Estimate, Experiment, Figure, Paper, Reported, Shows, Study};
-pub use line::{Done, Figures, LeftOut, Line, LineError, Quantity, Record, read, whole};
+pub use figure::{
+    Claim, Estimate, Experiment, Factor, Figure, Level, Paper, Reported, Shows, Study,
+};
+pub use line::{Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use point::{Arm, How, Point, Scale, Scope};
 pub use run::{Event, Progress, run};
 pub use select::{Options, Selection, Task, needs, select};

@@ -1,0 +1,251 @@
+//! Rodrigues, Estrella and Branco: what security costs when clients call at once, and which part of it the cost comes from.
+//!
+//! The paper measures how much longer calls of `Sum` take than calls without security, in percent, with 5 and 10 clients at once, 30
+//! times, and a design of three factors: encryption, signature and clients. Where it names no padding of key transport, RSA 1.5 is taken,
+//! as was usual. Beyond it the same is asked of suites of today, and of up to a thousand clients. The rule kept here: numbers of the paper
+//! only.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use soapstone::wss::Mechanism;
+
+use crate::study::{
+    Claim, Estimate, Experiment, Factor, Figure, How, Level, Operation, Paper, Point, Quantity,
+    Reported, Scope, Shows, Study, Way,
+};
+
+/// The study.
+pub(super) const STUDY: Study = Study {
+    name: "rodrigues2011",
+    paper: Paper {
+        title: "Analysis of security and performance aspects in service-oriented architectures",
+        authors: "D. Rodrigues, J. C. Estrella, K. R. L. J. C. Branco",
+        published: "International Journal of Security and Its Applications 5(1)",
+        year: 2011,
+        stack: "Apache Axis2 with Rampart",
+    },
+    experiments: &[CLIENTS, FACTORS, BEYOND, PACE],
+    claims: &[
+        Claim {
+            says: "with 5 clients signing and encrypting makes calls take 991 % longer",
+            experiment: 1,
+            shown_in: "tables-2-5",
+            arm: "sign-encrypt/TripleDesRsa15/rsa1024",
+            at: &[("clients", "5")],
+            paper: [991.0, 991.0],
+            goal: None,
+        },
+        Claim {
+            says: "with 10 clients signing and encrypting makes calls take 1,151 % longer",
+            experiment: 1,
+            shown_in: "tables-2-5",
+            arm: "sign-encrypt/TripleDesRsa15/rsa1024",
+            at: &[("clients", "10")],
+            paper: [1_151.0, 1_151.0],
+            goal: None,
+        },
+        Claim {
+            says: "with 10 clients signing and encrypting makes calls take 1,151 % longer: the same with a suite of today",
+            experiment: 3,
+            shown_in: "beyond-clients",
+            arm: "sign-encrypt/Basic128GCM",
+            at: &[("clients", "10")],
+            paper: [1_151.0, 1_151.0],
+            goal: Some(100.0),
+        },
+    ],
+};
+
+/// Triple DES, RSA 1.5 and RSA-SHA1 with keys of 1,024 bits, as in the paper.
+const fn of_the_paper(mechanism: Mechanism) -> Way {
+    Way::secured(mechanism, "TripleDesRsa15").with_rsa(1_024)
+}
+
+const ENCRYPT: Way = of_the_paper(Mechanism::Encrypt);
+const SIGN: Way = of_the_paper(Mechanism::Sign);
+const SIGN_ENCRYPT: Way = of_the_paper(Mechanism::SignEncrypt);
+const TLS_USERNAME: Way = Way::secured(Mechanism::Username, "").over_tls();
+
+/// By how much the mean time is longer than without security.
+const INCREMENT: Shows = Shows::Increment {
+    of: Quantity::Time,
+    by: Estimate::Mean,
+    baseline: "none",
+};
+
+/// Clients at once, in the paper.
+const PAPER_CLIENTS: [u32; 2] = [5, 10];
+
+const CLIENTS: Experiment = Experiment {
+    number: 1,
+    question: "How much longer do calls take with security, for 5 and for 10 clients at once?",
+    figures: &[Figure {
+        shown_in: "tables-2-5",
+        caption: "increment of the mean time of Sum over that without security, by the number of clients",
+        x: "clients",
+        logarithmic: false,
+        shows: INCREMENT,
+        reported: &[
+            Reported {
+                arm: "sign-encrypt",
+                at: &[("clients", "5")],
+                least: 991.0,
+                most: 991.0,
+                place: "tables 2 to 5",
+            },
+            Reported {
+                arm: "sign-encrypt",
+                at: &[("clients", "10")],
+                least: 1_151.0,
+                most: 1_151.0,
+                place: "tables 2 to 5",
+            },
+        ],
+    }],
+    points: |scope| {
+        let ways = [Way::PLAIN, TLS_USERNAME, ENCRYPT, SIGN, SIGN_ENCRYPT];
+        let point = |clients| together("tables-2-5", scope, &ways, clients);
+        PAPER_CLIENTS.map(point).to_vec()
+    },
+};
+
+const FACTORS: Experiment = Experiment {
+    number: 2,
+    question: "Which of encryption, signature and clients does the time come from?",
+    figures: &[Figure {
+        shown_in: "figure-9",
+        caption: "share of the variation of times that each factor, and factors together, explain",
+        x: "factor",
+        logarithmic: false,
+        shows: Shows::Allocation {
+            of: Quantity::Time,
+            factors: &[
+                Factor {
+                    name: "encryption",
+                    high: Level::Arms(&[
+                        "encrypt/TripleDesRsa15/rsa1024",
+                        "sign-encrypt/TripleDesRsa15/rsa1024",
+                    ]),
+                },
+                Factor {
+                    name: "signature",
+                    high: Level::Arms(&[
+                        "sign/TripleDesRsa15/rsa1024",
+                        "sign-encrypt/TripleDesRsa15/rsa1024",
+                    ]),
+                },
+                Factor {
+                    name: "clients",
+                    high: Level::At("clients", "10"),
+                },
+            ],
+        },
+        reported: &[
+            Reported {
+                arm: "encryption",
+                at: &[],
+                least: 58.0,
+                most: 58.0,
+                place: "figure 9",
+            },
+            Reported {
+                arm: "clients",
+                at: &[],
+                least: 22.0,
+                most: 22.0,
+                place: "figure 9",
+            },
+            Reported {
+                arm: "signature",
+                at: &[],
+                least: 7.0,
+                most: 7.0,
+                place: "figure 9",
+            },
+        ],
+    }],
+    points: |scope| {
+        let ways = [Way::PLAIN, ENCRYPT, SIGN, SIGN_ENCRYPT];
+        let point = |clients| together("figure-9", scope, &ways, clients);
+        PAPER_CLIENTS.map(point).to_vec()
+    },
+};
+
+const BEYOND: Experiment = Experiment {
+    number: 3,
+    question: "What is it with the suites and the numbers of clients of today?",
+    figures: &[Figure {
+        shown_in: "beyond-clients",
+        caption: "beyond the paper: increment of the mean time of Sum with suites of today, by the number of clients",
+        x: "clients",
+        logarithmic: true,
+        shows: INCREMENT,
+        reported: &[],
+    }],
+    points: |scope| {
+        let clients: &[u32] = scope.scale.pick(
+            &[1, 10, 100, 1_000][..],
+            &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000][..],
+        );
+        let point = |clients: &u32| together("beyond-clients", scope, &today(), *clients);
+        clients.iter().map(point).collect()
+    },
+};
+
+const PACE: Experiment = Experiment {
+    number: 4,
+    question: "How long do calls take when they come at a steady rate, whatever became of earlier ones?",
+    figures: &[Figure {
+        shown_in: "beyond-pace",
+        caption: "beyond the paper: median time of Sum from when a call was to begin, by calls in a second",
+        x: "rate",
+        logarithmic: true,
+        shows: Shows::Itself(Quantity::Time, Estimate::Median),
+        reported: &[],
+    }],
+    points: |scope| {
+        let rates: &[u32] = scope
+            .scale
+            .pick(&[50, 200][..], &[50, 100, 200, 400, 800][..]);
+        let point = |rate: &u32| Point {
+            shown_in: "beyond-pace",
+            at: BTreeMap::from([("rate", rate.to_string())]),
+            arms: scope.arms(&today(), Operation::Sum),
+            how: How::Paced {
+                per_second: f64::from(*rate),
+                lasting: scope
+                    .scale
+                    .pick(Duration::from_millis(500), Duration::from_secs(20)),
+            },
+        };
+        rates.iter().map(point).collect()
+    },
+};
+
+/// What one would choose today, beside no security.
+fn today() -> [Way; 6] {
+    let secured = |mechanism| Way::secured(mechanism, "Basic128GCM");
+    [
+        Way::PLAIN,
+        TLS_USERNAME,
+        secured(Mechanism::Encrypt),
+        secured(Mechanism::Sign),
+        secured(Mechanism::SignEncrypt),
+        secured(Mechanism::SecureConversation),
+    ]
+}
+
+/// So many clients that call at once, 30 times: 100 calls each time or as many as there are clients, fewer at a glance.
+fn together(shown_in: &'static str, scope: &Scope, ways: &[Way], clients: u32) -> Point {
+    Point {
+        shown_in,
+        at: BTreeMap::from([("clients", clients.to_string())]),
+        arms: scope.arms(ways, Operation::Sum),
+        how: How::Together {
+            clients,
+            requests: scope.scale.pick(20, 100u32).div_ceil(clients),
+            repetitions: scope.scale.pick(10, 30),
+        },
+    }
+}
