@@ -86,11 +86,11 @@ fn subject(text: &str) -> Result<Subject, String> {
         "growth" => return Ok(Subject::Growth),
         "conversations" => return Ok(Subject::Conversations),
         "all" => {
-            let all = studies::ALL.map(|study| Selection {
+            let all = studies::ALL.iter().map(|study| Selection {
                 study,
                 experiment: None,
             });
-            return Ok(Subject::Studies(all.to_vec()));
+            return Ok(Subject::Studies(all.collect()));
         }
         _ => {}
     }
@@ -99,7 +99,11 @@ fn subject(text: &str) -> Result<Subject, String> {
         None => (text, None),
     };
     let Some(study) = studies::named(name) else {
-        let names = studies::ALL.map(|study| study.name).join(", ");
+        let names = studies::ALL
+            .iter()
+            .map(|study| study.name)
+            .collect::<Vec<_>>()
+            .join(", ");
         return Err(format!(
             "expected engine, growth, conversations, all or a study ({names})"
         ));

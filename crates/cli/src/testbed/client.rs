@@ -2,27 +2,73 @@
 //!
 //! The rule kept here: an answer is right if what its body holds is, in canonical form, what the service gives without gateways.
 
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytes::Bytes;
-use http::{Method, Request, header};
+use http::{Method, Request, Uri, header};
 use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use soapstone::xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
 };
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use crate::failure::Failure;
 
-/// The client. It keeps its connections, and shares them with its clones.
+/// The client, for HTTP/1.1 with and without TLS. It keeps its connections, and shares them with its clones.
 #[derive(Clone)]
-pub(crate) struct Client(legacy::Client<HttpConnector, Full<Bytes>>);
+pub(crate) struct Client {
+    /// Connections that nobody uses, by scheme and address.
+    idle: Arc<Mutex<HashMap<String, Vec<Connection>>>>,
+    tls: Option<TlsConnector>,
+}
+
+type Connection = SendRequest<Full<Bytes>>;
 
 impl Client {
+    /// One that knows no TLS.
     pub(crate) fn new() -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        Self(legacy::Client::builder(TokioExecutor::new()).build(connector))
+        Self {
+            idle: Arc::default(),
+            tls: None,
+        }
+    }
+
+    /// One that trusts the authority whose certificate is in this file.
+    pub(crate) fn trusting(authority: &Path) -> Result<Self, Failure> {
+        let unusable = |problem: &dyn fmt::Display| Failure::file(authority, problem);
+        let certificate =
+            CertificateDer::from_pem_file(authority).map_err(|error| unusable(&error))?;
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(Failure::new)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self {
+            tls: Some(TlsConnector::from(Arc::new(config))),
+            ..Self::new()
+        })
+    }
+
+    /// The same trust, and no connection yet.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            tls: self.tls.clone(),
+            ..Self::new()
+        }
     }
 
     /// Sends a SOAP 1.1 request and reads the whole answer, which must be one of success.
@@ -32,36 +78,80 @@ impl Client {
         soap_action: &str,
         message: Bytes,
     ) -> Result<Bytes, Failure> {
-        let failed =
-            |problem: String| Failure::new(format_args!("the call to {url} failed: {problem}"));
+        let failed = |problem: &dyn fmt::Display| {
+            Failure::new(format_args!("the call to {url} failed: {problem}"))
+        };
+        let uri: Uri = url.parse().map_err(|error| failed(&error))?;
+        let authority = uri.authority().ok_or_else(|| failed(&"it has no host"))?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let request = Request::builder()
             .method(Method::POST)
-            .uri(url)
+            .uri(path)
+            .header(header::HOST, authority.as_str())
             .header(header::CONTENT_TYPE, "text/xml; charset=utf-8")
             .header("SOAPAction", format!("\"{soap_action}\""))
             .body(Full::new(message))
-            .map_err(|error| failed(error.to_string()))?;
-        let response = self
-            .0
-            .request(request)
-            .await
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| failed(&error))?;
+        let place = format!("{}://{authority}", uri.scheme_str().unwrap_or("http"));
+        let mut connection = match self.take(&place) {
+            Some(connection) => connection,
+            None => self.connect(&uri).await.map_err(|error| failed(&error))?,
+        };
+        let response = connection.send_request(request).await;
+        let response = response.map_err(|error| failed(&error))?;
         let status = response.status();
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(|error| failed(error.to_string()))?
-            .to_bytes();
+        let body = response.into_body().collect().await;
+        let body = body.map_err(|error| failed(&error))?.to_bytes();
+        self.give_back(place, connection);
         if status.is_success() {
             Ok(body)
         } else {
-            Err(failed(format!(
-                "{status}: {}",
-                String::from_utf8_lossy(&body)
-            )))
+            let told = String::from_utf8_lossy(&body);
+            Err(failed(&format_args!("{status}: {told}")))
         }
     }
+
+    fn take(&self, place: &str) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = idle.get_mut(place)?;
+        while let Some(connection) = connections.pop() {
+            if connection.is_ready() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    fn give_back(&self, place: String, connection: Connection) {
+        if !connection.is_closed() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.entry(place).or_default().push(connection);
+        }
+    }
+
+    async fn connect(&self, uri: &Uri) -> Result<Connection, Box<dyn std::error::Error>> {
+        let host = uri.host().ok_or("it has no host")?;
+        let secure = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let stream = TcpStream::connect((host, port)).await?;
+        stream.set_nodelay(true)?;
+        if !secure {
+            return Ok(converse(stream).await?);
+        }
+        let tls = self.tls.as_ref().ok_or("the client trusts nobody")?;
+        let name = ServerName::try_from(host.to_owned())?;
+        Ok(converse(tls.connect(name, stream).await?).await?)
+    }
+}
+
+/// Begins HTTP/1.1 on a stream.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) -> Result<Connection, hyper::Error> {
+    let (connection, driver) = http1::handshake(TokioIo::new(stream)).await?;
+    // That a connection broke is told to whoever waits for an answer on it.
+    tokio::spawn(async { driver.await.ok() });
+    Ok(connection)
 }
 
 /// The canonical form of what the body of an envelope, the answer to `what`, holds. The body itself may have got an id on its way.

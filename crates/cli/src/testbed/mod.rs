@@ -41,6 +41,10 @@ pub(crate) struct Route {
     pub(crate) mechanism: Mechanism,
     /// The algorithm suite of what is signed or encrypted.
     pub(crate) suite: String,
+    /// Bits of the RSA keys of both sides.
+    pub(crate) rsa_bits: u32,
+    /// The gateways speak over TLS; by way of the tap they do not.
+    pub(crate) tls: bool,
 }
 
 impl Route {

@@ -1,4 +1,4 @@
-//! Everything that runs: the sample services and both gateways, on free loopback ports, and a tap between the gateways.
+//! Everything that runs: the sample services and the gateways, on free loopback ports, and a tap between the gateways.
 //!
 //! The rule kept here: the gateways are started from configuration files, as anybody's gateways are.
 
@@ -8,6 +8,7 @@ use std::path::Path;
 use soapstone_gateway::{Config, Gateway};
 use soapstone_services::Services;
 
+use super::scratch::Ports;
 use super::tap::{Exchange, Tap};
 use super::{Layout, Scratch};
 use crate::failure::Failure;
@@ -16,6 +17,8 @@ use crate::failure::Failure;
 pub(crate) struct Network {
     services: Vec<soapstone_services::Running>,
     inbound: soapstone_gateway::Running,
+    /// The same gateway behind TLS, where a route asks for it.
+    inbound_tls: Option<soapstone_gateway::Running>,
     outbound: soapstone_gateway::Running,
     tap: Tap,
 }
@@ -32,13 +35,24 @@ impl Network {
             services.push(Services::start(config).await.map_err(Failure::new)?);
         }
         let addresses: Vec<SocketAddr> = services.iter().map(|running| running.addr()).collect();
-        let inbound = gateway(&scratch.write_inbound(layout, &addresses)?).await?;
+        scratch.make_keys(layout)?;
+        let inbound = gateway(&scratch.write_inbound(layout, &addresses, false)?).await?;
+        let inbound_tls = if layout.routes.iter().any(|route| route.tls) {
+            Some(gateway(&scratch.write_inbound(layout, &addresses, true)?).await?)
+        } else {
+            None
+        };
         let tap = Tap::start(inbound.address()).await?;
-        let file = scratch.write_outbound(layout, inbound.address(), tap.address())?;
-        let outbound = gateway(&file).await?;
+        let ports = Ports {
+            inbound: inbound.address().port(),
+            inbound_tls: inbound_tls.as_ref().map(|running| running.address().port()),
+            tap: tap.address().port(),
+        };
+        let outbound = gateway(&scratch.write_outbound(layout, ports)?).await?;
         Ok(Self {
             services,
             inbound,
+            inbound_tls,
             outbound,
             tap,
         })
@@ -52,6 +66,12 @@ impl Network {
     /// Where the gateway before the services is.
     pub(crate) fn inbound(&self) -> SocketAddr {
         self.inbound.address()
+    }
+
+    /// The port of localhost where the gateway before the services is behind TLS; none, if no route asks for it.
+    pub(crate) fn inbound_tls(&self) -> Option<u16> {
+        let running = self.inbound_tls.as_ref();
+        running.map(|running| running.address().port())
     }
 
     /// Where the gateway for clients is. Each route is there twice: the second time below `/tapped`, by way of the tap.
@@ -68,6 +88,9 @@ impl Network {
     pub(crate) async fn shutdown(self) {
         self.outbound.shutdown().await;
         self.inbound.shutdown().await;
+        if let Some(running) = self.inbound_tls {
+            running.shutdown().await;
+        }
         for running in self.services {
             running.shutdown().await;
         }

@@ -23,7 +23,20 @@ const USER: &str = "alice";
 /// The folder. Its contents are removed with it.
 pub(crate) struct Scratch {
     folder: TempDir,
+    authority: Identity,
 }
+
+/// Where the gateway for clients finds what is behind it, on localhost.
+#[derive(Clone, Copy)]
+pub(super) struct Ports {
+    pub(super) inbound: u16,
+    /// Behind TLS.
+    pub(super) inbound_tls: Option<u16>,
+    pub(super) tap: u16,
+}
+
+/// Bits of the authority's key, and of the parties', unless a route asks for others.
+const BITS: u32 = 2048;
 
 impl Scratch {
     /// Makes a folder named after its purpose, and in it a certificate authority, a client and a server with keys of 2048 bits, and a password.
@@ -34,30 +47,55 @@ impl Scratch {
             .map_err(|error| {
                 Failure::new(format_args!("no scratch folder can be made: {error}"))
             })?;
-        let rsa = KeyKind::Rsa { bits: 2048 };
+        let rsa = KeyKind::Rsa { bits: BITS };
         let validity = Validity::days(Timestamp::now(), 1);
-        let write = |name: &str, identity: &Identity| {
-            write_pair(&folder.path().join(name), identity, None, Existing::Keep)
-        };
         let authority =
             issue::authority("CN=Soapstone scratch CA", rsa, validity).map_err(Failure::new)?;
-        write("ca", &authority)?;
-        for name in ["client", "server"] {
-            let template = Template::new(&format!("CN={name}"), validity).map_err(Failure::new)?;
-            write(
-                name,
-                &issue::identity(&authority, rsa, &template).map_err(Failure::new)?,
-            )?;
-        }
+        let scratch = Self { folder, authority };
+        scratch.write_identity("ca", &scratch.authority)?;
+        scratch.issue(BITS)?;
         let mut password = Vec::new();
         base64::encode_into(SecretBytes::random(24).expose(), &mut password);
         files::create(
-            &folder.path().join("password"),
+            &scratch.folder().join("password"),
             &password,
             Privacy::Secret,
             Existing::Keep,
         )?;
-        Ok(Self { folder })
+        Ok(scratch)
+    }
+
+    /// Makes the keys of a layout's routes that are not there yet.
+    pub(super) fn make_keys(&self, layout: &Layout) -> Result<(), Failure> {
+        for route in &layout.routes {
+            let made = party("server", route.rsa_bits) + ".key.pem";
+            if !self.folder().join(made).exists() {
+                self.issue(route.rsa_bits)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes keys of so many bits and their certificates for both parties.
+    fn issue(&self, bits: u32) -> Result<(), Failure> {
+        for name in ["client", "server"] {
+            let validity = Validity::days(Timestamp::now(), 1);
+            let template = Template::new(&format!("CN={name}"), validity)
+                .map_err(Failure::new)?
+                .with_alternative_names(["localhost"]);
+            let identity = issue::identity(&self.authority, KeyKind::Rsa { bits }, &template);
+            self.write_identity(&party(name, bits), &identity.map_err(Failure::new)?)?;
+        }
+        Ok(())
+    }
+
+    fn write_identity(&self, name: &str, identity: &Identity) -> Result<(), Failure> {
+        write_pair(&self.folder().join(name), identity, None, Existing::Keep)
+    }
+
+    /// The certificate of the authority that everybody trusts.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.folder().join("ca.cert.pem")
     }
 
     /// Where it is.
@@ -65,14 +103,18 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Writes the file of the gateway before the services, whose instances are at `services`.
+    /// Writes the file of the gateway before the services, whose instances are at `services`; with TLS or without.
     pub(super) fn write_inbound(
         &self,
         layout: &Layout,
         services: &[SocketAddr],
+        tls: bool,
     ) -> Result<PathBuf, Failure> {
         let purpose = "The gateway before the services: opens requests, secures responses.";
         let mut text = heading(purpose, layout);
+        if tls {
+            text.push_str("[tls]\ncertificate = \"server.cert.pem\"\nkey = \"server.key.pem\"\n");
+        }
         for route in &layout.routes {
             let address = services
                 .get(route.instance)
@@ -80,31 +122,30 @@ impl Scratch {
             let backend = format!("http://{address}{}", route.service.path());
             append(&mut text, layout, route, &route.path(), &backend, "inbound");
         }
-        self.write(&format!("{}-inbound.toml", layout.name), &text)
+        let name = if tls { "inbound-tls" } else { "inbound" };
+        self.write(layout, name, &text)
     }
 
     /// Writes the file of the gateway for clients; each route twice, the second time by way of the tap.
-    pub(super) fn write_outbound(
-        &self,
-        layout: &Layout,
-        inbound: SocketAddr,
-        tap: SocketAddr,
-    ) -> Result<PathBuf, Failure> {
+    pub(super) fn write_outbound(&self, layout: &Layout, ports: Ports) -> Result<PathBuf, Failure> {
         let purpose = "The gateway for clients: secures requests, opens responses.";
         let mut text = heading(purpose, layout);
         for route in &layout.routes {
             let path = route.path();
-            for (before, target) in [("", inbound), ("/tapped", tap)] {
-                let backend = format!("http://{target}{path}");
-                let path = format!("{before}{path}");
-                append(&mut text, layout, route, &path, &backend, "outbound");
-            }
+            let backend = match ports.inbound_tls.filter(|_| route.tls) {
+                Some(port) => format!("https://localhost:{port}{path}"),
+                None => format!("http://127.0.0.1:{}{path}", ports.inbound),
+            };
+            append(&mut text, layout, route, &path, &backend, "outbound");
+            let backend = format!("http://127.0.0.1:{}{path}", ports.tap);
+            let path = format!("/tapped{path}");
+            append(&mut text, layout, route, &path, &backend, "outbound");
         }
-        self.write(&format!("{}-outbound.toml", layout.name), &text)
+        self.write(layout, "outbound", &text)
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
-        let path = self.folder.path().join(name);
+    fn write(&self, layout: &Layout, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.folder().join(format!("{}-{name}.toml", layout.name));
         files::create(&path, text.as_bytes(), Privacy::Public, Existing::Replace)?;
         Ok(path)
     }
@@ -115,6 +156,15 @@ fn heading(purpose: &str, layout: &Layout) -> String {
         "# {purpose}\nlisten = \"127.0.0.1:0\"\n[limits]\nbody = \"{}MiB\"\n",
         layout.largest_message
     )
+}
+
+/// The name of a party's files.
+fn party(name: &str, bits: u32) -> String {
+    if bits == BITS {
+        name.to_owned()
+    } else {
+        format!("{name}-{bits}")
+    }
 }
 
 /// Writes a route at the end of a gateway's file.
@@ -135,15 +185,28 @@ fn append(
     // Writing to a String does not fail.
     let _ = writeln!(
         text,
-        "\n[[routes]]\npath = \"{path}\"\nbackend = \"{backend}\"\n[routes.{side}]\nlimits = {{ message = \"{}MiB\" }}",
+        "\n[[routes]]\npath = \"{path}\"\nbackend = \"{backend}\""
+    );
+    if backend.starts_with("https:") {
+        text.push_str("tls = { ca = [\"ca.cert.pem\"] }\n");
+    }
+    let _ = writeln!(
+        text,
+        "[routes.{side}]\nlimits = {{ message = \"{}MiB\" }}",
         layout.largest_message
     );
     if mechanism.signs() || mechanism.encrypts() {
+        let (own_files, peer_files) = (party(own, route.rsa_bits), party(peer, route.rsa_bits));
+        // Below 2048 bits a key is weak, and only taken where that is said.
+        let weak = match route.rsa_bits {
+            bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
+            _ => String::new(),
+        };
         let _ = writeln!(
             text,
-            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
-             peer = {{ certificate = \"{peer}.cert.pem\" }}\n\
-             trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n\
+            "identity = {{ key = \"{own_files}.key.pem\", certificate = \"{own_files}.cert.pem\" }}\n\
+             peer = {{ certificate = \"{peer_files}.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{weak} }}\n\
              security = {{ mechanism = \"{mechanism}\", suite = \"{}\" }}",
             route.suite
         );

@@ -129,6 +129,8 @@ fn layout(suite: &str) -> Layout {
         service,
         mechanism,
         suite: suite.to_owned(),
+        rsa_bits: 2048,
+        tls: false,
     };
     Layout {
         name: "demo",

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use soapstone_lab::study::{Operation, Source};
-use soapstone_services::{EMPLOYEES, Service, SoapVersion, requests, responses};
+use soapstone_services::{Device, EMPLOYEES, Service, SoapVersion, requests, responses};
 
 /// An operation that the sample services have.
 pub(super) struct Asked {
@@ -23,10 +23,9 @@ pub(super) struct Asked {
 const TERMS: (i32, i32) = (19, 93);
 
 impl Asked {
-    /// The request of an operation; `None`, if the sample services have no such operation.
-    pub(super) fn of(operation: Operation) -> Option<Self> {
+    /// The request of an operation.
+    pub(super) fn of(operation: Operation) -> Self {
         let soap = SoapVersion::Soap11;
-        let service = service(operation)?;
         let (query, message, title) = match operation {
             Operation::Books { source, books } => {
                 let query = match source {
@@ -54,15 +53,18 @@ impl Asked {
                 let message = requests::employee_details(soap);
                 ("", message, "EmployeeDetails".to_owned())
             }
-            Operation::Temperature => return None,
+            Operation::Temperature => {
+                let message = requests::get_temperature(soap);
+                ("", message, "getTemperature".to_owned())
+            }
         };
-        Some(Self {
-            service,
+        Self {
+            service: service(operation),
             query,
             message: Bytes::from(message),
             title,
             operation,
-        })
+        }
     }
 
     /// The answer that is right.
@@ -76,20 +78,20 @@ impl Asked {
             }
             Operation::Sum => responses::sum(soap, TERMS.0, TERMS.1),
             Operation::Employees => responses::employee_details(soap, EMPLOYEES),
-            Operation::Temperature => Vec::new(),
+            Operation::Temperature => responses::temperature(soap, Device::default().temperature),
         }
     }
 }
 
 /// The service that has an operation.
-pub(super) fn service(operation: Operation) -> Option<Service> {
+pub(super) const fn service(operation: Operation) -> Service {
     match operation {
-        Operation::Books { .. } => Some(Service::Books),
-        Operation::Echo { .. } => Some(Service::Echo),
-        Operation::Strings { .. } => Some(Service::EchoStringArray),
-        Operation::Sum => Some(Service::Sum),
-        Operation::Employees => Some(Service::Employees),
-        Operation::Temperature => None,
+        Operation::Books { .. } => Service::Books,
+        Operation::Echo { .. } => Service::Echo,
+        Operation::Strings { .. } => Service::EchoStringArray,
+        Operation::Sum => Service::Sum,
+        Operation::Employees => Service::Employees,
+        Operation::Temperature => Service::Temperature,
     }
 }
 

@@ -1,11 +1,13 @@
-//! What studies are run on: sample services and two gateways in this process, and clients that call them.
+//! What studies are run on: sample services and gateways in this process, and clients that call them. For the stack `tls`, a gateway without
+//! message security that ends TLS before the services.
 //!
 //! The rule kept here: the body of each answer is compared with what the service gives, outside of the time that is measured.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport, Way};
+use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport};
 use soapstone_services::DatabaseLocation;
 use tokio::runtime::Runtime;
 use tokio::task::{JoinHandle, JoinSet};
@@ -26,18 +28,17 @@ pub(super) fn layout(
 ) -> Layout {
     let mut routes: Vec<Route> = Vec::new();
     for call in calls {
-        let Some(service) = service(call.operation) else {
-            continue;
-        };
-        if call.stack != Stack::Soapstone || call.way.direct {
+        if call.way.direct || !is_ours(call.stack) {
             continue;
         }
         let route = Route {
             prefix: prefix(call),
             instance: instance(call.operation),
-            service,
+            service: service(call.operation),
             mechanism: call.way.mechanism,
             suite: call.way.suite.to_owned(),
+            rsa_bits: call.way.rsa_bits,
+            tls: call.way.transport == Transport::Https,
         };
         if routes.iter().all(|other| other.path() != route.path()) {
             routes.push(route);
@@ -49,6 +50,11 @@ pub(super) fn layout(
         databases,
         largest_message: LARGEST_MESSAGE,
     }
+}
+
+/// Whether the stack runs in this process.
+pub(super) fn is_ours(stack: Stack) -> bool {
+    matches!(stack, Stack::Soapstone | Stack::Tls)
 }
 
 /// Any of the services has what is in memory.
@@ -90,16 +96,16 @@ impl<'n> Gateways<'n> {
         scratch: &'n Scratch,
         network: &'n Network,
         databases: Vec<DatabaseLocation>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, Failure> {
+        Ok(Self {
             runtime,
             scratch,
             network,
             databases,
-            clients: vec![Client::new()],
+            clients: vec![Client::trusting(&scratch.authority())?],
             stop: runtime.spawn(async { runtime::stop_requested().await }),
             right: None,
-        }
+        })
     }
 
     /// Waits for the future, or for the wish to stop.
@@ -140,12 +146,8 @@ impl<'n> Gateways<'n> {
     }
 
     /// Posts the call once.
-    fn once(
-        &mut self,
-        call: &Call,
-        before: &str,
-    ) -> Result<(usize, Bytes, Duration), NoCall<Failure>> {
-        let asked = asked(call)?;
+    fn once(&mut self, call: &Call, before: &str) -> Result<(usize, Bytes, Duration), Failure> {
+        let asked = Asked::of(call.operation);
         let url = url(self.network, call, &asked, before)?;
         let client = &self.clients[0];
         let answer = Self::wait(self.runtime, &mut self.stop, post(client, &url, &asked))?;
@@ -156,15 +158,6 @@ impl<'n> Gateways<'n> {
     }
 }
 
-/// What is asked, if it can be.
-fn asked(call: &Call) -> Result<Asked, NoCall<Failure>> {
-    let left_out = |why: &str| NoCall::LeftOut(why.to_owned());
-    if call.way.transport == Transport::Https || call.way.rsa_bits != Way::PLAIN.rsa_bits {
-        return Err(left_out("the gateways of this bench have no such way"));
-    }
-    Asked::of(call.operation).ok_or_else(|| left_out("the sample services have no such operation"))
-}
-
 fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<String, Failure> {
     let (path, query) = (asked.service.path(), asked.query);
     if call.way.direct {
@@ -172,6 +165,15 @@ fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<St
         let address =
             address.ok_or_else(|| Failure::new("the sample services were not started"))?;
         return Ok(format!("http://{address}{path}{query}"));
+    }
+    if call.stack == Stack::Tls {
+        // Nothing is before the services but TLS.
+        let port = network.inbound_tls();
+        let port = port.ok_or_else(|| Failure::new("no gateway was started behind TLS"))?;
+        return Ok(format!(
+            "https://localhost:{port}{}{path}{query}",
+            prefix(call)
+        ));
     }
     let address = network.outbound();
     Ok(format!(
@@ -214,9 +216,14 @@ impl Bench for Gateways<'_> {
     }
 
     fn weigh(&mut self, call: &Call) -> Result<Sizes, NoCall<Failure>> {
-        let (asked, answer, _) = self.once(call, "/tapped")?;
+        let before = if call.stack == Stack::Tls {
+            ""
+        } else {
+            "/tapped"
+        };
+        let (asked, answer, _) = self.once(call, before)?;
         let plain = asked + answer.len();
-        let secured = if call.way.direct {
+        let secured = if call.way.direct || call.stack == Stack::Tls {
             plain
         } else {
             let seen = self.network.tapped();
@@ -231,18 +238,19 @@ impl Bench for Gateways<'_> {
         clients: u32,
         requests: u32,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
-        let asked = std::sync::Arc::new(asked(call)?);
+        let asked = Arc::new(Asked::of(call.operation));
         let url = url(self.network, call, &asked, "")?;
         while self.clients.len() < clients as usize {
-            self.clients.push(Client::new());
+            let client = self.clients[0].another();
+            self.clients.push(client);
         }
         let callers = self.clients[..clients as usize].to_vec();
         let each = {
-            let (asked, url) = (std::sync::Arc::clone(&asked), url);
+            let (asked, url) = (Arc::clone(&asked), url);
             async move {
                 let mut tasks = JoinSet::new();
                 for client in callers {
-                    let (asked, url) = (std::sync::Arc::clone(&asked), url.clone());
+                    let (asked, url) = (Arc::clone(&asked), url.clone());
                     tasks.spawn(async move {
                         let mut answers = Answers::with_capacity(requests as usize);
                         for _ in 0..requests {
@@ -265,12 +273,12 @@ impl Bench for Gateways<'_> {
         per_second: f64,
         lasting: Duration,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
-        let asked = std::sync::Arc::new(asked(call)?);
+        let asked = Arc::new(Asked::of(call.operation));
         let url = url(self.network, call, &asked, "")?;
         let client = self.clients[0].clone();
         let calls = (per_second * lasting.as_secs_f64()).ceil().max(1.0) as u32;
         let all = {
-            let asked = std::sync::Arc::clone(&asked);
+            let asked = Arc::clone(&asked);
             async move {
                 let mut tasks = JoinSet::new();
                 let began = tokio::time::Instant::now();
@@ -278,7 +286,7 @@ impl Bench for Gateways<'_> {
                     let begins = began + Duration::from_secs_f64(f64::from(number) / per_second);
                     tokio::time::sleep_until(begins).await;
                     let (client, url) = (client.clone(), url.clone());
-                    let asked = std::sync::Arc::clone(&asked);
+                    let asked = Arc::clone(&asked);
                     tasks.spawn(async move {
                         let (answer, _) = post(&client, &url, &asked).await?;
                         // Whatever kept the call from beginning in time is part of what its client waits.
@@ -294,17 +302,17 @@ impl Bench for Gateways<'_> {
     }
 
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
-        let asked = asked(call)?;
+        let asked = Asked::of(call.operation);
         let layout = layout("fresh", &[*call], self.databases.clone());
-        let (scratch, title) = (self.scratch, call);
+        let (scratch, client) = (self.scratch, self.clients[0].another());
         let all = async {
             let network = Network::start(scratch, &layout).await?;
-            let url = url(&network, title, &asked, "")?;
-            let client = Client::new();
+            let url = url(&network, call, &asked, "")?;
             let mut answers = Answers::new();
             for _ in 0..calls {
                 answers.push(post(&client, &url, &asked).await?);
             }
+            drop(client);
             network.shutdown().await;
             Ok(answers)
         };

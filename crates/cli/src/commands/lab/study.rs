@@ -251,7 +251,7 @@ impl Run<'_> {
         let layout = layout("lab", &study::needs(tasks), databases.clone());
         let runtime = runtime::multi_threaded()?;
         let network = runtime.block_on(Network::start(scratch, &layout))?;
-        let mut bench = Gateways::new(&runtime, scratch, &network, databases);
+        let mut bench = Gateways::new(&runtime, scratch, &network, databases)?;
         let begun = Instant::now();
         let mut unkept = None;
         progress.say("warming up");
