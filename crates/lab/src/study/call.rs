@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use soapstone::wss::Mechanism;
 
+use super::condition::{Condition, Round};
+
 /// What answers: one of ours, or a peer that runs as a program of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -283,4 +285,32 @@ pub trait Bench {
     /// # Errors
     /// The stack cannot do it, it cannot be deployed, a call failed, or its answer was wrong.
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Self::Failure>>;
+
+    /// A new client, on what runs already: the time of its first call.
+    ///
+    /// # Errors
+    /// The stack cannot do it, the call failed, or its answer was wrong.
+    fn newcomer(&mut self, _call: &Call) -> Result<Duration, NoCall<Self::Failure>> {
+        Err(NoCall::LeftOut(
+            "this stack has no clients that come later".to_owned(),
+        ))
+    }
+
+    /// Deploys the service's side in processes of its own, under a condition, and makes so many rounds of calls: in each, clients at once
+    /// with `requests` calls one after another.
+    ///
+    /// # Errors
+    /// The stack or the system cannot do it, a call failed, or its answer was wrong.
+    fn under(
+        &mut self,
+        _call: &Call,
+        condition: &Condition,
+        _clients: u32,
+        _requests: u32,
+        _rounds: u32,
+    ) -> Result<Vec<Round>, NoCall<Self::Failure>> {
+        Err(NoCall::LeftOut(format!(
+            "this stack cannot be put under a condition ({condition})"
+        )))
+    }
 }

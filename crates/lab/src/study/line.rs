@@ -205,6 +205,10 @@ pub enum Quantity {
     First,
     /// Time of a call after the first of a new deployment, µs.
     Later,
+    /// Time of the first call of a client that comes to what runs already, µs.
+    Newcomer,
+    /// Time of all calls after a new deployment together, µs.
+    Total,
     /// Processor time of an operation, µs.
     Processor,
     /// Octets of both messages, as the client sends and gets them.

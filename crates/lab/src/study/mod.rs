@@ -7,6 +7,7 @@
 //! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
 
 mod call;
+mod condition;
 mod figure;
 mod line;
 mod order;
@@ -16,10 +17,12 @@ mod select;
 
 pub use crate::statistics::Figures;
 pub use call::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport, Way};
+pub use condition::{Condition, Link, Outages, Round};
 pub use figure::{
     Claim, Estimate, Experiment, Factor, Figure, Level, Paper, Reported, Shows, Study,
 };
 pub use line::{Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
+pub use order::Order;
 pub use point::{Arm, How, Point, Scale, Scope};
 pub use run::{Event, Progress, run};
 pub use select::{Options, Selection, Task, needs, select};

@@ -2,10 +2,22 @@
 //!
 //! The rule kept here: a seed gives the same orders on every machine.
 
-/// Draws orders.
-pub(super) struct Order(pub(super) u64);
+/// Draws orders, and whatever else has to be left to chance.
+#[derive(Clone, Debug)]
+pub struct Order(pub(super) u64);
 
 impl Order {
+    /// As this seed decides.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number from 0 up to 1, without it.
+    pub fn share(&mut self) -> f64 {
+        // As many bits as the fraction of an f64 has.
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::call::{Call, Operation, Stack, Way};
+use super::condition::Condition;
 use super::line::Line;
 
 /// What of a study is to run, and on what.
@@ -130,6 +131,22 @@ pub enum How {
         times: u32,
         /// Calls after each deployment.
         calls: u32,
+    },
+    /// By clients that were not there before: the first call of each, on what runs already.
+    Newcomers {
+        /// How many, one after the other.
+        times: u32,
+    },
+    /// Deployed anew with the service's side in processes of its own, under a condition; each arm after the other.
+    Under {
+        /// What is short.
+        condition: Condition,
+        /// Clients at once.
+        clients: u32,
+        /// Calls of each in a repetition.
+        requests: u32,
+        /// Repetitions: each gives one sample of the mean time of calls, and one of their rate.
+        repetitions: u32,
     },
     /// By the study's own means, in memory: it hands out lines without `study`, `experiment`, `shown_in` and `at`, which are filled in.
     Own(fn(&Point, &Scope, &mut dyn FnMut(Line))),

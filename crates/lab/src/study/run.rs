@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::call::{Bench, Call, NoCall, Stack};
+use super::condition::Condition;
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
 use super::point::{Arm, How, Scale};
@@ -93,6 +94,8 @@ fn weight(task: &Task) -> f64 {
     const RECORD: f64 = 3e-6;
     /// Of a new deployment.
     const DEPLOYMENT: f64 = 0.2;
+    /// What a condition adds to a call.
+    const UNDER: f64 = 0.03;
     /// Of whatever studies do in memory.
     const OWN: f64 = 3.0;
     let calls: f64 = match task.point.how {
@@ -107,6 +110,13 @@ fn weight(task: &Task) -> f64 {
         } => f64::from(clients) * f64::from(requests) * f64::from(repetitions) + 2.0,
         How::Paced { .. } => 2.0,
         How::Fresh { times, calls } => f64::from(times) * f64::from(calls),
+        How::Newcomers { times } => f64::from(times),
+        How::Under {
+            clients,
+            requests,
+            repetitions,
+            ..
+        } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
         How::Own(_) => return OWN,
     };
     let arms = task.point.arms.iter();
@@ -118,7 +128,12 @@ fn weight(task: &Task) -> f64 {
         };
         let beside = match task.point.how {
             How::Paced { lasting, .. } => lasting.as_secs_f64(),
-            How::Fresh { times, .. } => DEPLOYMENT * f64::from(times),
+            How::Fresh { times, .. } | How::Newcomers { times } => DEPLOYMENT * f64::from(times),
+            How::Under {
+                requests,
+                repetitions,
+                ..
+            } => UNDER * f64::from(requests) * f64::from(repetitions) + 4.0 * DEPLOYMENT,
             _ => 0.0,
         };
         slower * (calls * call + beside)
@@ -191,7 +206,11 @@ impl<B: Bench> Run<'_, B> {
                 left_out: None,
             })
             .collect();
-        if !matches!(task.point.how, How::Fresh { .. }) {
+        let runs_already = !matches!(
+            task.point.how,
+            How::Fresh { .. } | How::Newcomers { .. } | How::Under { .. }
+        );
+        if runs_already {
             for gathered in &mut gathered {
                 self.begin(gathered)?;
             }
@@ -219,6 +238,18 @@ impl<B: Bench> Run<'_, B> {
             } => self.paced(&mut gathered, per_second, lasting, progress)?,
             How::Fresh { times, calls } => {
                 self.fresh(&mut gathered, times, calls, &clock, progress)?;
+            }
+            How::Newcomers { times } => {
+                self.newcomers(&mut gathered, times, &clock, progress)?;
+            }
+            How::Under {
+                condition,
+                clients,
+                requests,
+                repetitions,
+            } => {
+                let rounds = (clients, requests, repetitions);
+                self.under(&mut gathered, &condition, rounds, progress)?;
             }
             How::Own(_) => {}
         }
@@ -378,9 +409,72 @@ impl<B: Bench> Run<'_, B> {
                 {
                     gathered.add_times(Quantity::First, &[*first]);
                     gathered.add_times(Quantity::Later, later);
+                    let total: Duration = times.iter().sum();
+                    gathered.add(Quantity::Total, microseconds(total));
+                    gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
                 }
             }
             progress(f64::from(time + 1) / f64::from(times));
+        }
+        Ok(())
+    }
+
+    fn newcomers(
+        &mut self,
+        gathered: &mut [Gathered<'_>],
+        times: u32,
+        clock: &Clock,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), B::Failure> {
+        let mut turns: Vec<usize> = (0..gathered.len()).collect();
+        for time in 0..times {
+            if clock.is_over(time) {
+                break;
+            }
+            self.order.shuffle(&mut turns);
+            for &turn in &turns {
+                let gathered = &mut gathered[turn];
+                if gathered.left_out.is_none() {
+                    let made = self.bench.newcomer(&gathered.arm.call);
+                    if let Some(time) = gathered.take(made)? {
+                        gathered.add_times(Quantity::Newcomer, &[time]);
+                    }
+                }
+            }
+            progress(f64::from(time + 1) / f64::from(times));
+        }
+        Ok(())
+    }
+
+    /// Not in turns: what is under a condition would have to be deployed anew for each.
+    fn under(
+        &mut self,
+        gathered: &mut [Gathered<'_>],
+        condition: &Condition,
+        (clients, requests, rounds): (u32, u32, u32),
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), B::Failure> {
+        let mut turns: Vec<usize> = (0..gathered.len()).collect();
+        self.order.shuffle(&mut turns);
+        for (done, &turn) in turns.iter().enumerate() {
+            self.bench.go_on()?;
+            let gathered = &mut gathered[turn];
+            let call = gathered.arm.call;
+            let made = self
+                .bench
+                .under(&call, condition, clients, requests, rounds);
+            for round in gathered.take(made)?.unwrap_or_default() {
+                let calls = round.times.len() as f64;
+                if calls > 0.0 {
+                    let total: Duration = round.times.iter().sum();
+                    gathered.add(Quantity::Time, microseconds(total) / calls);
+                    gathered.add(Quantity::Rate, calls / round.lasted.as_secs_f64());
+                }
+                if let Some(octets) = round.memory {
+                    gathered.add(Quantity::Memory, octets as f64);
+                }
+            }
+            progress((done + 1) as f64 / turns.len() as f64);
         }
         Ok(())
     }

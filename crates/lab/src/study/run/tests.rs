@@ -1,7 +1,7 @@
 use super::*;
 use crate::studies;
 use crate::study::{
-    Operation, Scope, Selection, Sizes, Study, Transport, Way, needs, select, whole,
+    Operation, Round, Scope, Selection, Sizes, Study, Transport, Way, needs, select, whole,
 };
 
 /// Answers at once, and says it took what was asked of it.
@@ -71,6 +71,25 @@ impl Bench for Pretending {
     fn fresh(&mut self, call: &Call, calls: u32) -> Made<Vec<Duration>> {
         self.calls.clear();
         self.together(call, 1, calls)
+    }
+
+    fn under(
+        &mut self,
+        call: &Call,
+        condition: &Condition,
+        clients: u32,
+        requests: u32,
+        rounds: u32,
+    ) -> Made<Vec<Round>> {
+        if call.way.has_certificates() {
+            return Err(NoCall::LeftOut(format!("too much for {condition}")));
+        }
+        let round = Round {
+            times: vec![Duration::from_millis(4); (clients * requests) as usize],
+            lasted: Duration::from_millis(4) * requests,
+            memory: Some(1 << 20),
+        };
+        Ok(vec![round; rounds as usize])
     }
 }
 
@@ -374,7 +393,70 @@ fn a_new_deployment_tells_the_first_call_apart_from_later_ones() {
         .collect();
     assert_eq!(
         told,
-        [(Quantity::First, 4, 1e6), (Quantity::Later, 8, 1_000.0)]
+        [
+            (Quantity::Time, 4, 1_002_000.0 / 3.0),
+            (Quantity::First, 4, 1e6),
+            (Quantity::Later, 8, 1_000.0),
+            (Quantity::Total, 4, 1_002_000.0),
+        ]
+    );
+}
+
+#[test]
+fn a_new_deployment_tells_its_total_and_the_mean_from_the_first_call_on() {
+    let how = How::Fresh { times: 2, calls: 5 };
+    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let lines = lines(&records);
+    let of = |quantity| {
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line.arm == "none" && line.quantity == quantity);
+        line.expect("a line").samples.clone()
+    };
+    // The first call takes a second.
+    assert_eq!(of(Quantity::Total), [1_000_400.0; 2]);
+    assert_eq!(of(Quantity::Time), [200_080.0; 2]);
+}
+
+#[test]
+fn calls_under_a_condition_give_time_rate_and_memory_and_arms_that_it_is_too_much_for_are_left_out()
+{
+    let how = How::Under {
+        condition: Condition::Memory { mebibytes: 16 },
+        clients: 2,
+        requests: 10,
+        repetitions: 3,
+    };
+    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let lines = lines(&records);
+    for (quantity, sample) in [
+        (Quantity::Time, 4_000.0),
+        (Quantity::Rate, 500.0),
+        (Quantity::Memory, 1_048_576.0),
+    ] {
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line.arm == "none" && line.quantity == quantity);
+        assert_eq!(line.expect("a line").samples, [sample; 3]);
+    }
+    let left_out = records.iter().find_map(|record| match record {
+        Record::LeftOut(left_out) => Some(left_out.left_out.as_str()),
+        _ => None,
+    });
+    assert_eq!(left_out, Some("too much for 16 MiB of memory"));
+}
+
+#[test]
+fn a_stack_without_clients_that_come_later_is_left_out() {
+    let how = How::Newcomers { times: 3 };
+    let records = point_measured(how, &mut Pretending::new(100, 900));
+    assert!(
+        lines(&records)
+            .iter()
+            .all(|line| line.quantity == Quantity::Floor || line.samples.is_empty())
+    );
+    assert!(
+        records
+            .iter()
+            .any(|record| matches!(record, Record::LeftOut(_)))
     );
 }
 
