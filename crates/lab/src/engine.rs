@@ -160,10 +160,10 @@ impl ReplayCache for Forgetful {
 
 /// A conversation that was begun before measuring: the steady state.
 #[derive(Debug)]
-struct Established(SecurityContext);
+pub(crate) struct Established(SecurityContext);
 
 impl Established {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let now = Timestamp::now();
         Self(SecurityContext {
             version: ConversationVersion::V13,
@@ -174,6 +174,13 @@ impl Established {
             expires: now + SignedDuration::from_hours(12),
             owner: ContextOwner::Anonymous,
         })
+    }
+}
+
+impl Established {
+    /// What secures messages within it.
+    pub(crate) fn outgoing(&self) -> Outgoing<'_> {
+        Outgoing::within(&self.0)
     }
 }
 
@@ -211,7 +218,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
     let plain = case.payload.envelope();
     let established = Established::new();
     let outgoing = if case.binding == KeyBinding::Context {
-        Outgoing::within(&established.0)
+        established.outgoing()
     } else {
         Outgoing::default()
     };

@@ -144,6 +144,11 @@ impl Samples {
         }
     }
 
+    /// Them, in the order of measuring, in microseconds.
+    pub(crate) fn times(&self) -> &[f64] {
+        &self.0
+    }
+
     /// Their figures; [`Figures::NONE`], if nothing was repeated.
     pub fn figures(self) -> Figures {
         Figures::of(&self.0).unwrap_or(Figures::NONE)

@@ -23,18 +23,25 @@ pub(crate) const PASSWORD: &[u8] = b"wonderland";
 impl Peers {
     /// Makes an authority, two RSA-2048 certificates signed by it, and a shared key.
     pub(crate) fn new() -> Self {
-        let rsa = KeyKind::Rsa { bits: 2048 };
+        Self::with_keys(KeyKind::Rsa { bits: 2048 })
+    }
+
+    /// The same with keys of another kind, however weak.
+    pub(crate) fn with_keys(kind: KeyKind) -> Self {
         let validity = Validity::days(Timestamp::now(), 2);
         let authority =
-            issue::authority("CN=Soapstone Lab CA", rsa, validity).expect("an authority");
+            issue::authority("CN=Soapstone Lab CA", kind, validity).expect("an authority");
         let leaf = |subject| {
             let template = Template::new(subject, validity).expect("a subject");
-            Arc::new(issue::identity(&authority, rsa, &template).expect("a certificate"))
+            Arc::new(issue::identity(&authority, kind, &template).expect("a certificate"))
         };
         let (sender, receiver) = (leaf("CN=sender"), leaf("CN=receiver"));
         let trust = {
             let mut rules = TrustRules::default();
             rules.anchors.push(authority.certificate().clone());
+            if let KeyKind::Rsa { bits } = kind {
+                rules.min_rsa_bits = rules.min_rsa_bits.min(bits);
+            }
             TrustStore::new(rules).expect("a trust store")
         };
         let user = Arc::new(User {

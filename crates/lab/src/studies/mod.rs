@@ -2,13 +2,21 @@
 //!
 //! The rule kept here: a file holds what the paper did and reported; how it is run is [`study`](crate::study)'s.
 
+mod in_memory;
 mod mchale2012;
+mod novakouski2010;
 mod rodrigues2011;
+mod shopov2007;
 
 use crate::study::Study;
 
 /// All of them, by name.
-pub const ALL: &[&Study] = &[&mchale2012::STUDY, &rodrigues2011::STUDY];
+pub const ALL: &[&Study] = &[
+    &mchale2012::STUDY,
+    &novakouski2010::STUDY,
+    &shopov2007::STUDY,
+    &rodrigues2011::STUDY,
+];
 
 /// The study of this name.
 pub fn named(name: &str) -> Option<&'static Study> {
@@ -17,8 +25,10 @@ pub fn named(name: &str) -> Option<&'static Study> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::study::{Level, Scale, Scope, Shows, Stack};
+    use crate::study::{How, Level, Line, Scale, Scope, Shows, Stack};
 
     fn scope(scale: Scale) -> Scope {
         Scope {
@@ -105,6 +115,54 @@ mod tests {
                         (combinations.len(), all),
                         (1 << factors.len(), 1 << factors.len())
                     );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_shown_beside_a_baseline_is_measured_with_it_at_each_point() {
+        for study in ALL {
+            for experiment in study.experiments {
+                for point in (experiment.points)(&scope(Scale::Full)) {
+                    let figure = study.figure(experiment.number, point.shown_in);
+                    if let Shows::Impact { baseline, .. }
+                    | Shows::Increment { baseline, .. }
+                    | Shows::Factor { baseline, .. } = figure.expect("the point's figure").shows
+                        && !matches!(point.how, How::Own(_))
+                    {
+                        let mut arms = point.arms.iter();
+                        assert!(
+                            arms.any(|arm| arm.name == baseline),
+                            "{}/{}: no {baseline}",
+                            study.name,
+                            experiment.number
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of those that measure policies and messages in memory; others take longer than a test may.
+    #[test]
+    fn what_is_measured_in_memory_has_lines_of_more_than_one_arm() {
+        let scope = scope(Scale::Quick);
+        for study in [&novakouski2010::STUDY, &shopov2007::STUDY] {
+            for experiment in study.experiments {
+                let mut figures = BTreeSet::new();
+                for point in (experiment.points)(&scope) {
+                    // One of each figure: they differ in size only.
+                    if let How::Own(measure) = point.how
+                        && figures.insert(point.shown_in)
+                    {
+                        let mut lines: Vec<Line> = Vec::new();
+                        measure(&point, &scope, &mut |line| lines.push(line));
+                        let arms: BTreeSet<&str> =
+                            lines.iter().map(|line| line.arm.as_str()).collect();
+                        assert!(arms.len() > 1, "{}: {arms:?}", point.shown_in);
+                        assert!(lines.iter().all(|line| line.figures.best > 0.0));
+                    }
                 }
             }
         }

@@ -1,0 +1,175 @@
+//! What securing and opening messages take in memory: for questions of studies that are about processing alone, or about policies that
+//! no preset of a gateway has.
+//!
+//! The rule kept here: what is measured is what gateways run, endpoint and plans, with messages of the sample services.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+use soapstone::crypto::{KeyKind, SecretBytes};
+use soapstone::endpoint::{Endpoint, Memory};
+use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
+use soapstone::xml::{Buffers, Limits};
+use soapstone_services::{EMPLOYEES, SoapVersion, requests, responses};
+
+use crate::engine::{Established, Forgetful};
+use crate::measurement::{Effort, Samples};
+use crate::peers::{PASSWORD, Peers, USER};
+use crate::study::{Line, Operation, Quantity, Scale, Stack};
+
+const VERSION: SoapVersion = SoapVersion::Soap11;
+
+/// Two parties with keys of one kind.
+pub(super) struct Workbench(Peers);
+
+/// What both of them do to a message.
+pub(super) struct Processing {
+    endpoint: Endpoint,
+    /// The conversation, where there is one.
+    established: Option<Established>,
+}
+
+/// Both messages of a call, in plain.
+pub(super) struct Messages([Vec<u8>; 2]);
+
+impl Messages {
+    /// Those of an operation; of books, from memory.
+    pub(super) fn of(operation: Operation) -> Self {
+        let text = |characters: u32| responses::text_of_length(characters as usize);
+        let (request, response) = match operation {
+            Operation::Books { books, .. } => (
+                requests::get_books(VERSION, books),
+                responses::books(VERSION, books),
+            ),
+            Operation::Echo { characters } => (
+                requests::echo(VERSION, &text(characters)),
+                responses::echo(VERSION, &text(characters)),
+            ),
+            Operation::Strings { elements } => {
+                let strings: Vec<String> = (0..elements)
+                    .map(|index| format!("string {index}"))
+                    .collect();
+                (
+                    requests::echo_string_array(VERSION, &strings),
+                    responses::echo_string_array(VERSION, &strings),
+                )
+            }
+            Operation::Sum => (requests::sum(VERSION, 2, 3), responses::sum(VERSION, 2, 3)),
+            Operation::Employees => (
+                requests::employee_details(VERSION),
+                responses::employee_details(VERSION, EMPLOYEES),
+            ),
+            Operation::Temperature => (
+                requests::get_temperature(VERSION),
+                responses::temperature(VERSION, 2_150),
+            ),
+        };
+        Self([request.into_bytes(), response])
+    }
+}
+
+impl Workbench {
+    /// With certificates of RSA-2048.
+    pub(super) fn new() -> Self {
+        Self(Peers::new())
+    }
+
+    /// With certificates of another kind.
+    pub(super) fn with_keys(kind: KeyKind) -> Self {
+        Self(Peers::with_keys(kind))
+    }
+
+    /// A mechanism with a suite; `change` changes what its preset says.
+    pub(super) fn processing(
+        &self,
+        mechanism: Mechanism,
+        suite: &Suite,
+        change: impl FnOnce(&mut Policy),
+    ) -> Processing {
+        let conversation = mechanism == Mechanism::SecureConversation;
+        let binding = if conversation {
+            KeyBinding::Context
+        } else {
+            KeyBinding::Certificate
+        };
+        let (outbound, inbound) =
+            self.0
+                .plans_with(mechanism, suite, binding, Tuning::default(), change);
+        let mut limits = Limits::default();
+        limits.message = 64 << 20;
+        limits.elements = 1 << 22;
+        let endpoint = Endpoint::from_plans(Some(inbound), Some(outbound), limits)
+            .with_user(USER, SecretBytes::copy_of(PASSWORD));
+        Processing {
+            endpoint,
+            established: conversation.then(Established::new),
+        }
+    }
+}
+
+impl Processing {
+    fn secure(&self, plain: Vec<u8>, buffers: &mut Buffers) -> Vec<u8> {
+        let outgoing = match &self.established {
+            Some(established) => established.outgoing(),
+            None => Outgoing::default(),
+        };
+        let secured = self
+            .endpoint
+            .secure(plain, outgoing, Timestamp::now(), buffers, &mut ());
+        secured.expect("a message that can be secured").bytes
+    }
+
+    fn open(&self, secured: Vec<u8>, buffers: &mut Buffers) -> Vec<u8> {
+        let nothing = Established::new();
+        let memory = Memory {
+            replay: &Forgetful,
+            contexts: self.established.as_ref().unwrap_or(&nothing),
+        };
+        let opened = self
+            .endpoint
+            .open(secured, None, memory, Timestamp::now(), buffers, &mut ());
+        opened.expect("a message that is accepted").bytes
+    }
+
+    /// Measures securing and opening both messages, each as a message of its own, and weighs them.
+    pub(super) fn measure(
+        &self,
+        messages: &Messages,
+        scale: Scale,
+        arm: &str,
+        emit: &mut dyn FnMut(Line),
+    ) {
+        let effort = match scale {
+            Scale::Quick => Effort::QUICK,
+            Scale::Full => Effort::FULL,
+        };
+        let buffers = RefCell::new(Buffers::default());
+        let copies = || {
+            messages.0.each_ref().map(|plain| {
+                let mut copy = buffers.borrow_mut().take(plain.len());
+                copy.extend_from_slice(plain);
+                copy
+            })
+        };
+        let samples = Samples::of_prepared(effort, copies, |messages| {
+            let buffers = &mut buffers.borrow_mut();
+            for plain in messages {
+                let secured = self.secure(plain, buffers);
+                let opened = self.open(secured, buffers);
+                buffers.give(opened);
+            }
+        });
+        let plain: usize = messages.0.iter().map(Vec::len).sum();
+        let secured: usize = copies()
+            .map(|plain| self.secure(plain, &mut Buffers::default()).len())
+            .iter()
+            .sum();
+        for (quantity, samples) in [
+            (Quantity::Processor, samples.times()),
+            (Quantity::Size, &[plain as f64]),
+            (Quantity::Secured, &[secured as f64]),
+        ] {
+            Line::of(Stack::Soapstone, arm, quantity, samples).map(&mut *emit);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What the report left for later: other suites, larger payloads, poor networks and processors, parts instead of whole messages, contexts
+//! without derived keys, what is encrypted twice.
+
+use soapstone::wss::Mechanism;
+
+use super::{FEW, HELLO, SUITE, only, point, policies};
+use crate::study::{
+    Condition, Estimate, Experiment, Figure, How, Link, Operation, Outages, Point, Quantity, Shows,
+    Stack, Way,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub(super) const SUITES: Experiment = Experiment {
+    number: 8,
+    question: "What do other suites cost: AES-128, GCM, SHA-256, 3DES, RSA 1.5, RSA-1024?",
+    figures: &[Figure {
+        shown_in: "suites",
+        caption: "mean time of calls that are signed and encrypted, by that of plain calls",
+        x: "operation",
+        logarithmic: false,
+        shows: Shows::Impact {
+            of: Quantity::Time,
+            by: Estimate::Mean,
+            baseline: "none",
+        },
+        reported: &[],
+    }],
+    points: |scope| {
+        let suites = [
+            "Basic256",
+            "Basic128",
+            "Basic256Sha256",
+            "Basic128GCM",
+            "Basic256GCM",
+            "TripleDes",
+            "TripleDesRsa15",
+        ];
+        let suites = suites.map(|suite| Way::secured(Mechanism::SignEncrypt, suite));
+        let small = ["Basic256", "Basic128"]
+            .map(|suite| Way::secured(Mechanism::SignEncrypt, suite).with_rsa(1024));
+        let ways = [&[Way::PLAIN], &suites[..], &small].concat();
+        let how = How::Turns {
+            repetitions: scope.scale.pick(15, 1_000),
+            requests: 1,
+        };
+        let operations = [
+            ("Echo", HELLO),
+            ("EmployeeDetails", Operation::Employees),
+            (
+                "Echo-120-kB",
+                Operation::Echo {
+                    characters: 120_000,
+                },
+            ),
+        ];
+        operations
+            .map(|(name, operation)| {
+                let at = [("operation", name.to_owned())];
+                point("suites", &at, scope, (&ways, operation), how)
+            })
+            .to_vec()
+    },
+};
+
+pub(super) const SUITE_B: Experiment = Experiment {
+    number: 9,
+    question: "What do the signatures of Suite B cost: ECDSA on P-256 and P-384?",
+    figures: &[Figure {
+        shown_in: "suite-b",
+        caption: "time to sign and verify both messages of an echo in memory; keys for encryption are not agreed on by ECDH in messages",
+        x: "characters",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Processor, Estimate::Median),
+        reported: &[],
+    }],
+    points: |_| {
+        [12, 12_000]
+            .map(|characters: u32| {
+                let at = ("characters", characters.to_string());
+                own("suite-b", at, policies::suite_b)
+            })
+            .to_vec()
+    },
+};
+
+pub(super) const LARGE: Experiment = Experiment {
+    number: 10,
+    question: "What do payloads of more than 1 MB cost?",
+    figures: &[Figure {
+        shown_in: "large-payloads",
+        caption: "mean time of an echo by that of a plain one, by its characters",
+        x: "characters",
+        logarithmic: true,
+        shows: Shows::Impact {
+            of: Quantity::Time,
+            by: Estimate::Mean,
+            baseline: "none",
+        },
+        reported: &[],
+    }],
+    points: |scope| {
+        // The services take 8 MiB at most.
+        let sizes: &[u32] = scope.scale.pick(
+            &[1_000_000, 4_000_000],
+            &[1_000_000, 2_000_000, 4_000_000, 8_000_000],
+        );
+        let how = How::Turns {
+            repetitions: scope.scale.pick(3, 50),
+            requests: 1,
+        };
+        let sizes = sizes.iter().map(|characters| {
+            let at = [("characters", characters.to_string())];
+            let operation = Operation::Echo {
+                characters: *characters,
+            };
+            point("large-payloads", &at, scope, (&FEW, operation), how)
+        });
+        sizes.collect()
+    },
+};
+
+/// The networks that are tried: the name of each in the figure, and what it is like.
+const NETWORKS: [(&str, Link); 6] = [
+    ("unlimited", Link::PERFECT),
+    (
+        "10-Mbit-5-ms",
+        Link {
+            kilobits: Some(10_000),
+            delay: Duration::from_millis(5),
+            ..Link::PERFECT
+        },
+    ),
+    (
+        "1-Mbit-20-ms",
+        Link {
+            kilobits: Some(1_000),
+            delay: Duration::from_millis(20),
+            ..Link::PERFECT
+        },
+    ),
+    (
+        "1-percent-lost",
+        Link {
+            delay: Duration::from_millis(5),
+            loss: 0.01,
+            ..Link::PERFECT
+        },
+    ),
+    (
+        "5-percent-lost",
+        Link {
+            delay: Duration::from_millis(5),
+            loss: 0.05,
+            ..Link::PERFECT
+        },
+    ),
+    (
+        "outages",
+        Link {
+            delay: Duration::from_millis(5),
+            outages: Some(Outages {
+                every: Duration::from_millis(800),
+                lasting: Duration::from_millis(300),
+            }),
+            ..Link::PERFECT
+        },
+    ),
+];
+
+pub(super) const NETWORK: Experiment = Experiment {
+    number: 11,
+    question: "What is left of the differences on a slow network, on one that loses packets, and on one that comes and goes?",
+    figures: &[Figure {
+        shown_in: "networks",
+        caption: "mean time of calls of EmployeeDetails between gateways with such a network between them, each way",
+        x: "network",
+        logarithmic: true,
+        shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |scope| {
+        let ways = [&FEW[..], &[Way::PLAIN.over_tls()]].concat();
+        NETWORKS
+            .map(|(name, link)| {
+                let at = [("network", name.to_owned())];
+                let how = How::Under {
+                    condition: Condition::Network(link),
+                    clients: 1,
+                    requests: match link.kilobits {
+                        Some(_) => scope.scale.pick(3, 50),
+                        None => scope.scale.pick(25, 200),
+                    },
+                    repetitions: scope.scale.pick(2, 5),
+                };
+                let employees = Operation::Employees;
+                only(
+                    &[Stack::Soapstone],
+                    point("networks", &at, scope, (&ways, employees), how),
+                )
+            })
+            .to_vec()
+    },
+};
+
+pub(super) const PROCESSOR: Experiment = Experiment {
+    number: 12,
+    question: "What is left when the gateway before the services has only a part of a processor?",
+    figures: &[Figure {
+        shown_in: "processor",
+        caption: "calls of EmployeeDetails in a second of four clients, by the percentage of a processor that the gateway before the services has",
+        x: "percent",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Rate, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |scope| {
+        let percents: &[u32] = scope.scale.pick(&[10, 100], &[5, 10, 25, 50, 100, 200]);
+        let points = percents.iter().map(|percent| {
+            let at = [("percent", percent.to_string())];
+            let how = How::Under {
+                condition: Condition::Processor { percent: *percent },
+                clients: 4,
+                requests: scope.scale.pick(25, 500),
+                repetitions: scope.scale.pick(2, 10),
+            };
+            let employees = Operation::Employees;
+            only(
+                &[Stack::Soapstone],
+                point("processor", &at, scope, (&FEW, employees), how),
+            )
+        });
+        points.collect()
+    },
+};
+
+pub(super) const PARTIAL: Experiment = Experiment {
+    number: 13,
+    question: "What is gained where only parts of a message are encrypted?",
+    figures: &[Figure {
+        shown_in: "partial-encryption",
+        caption: "time to secure and open both messages of EmployeeDetails in memory, with 25 records of eight fields",
+        x: "encrypted",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Processor, Estimate::Median),
+        reported: &[],
+    }],
+    points: |_| {
+        policies::PARTS
+            .map(|(name, _)| {
+                let at = ("encrypted", name.to_owned());
+                own("partial-encryption", at, policies::partial)
+            })
+            .to_vec()
+    },
+};
+
+pub(super) const CONTEXT: Experiment = Experiment {
+    number: 14,
+    question: "What does a security context token cost, with keys derived for each message and without?",
+    figures: &[Figure {
+        shown_in: "security-context-token",
+        caption: "time to secure and open both messages of an echo in memory",
+        x: "characters",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Processor, Estimate::Median),
+        reported: &[],
+    }],
+    points: |_| {
+        [12, 12_000]
+            .map(|characters: u32| {
+                let at = ("characters", characters.to_string());
+                own("security-context-token", at, policies::context)
+            })
+            .to_vec()
+    },
+};
+
+pub(super) const DOUBLE: Experiment = Experiment {
+    number: 15,
+    question: "What does it cost to encrypt twice, in messages and beneath them?",
+    figures: &[Figure {
+        shown_in: "double-encryption",
+        caption: "mean time of calls by that of plain ones: messages that are encrypted, TLS, and both",
+        x: "operation",
+        logarithmic: false,
+        shows: Shows::Impact {
+            of: Quantity::Time,
+            by: Estimate::Mean,
+            baseline: "none",
+        },
+        reported: &[],
+    }],
+    points: |scope| {
+        let encrypted = Way::secured(Mechanism::Encrypt, SUITE);
+        let signed_encrypted = Way::secured(Mechanism::SignEncrypt, SUITE);
+        let ways = [
+            Way::PLAIN,
+            Way::PLAIN.over_tls(),
+            encrypted,
+            encrypted.over_tls(),
+            signed_encrypted,
+            signed_encrypted.over_tls(),
+        ];
+        let how = How::Turns {
+            repetitions: scope.scale.pick(15, 1_000),
+            requests: 1,
+        };
+        let at = [("operation", "EmployeeDetails".to_owned())];
+        let called = (&ways[..], Operation::Employees);
+        vec![point("double-encryption", &at, scope, called, how)]
+    },
+};
+
+/// A point that is measured in memory.
+fn own(
+    shown_in: &'static str,
+    (axis, value): (&'static str, String),
+    measure: fn(&Point, &crate::study::Scope, &mut dyn FnMut(crate::study::Line)),
+) -> Point {
+    Point {
+        shown_in,
+        at: BTreeMap::from([(axis, value)]),
+        arms: Vec::new(),
+        how: How::Own(measure),
+    }
+}

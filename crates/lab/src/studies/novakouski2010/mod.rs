@@ -1,0 +1,103 @@
+//! Novakouski, Simanta, Peterson, Morris and Lewis: what the mechanisms of WS-Security cost on Axis2 with Rampart, CMU/SEI-2010-TR-023.
+//!
+//! Experiments 1 to 7 are the report's; those from 8 on are what it left for later. Where it counts messages until something happens
+//! (crossing, converging), calls are made after a new deployment, for more and more messages. The rule kept here: numbers of the report only.
+
+mod further;
+mod policies;
+mod reported;
+
+use std::collections::BTreeMap;
+
+use soapstone::wss::Mechanism;
+
+use crate::study::{Claim, How, Operation, Paper, Point, Scope, Stack, Study, Way};
+
+/// The study.
+pub(super) const STUDY: Study = Study {
+    name: "novakouski2010",
+    paper: Paper {
+        title: "Performance Analysis of WS-Security Mechanisms in SOAP-Based Web Services",
+        authors: "M. Novakouski, S. Simanta, G. Peterson, E. Morris, G. Lewis",
+        published: "technical report CMU/SEI-2010-TR-023, Software Engineering Institute",
+        year: 2010,
+        stack: "Apache Axis2 with Rampart",
+    },
+    experiments: &[
+        reported::STATIC,
+        reported::GROWING,
+        reported::STARTUP,
+        reported::TOTAL,
+        reported::CONVERGENCE,
+        reported::SIZES,
+        reported::MEMORY,
+        further::SUITES,
+        further::SUITE_B,
+        further::LARGE,
+        further::NETWORK,
+        further::PROCESSOR,
+        further::PARTIAL,
+        further::CONTEXT,
+        further::DOUBLE,
+    ],
+    claims: &[Claim {
+        says: "the dearest of seven mechanisms makes calls of Echo take up to 20 times as long",
+        experiment: 1,
+        shown_in: "tables-1-2",
+        arm: "encrypt-sign/Basic256",
+        at: &[("operation", "Echo")],
+        paper: [100.0, 2_000.0],
+        goal: None,
+    }],
+};
+
+/// The suite of all experiments but those about suites.
+const SUITE: &str = "Basic256";
+
+/// The seven mechanisms, and before them the way past the gateways.
+const WAYS: [Way; 8] = [
+    Way::DIRECT,
+    Way::PLAIN,
+    Way::secured(Mechanism::Username, ""),
+    Way::secured(Mechanism::Sign, SUITE),
+    Way::secured(Mechanism::Encrypt, SUITE),
+    Way::secured(Mechanism::SignEncrypt, SUITE),
+    Way::secured(Mechanism::EncryptSign, SUITE),
+    Way::secured(Mechanism::SecureConversation, SUITE),
+];
+
+/// What stands for all of them where each arm takes long: none, with keys of certificates, and with those of a conversation.
+const FEW: [Way; 3] = [
+    Way::PLAIN,
+    Way::secured(Mechanism::SignEncrypt, SUITE),
+    Way::secured(Mechanism::SecureConversation, SUITE),
+];
+
+/// The text that the report's Echo begins with, "Hello World ".
+const HELLO: Operation = Operation::Echo { characters: 12 };
+
+/// Both services, as they are called in figures.
+const SERVICES: [(&str, Operation); 2] =
+    [("Echo", HELLO), ("EmployeeDetails", Operation::Employees)];
+
+/// A point of these ways.
+fn point(
+    shown_in: &'static str,
+    at: &[(&'static str, String)],
+    scope: &Scope,
+    (ways, operation): (&[Way], Operation),
+    how: How,
+) -> Point {
+    Point {
+        shown_in,
+        at: at.iter().cloned().collect::<BTreeMap<_, _>>(),
+        arms: scope.arms(ways, operation),
+        how,
+    }
+}
+
+/// The same with arms of these stacks only: others have no part that could be put under a condition alone.
+fn only(stacks: &[Stack], mut point: Point) -> Point {
+    point.arms.retain(|arm| stacks.contains(&arm.call.stack));
+    point
+}

@@ -1,0 +1,290 @@
+//! The experiments that the report made.
+
+use super::{FEW, HELLO, SERVICES, WAYS, only, point};
+use crate::study::{
+    Condition, Estimate, Experiment, Figure, How, Operation, Quantity, Reported, Shows, Stack,
+};
+
+/// Mean time of calls by that of plain ones.
+const IMPACT: Shows = Shows::Impact {
+    of: Quantity::Time,
+    by: Estimate::Mean,
+    baseline: "none",
+};
+
+pub(super) const STATIC: Experiment = Experiment {
+    number: 1,
+    question: "What does each mechanism cost a small echo, and a list of records?",
+    figures: &[Figure {
+        shown_in: "tables-1-2",
+        caption: "mean time by that of plain calls; the table has means, medians and deviations",
+        x: "operation",
+        logarithmic: false,
+        shows: IMPACT,
+        reported: &[Reported {
+            arm: "encrypt-sign",
+            at: &[("operation", "Echo")],
+            least: 100.0,
+            most: 2_000.0,
+            place: "tables 1 and 2",
+        }],
+    }],
+    points: |scope| {
+        let how = How::Turns {
+            repetitions: scope.scale.pick(30, 10_000),
+            requests: 1,
+        };
+        SERVICES
+            .map(|(name, operation)| {
+                let at = [("operation", name.to_owned())];
+                point("tables-1-2", &at, scope, (&WAYS, operation), how)
+            })
+            .to_vec()
+    },
+};
+
+pub(super) const GROWING: Experiment = Experiment {
+    number: 2,
+    question: "How do costs grow with a payload of \"Hello World \" again and again?",
+    figures: &[Figure {
+        shown_in: "figures-2-3-table-3",
+        caption: "mean time of an echo by its characters; the slope is the rate of growth",
+        x: "characters",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |scope| {
+        // The report adds 12 characters with each of 10,000 calls. Here calls are repeated at sizes along that way.
+        let sizes: &[u32] = scope.scale.pick(
+            &[12, 30_000, 120_000],
+            &[
+                12, 12_000, 24_000, 36_000, 48_000, 60_000, 72_000, 84_000, 96_000, 108_000,
+                120_000,
+            ],
+        );
+        let how = How::Turns {
+            repetitions: scope.scale.pick(10, 900),
+            requests: 1,
+        };
+        let point = |characters: &u32| {
+            let at = [("characters", characters.to_string())];
+            let operation = Operation::Echo {
+                characters: *characters,
+            };
+            point("figures-2-3-table-3", &at, scope, (&WAYS, operation), how)
+        };
+        sizes.iter().map(point).collect()
+    },
+};
+
+pub(super) const STARTUP: Experiment = Experiment {
+    number: 3,
+    question: "What does the first call cost, of all and of each new client?",
+    figures: &[
+        Figure {
+            shown_in: "figure-4",
+            caption: "time of the first call after deployment, by the characters of an echo",
+            x: "characters",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::First, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "figure-5",
+            caption: "time of the first call of a client that comes later, by the characters of an echo",
+            x: "characters",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Newcomer, Estimate::Mean),
+            reported: &[],
+        },
+    ],
+    points: |scope| {
+        let mut points = Vec::new();
+        for characters in [12, 60, 120] {
+            let operation = Operation::Echo { characters };
+            let at = [("characters", characters.to_string())];
+            let fresh = How::Fresh {
+                times: scope.scale.pick(2, 30),
+                calls: 2,
+            };
+            let newcomers = How::Newcomers {
+                times: scope.scale.pick(3, 30),
+            };
+            points.push(point("figure-4", &at, scope, (&WAYS, operation), fresh));
+            points.push(only(
+                &[Stack::Soapstone],
+                point("figure-5", &at, scope, (&WAYS, operation), newcomers),
+            ));
+        }
+        points
+    },
+};
+
+pub(super) const TOTAL: Experiment = Experiment {
+    number: 4,
+    question: "After how many messages does what is dearer at the start become cheaper in all?",
+    figures: &[Figure {
+        shown_in: "figures-6-7",
+        caption: "time of all messages after a deployment, by their number; the report saw mechanisms cross after 46 messages of one \
+                  service and 12 of the other",
+        x: "messages",
+        logarithmic: true,
+        shows: Shows::Itself(Quantity::Total, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |scope| {
+        let messages: &[u32] = scope
+            .scale
+            .pick(&[1, 12, 46], &[1, 2, 5, 12, 20, 46, 70, 100]);
+        let mut points = Vec::new();
+        for (name, operation) in SERVICES {
+            points.extend(messages.iter().map(|messages| {
+                let at = [
+                    ("messages", messages.to_string()),
+                    ("operation", name.to_owned()),
+                ];
+                let how = How::Fresh {
+                    times: scope.scale.pick(2, 30),
+                    calls: *messages,
+                };
+                point("figures-6-7", &at, scope, (&WAYS, operation), how)
+            }));
+        }
+        points
+    },
+};
+
+pub(super) const CONVERGENCE: Experiment = Experiment {
+    number: 5,
+    question: "After how many messages is the start paid off, and how much do times spread after that?",
+    figures: &[
+        Figure {
+            shown_in: "tables-4-5-figure-8",
+            caption: "mean time of messages since deployment, by their number: it converges to that of the steady state",
+            x: "messages",
+            logarithmic: true,
+            shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "figure-9",
+            caption: "standard deviation of the time of messages after the first since deployment, by their number",
+            x: "messages",
+            logarithmic: true,
+            shows: Shows::Itself(Quantity::Later, Estimate::Deviation),
+            reported: &[],
+        },
+    ],
+    points: |scope| {
+        let messages: &[u32] = scope
+            .scale
+            .pick(&[2, 20, 100], &[2, 5, 10, 20, 50, 100, 200, 500, 1_000]);
+        let mut points = Vec::new();
+        for shown_in in ["tables-4-5-figure-8", "figure-9"] {
+            points.extend(messages.iter().map(|messages| {
+                let at = [("messages", messages.to_string())];
+                let how = How::Fresh {
+                    times: scope.scale.pick(1, 10),
+                    calls: *messages,
+                };
+                point(shown_in, &at, scope, (&WAYS, HELLO), how)
+            }));
+        }
+        points
+    },
+};
+
+pub(super) const SIZES: Experiment = Experiment {
+    number: 6,
+    question: "How large do messages become, and how does that change as they grow?",
+    figures: &[
+        Figure {
+            shown_in: "table-6",
+            caption: "octets of request and response as they travel",
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Secured, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "figure-10",
+            caption: "by how many percent security makes the messages of an echo larger, by its characters",
+            x: "characters",
+            logarithmic: true,
+            shows: Shows::Increment {
+                of: Quantity::Secured,
+                by: Estimate::Mean,
+                baseline: "none",
+            },
+            reported: &[],
+        },
+    ],
+    points: |scope| {
+        // Sizes do not vary: they are weighed once.
+        let how = How::Turns {
+            repetitions: 1,
+            requests: 1,
+        };
+        let mut points: Vec<_> = SERVICES
+            .map(|(name, operation)| {
+                let at = [("operation", name.to_owned())];
+                point("table-6", &at, scope, (&WAYS[1..], operation), how)
+            })
+            .to_vec();
+        points.extend([12, 120, 1_200, 12_000, 120_000].map(|characters| {
+            let at = [("characters", characters.to_string())];
+            let operation = Operation::Echo { characters };
+            point("figure-10", &at, scope, (&WAYS[1..], operation), how)
+        }));
+        points
+    },
+};
+
+pub(super) const MEMORY: Experiment = Experiment {
+    number: 7,
+    question: "How much memory does security need, and what happens when there is less?",
+    figures: &[
+        Figure {
+            shown_in: "figure-11",
+            caption: "calls in a second of four clients, by the memory of the gateway before the services, or of the heap of a Java stack, MiB",
+            x: "memory",
+            logarithmic: true,
+            shows: Shows::Itself(Quantity::Rate, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "figure-11-latency",
+            caption: "mean time of the calls of one client, by the same",
+            x: "memory",
+            logarithmic: true,
+            shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+            reported: &[],
+        },
+    ],
+    points: |scope| {
+        let limits: &[u32] = scope
+            .scale
+            .pick(&[16, 64, 256], &[8, 12, 16, 24, 32, 64, 128, 256, 512]);
+        let mut points = Vec::new();
+        for (shown_in, clients) in [("figure-11", 4), ("figure-11-latency", 1)] {
+            points.extend(limits.iter().map(|mebibytes| {
+                let at = [("memory", mebibytes.to_string())];
+                let how = How::Under {
+                    condition: Condition::Memory {
+                        mebibytes: *mebibytes,
+                    },
+                    clients,
+                    requests: scope.scale.pick(25, 500),
+                    repetitions: scope.scale.pick(2, 10),
+                };
+                let employees = Operation::Employees;
+                only(
+                    &[Stack::Soapstone, Stack::Cxf],
+                    point(shown_in, &at, scope, (&FEW, employees), how),
+                )
+            }));
+        }
+        points
+    },
+};

@@ -1,0 +1,146 @@
+//! Shopov and Kakanakov: what one implementation of WS-Security costs an echo, and a service that reads a sensor.
+//!
+//! Four scenarios (TLS, encrypted, signed, signed and then encrypted) and four calls: echoes of 1 kB, 100 kB and 1 MB, and
+//! `getTemperature`, which waits for a sensor's controller. The paper tells times with and without processing: the whole call stands in
+//! experiment 1, and what securing and opening its messages take alone, which has to be taken from it, in experiment 2.
+//! The rule kept here: numbers of the paper only.
+
+use std::collections::BTreeMap;
+
+use soapstone::wss::{Mechanism, Suite};
+
+use super::in_memory::{Messages, Workbench};
+use crate::study::{
+    Estimate, Experiment, Figure, How, Line, Operation, Paper, Point, Quantity, Scope, Shows,
+    Study, Way,
+};
+
+/// The study.
+pub(super) const STUDY: Study = Study {
+    name: "shopov2007",
+    paper: Paper {
+        title: "Evaluation of a single WS-Security implementation",
+        authors: "M. Shopov, N. Kakanakov",
+        published: "Technical University of Sofia, Plovdiv branch",
+        year: 2007,
+        stack: "Apache Axis2 with WSS4J",
+    },
+    experiments: &[CALLS, PROCESSING, OVERHEAD],
+    claims: &[],
+};
+
+/// What WSS4J of that time took unless it was told otherwise: AES-128 in CBC mode, RSA 1.5, SHA-1.
+const SUITE: &str = "Basic128Rsa15";
+
+/// The scenarios with security in messages.
+const SECURED: [Mechanism; 3] = [Mechanism::Encrypt, Mechanism::Sign, Mechanism::SignEncrypt];
+
+/// What is called.
+const CALLS_MADE: [(&str, Operation); 4] = [
+    ("echo-1-kB", Operation::Echo { characters: 1_000 }),
+    (
+        "echo-100-kB",
+        Operation::Echo {
+            characters: 100_000,
+        },
+    ),
+    (
+        "echo-1-MB",
+        Operation::Echo {
+            characters: 1_000_000,
+        },
+    ),
+    ("getTemperature", Operation::Temperature),
+];
+
+const CALLS: Experiment = Experiment {
+    number: 1,
+    question: "What do TLS, encryption and signatures cost an echo, and a service that waits for a sensor?",
+    figures: &[Figure {
+        shown_in: "table-1",
+        caption: "mean time of a call, processing of security included",
+        x: "call",
+        logarithmic: true,
+        shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |scope| points("table-1", scope, scope.scale.pick(9, 101)),
+};
+
+const PROCESSING: Experiment = Experiment {
+    number: 2,
+    question: "How much of a call is processing of security: what is left without it?",
+    figures: &[Figure {
+        shown_in: "table-1-processing",
+        caption: "time that securing and opening both messages of a call take in memory; the call without processing is table 1 without it",
+        x: "call",
+        logarithmic: true,
+        shows: Shows::Itself(Quantity::Processor, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |_| {
+        let point = |(call, _): (&str, Operation)| Point {
+            shown_in: "table-1-processing",
+            at: BTreeMap::from([("call", call.to_owned())]),
+            arms: Vec::new(),
+            how: How::Own(processing),
+        };
+        CALLS_MADE.map(point).to_vec()
+    },
+};
+
+const OVERHEAD: Experiment = Experiment {
+    number: 3,
+    question: "How much larger do headers make messages?",
+    figures: &[Figure {
+        shown_in: "table-2",
+        caption: "by how much security makes request and response larger",
+        x: "call",
+        logarithmic: false,
+        shows: Shows::Increment {
+            of: Quantity::Secured,
+            by: Estimate::Mean,
+            baseline: "none",
+        },
+        reported: &[],
+    }],
+    // Sizes do not vary: one call is as good as 101.
+    points: |scope| points("table-2", scope, 1),
+};
+
+/// A point for each call: the ways of the paper beside plain ones.
+fn points(shown_in: &'static str, scope: &Scope, repetitions: u32) -> Vec<Point> {
+    let secured = SECURED.map(|mechanism| Way::secured(mechanism, SUITE));
+    let ways = [
+        &[Way::DIRECT, Way::PLAIN, Way::PLAIN.over_tls()],
+        &secured[..],
+    ]
+    .concat();
+    let point = |(call, operation): (&str, Operation)| Point {
+        shown_in,
+        at: BTreeMap::from([("call", call.to_owned())]),
+        arms: scope.arms(&ways, operation),
+        how: How::Turns {
+            repetitions,
+            requests: 1,
+        },
+    };
+    CALLS_MADE.map(point).to_vec()
+}
+
+/// Secures and opens the request and the response of the point's call.
+fn processing(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
+    let called = point.at.get("call").map_or("", String::as_str);
+    let Some((_, operation)) = CALLS_MADE.into_iter().find(|(name, _)| *name == called) else {
+        return;
+    };
+    let messages = Messages::of(operation);
+    let suite = Suite::named(SUITE).expect("a suite that there is");
+    let workbench = Workbench::new();
+    for mechanism in SECURED {
+        let arm = Way::secured(mechanism, SUITE).arm();
+        workbench
+            .processing(mechanism, &suite, |_| ())
+            .measure(&messages, scope.scale, &arm, emit);
+    }
+}
