@@ -11,6 +11,7 @@ pub mod measurement;
 mod parts;
 mod payload;
 mod peers;
+pub mod report;
 pub mod statistics;
 pub mod studies;
 pub mod study;

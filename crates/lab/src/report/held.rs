@@ -1,0 +1,159 @@
+//! What held of what the papers reported, and their headline claims.
+//!
+//! The rule kept here: a verdict is a comparison of two numbers that stand beside it.
+
+use super::shown::{At, Shown, Value, is_arm, is_at};
+use crate::study::{Claim, Reported, Shows, Stack, Study};
+
+/// A value that the paper reported, and ours.
+pub(super) struct Held {
+    /// The paper's.
+    pub(super) reported: &'static Reported,
+    /// By stack: least and largest of ours, and how they lie.
+    pub(super) ours: Vec<(Stack, [f64; 2], Lies)>,
+}
+
+/// How our values lie beside the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lies {
+    /// All are below the paper's least.
+    Below,
+    /// All are within.
+    Within,
+    /// All are above the paper's largest.
+    Above,
+    /// Some are here, some there.
+    Across,
+}
+
+impl Lies {
+    fn of(values: &[f64], [least, most]: [f64; 2]) -> Self {
+        if values.iter().all(|it| *it < least) {
+            Self::Below
+        } else if values.iter().all(|it| *it > most) {
+            Self::Above
+        } else if values.iter().all(|it| (least..=most).contains(it)) {
+            Self::Within
+        } else {
+            Self::Across
+        }
+    }
+
+    /// In a word.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Below => "below",
+            Self::Within => "within",
+            Self::Above => "above",
+            Self::Across => "partly",
+        }
+    }
+}
+
+/// Every value that the paper reported in this figure and that something was measured for.
+pub(super) fn held(shown: &Shown<'_>) -> Vec<Held> {
+    let all = shown.figure.reported.iter().filter_map(|reported| {
+        let of = |arm: &str, at: &At| reported.is_of(arm, at);
+        let ours: Vec<_> = by_stack(shown, of)
+            .into_iter()
+            .map(|(stack, values)| {
+                let values: Vec<f64> = values.iter().map(|it| it.value).collect();
+                let lies = Lies::of(&values, [reported.least, reported.most]);
+                (stack, ends(&values), lies)
+            })
+            .collect();
+        (!ours.is_empty()).then_some(Held { reported, ours })
+    });
+    all.collect()
+}
+
+/// A headline, and what is measured of it.
+pub(super) struct Headline {
+    /// Who says it.
+    pub(super) study: &'static Study,
+    /// What.
+    pub(super) claim: &'static Claim,
+    /// Values by stack, ours first.
+    pub(super) measured: Vec<(Stack, [f64; 2])>,
+    /// The largest floor of ours.
+    pub(super) floor: Option<f64>,
+}
+
+impl Headline {
+    /// Whether our goal is met; `None`, if there is none, or nothing of ours was measured.
+    pub(super) fn is_met(&self, shows: &Shows) -> Option<bool> {
+        let goal = self.claim.goal?;
+        let ours = self.measured.iter().find(|it| it.0 == Stack::Soapstone)?;
+        let [least, most] = ours.1;
+        Some(match shows {
+            Shows::Factor { .. } => least >= goal,
+            _ => most <= goal,
+        })
+    }
+
+    /// The goal is not met, and no implementation with these keys could.
+    pub(super) fn is_out_of_reach(&self, shows: &Shows) -> bool {
+        let floor_above = self
+            .claim
+            .goal
+            .zip(self.floor)
+            .is_some_and(|(goal, floor)| floor > goal);
+        self.is_met(shows) == Some(false) && floor_above
+    }
+}
+
+/// The headline of a claim, if its figure was measured.
+pub(super) fn headline(claim: &'static Claim, shown: &Shown<'_>) -> Headline {
+    let of = |arm: &str, at: &At| is_arm(claim.arm, arm) && is_at(claim.at, at);
+    let found = by_stack(shown, of);
+    let floors = found.iter().filter(|it| it.0 == Stack::Soapstone);
+    let floors = floors.flat_map(|it| &it.1).filter_map(|it| it.floor);
+    Headline {
+        study: shown.study,
+        claim,
+        floor: floors.reduce(f64::max),
+        measured: found
+            .iter()
+            .map(|(stack, values)| {
+                let values: Vec<f64> = values.iter().map(|it| it.value).collect();
+                (*stack, ends(&values))
+            })
+            .collect(),
+    }
+}
+
+fn by_stack<'s, 'r>(
+    shown: &'s Shown<'r>,
+    of: impl Fn(&str, &At) -> bool,
+) -> Vec<(Stack, Vec<&'s Value<'r>>)> {
+    let stacks = shown.stacks().into_iter().map(|stack| {
+        let series = shown.series.iter().filter(|it| it.stack == stack);
+        let values = series.flat_map(|series| {
+            let values = series.values.iter();
+            values.filter(|value| of(&series.arm, &value.at))
+        });
+        (stack, values.collect::<Vec<_>>())
+    });
+    stacks.filter(|it| !it.1.is_empty()).collect()
+}
+
+fn ends(values: &[f64]) -> [f64; 2] {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    [least, most]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_below_within_above_or_across() {
+        let lies = |values: &[f64]| Lies::of(values, [10.0, 20.0]);
+        assert_eq!(lies(&[1.0, 9.9]), Lies::Below);
+        assert_eq!(lies(&[10.0, 20.0]), Lies::Within);
+        assert_eq!(lies(&[20.1]), Lies::Above);
+        assert_eq!(lies(&[1.0, 15.0]), Lies::Across);
+        assert_eq!(lies(&[1.0, 25.0]), Lies::Across);
+    }
+}

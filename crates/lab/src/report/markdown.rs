@@ -1,0 +1,102 @@
+//! The report in Markdown: tables without plots.
+//!
+//! The rule kept here: the same tables as in the page.
+
+use std::fmt::Write as _;
+
+use super::table::{self, Cell, Kind, Table};
+use super::{Report, words};
+
+/// The report.
+pub(super) fn text(report: &Report<'_>) -> String {
+    // Writing to a String does not fail.
+    let mut text = String::from("# Studies of message security, run again\n");
+    if let Some(claims) = table::claims(report) {
+        let _ = write!(text, "\n## Headline claims\n\n{}", table(&claims));
+    }
+    let mut told = (None, None);
+    for shown in &report.shown {
+        let (study, experiment) = (shown.study, shown.experiment);
+        if told.0 != Some(study.name) {
+            let paper = &study.paper;
+            let _ = write!(
+                text,
+                "\n## {}\n\n{}: *{}*. {}, {}. It measured {}.\n",
+                study.name,
+                plain(paper.authors),
+                plain(paper.title),
+                plain(paper.published),
+                paper.year,
+                plain(paper.stack)
+            );
+        }
+        if told != (Some(study.name), Some(experiment.number)) {
+            let _ = write!(
+                text,
+                "\n### Experiment {}: {}\n\nRepeat it with `soapstone lab run {}/{}`.\n",
+                experiment.number, experiment.question, study.name, experiment.number
+            );
+        }
+        told = (Some(study.name), Some(experiment.number));
+        let caption = words::sentence(shown.figure.caption);
+        let _ = write!(
+            text,
+            "\n#### {}\n\n{}.\n\n",
+            shown.figure.shown_in,
+            plain(&caption)
+        );
+        if !shown.series.is_empty() {
+            text.push_str(&table(&table::values(shown)));
+        }
+        for verdict in table::verdicts(shown) {
+            let _ = write!(text, "\n{verdict}\n");
+        }
+        for it in &shown.left_out {
+            let _ = write!(
+                text,
+                "\nLeft out: {} on {}: {}\n",
+                it.arm,
+                it.stack,
+                plain(&it.left_out)
+            );
+        }
+    }
+    text
+}
+
+fn table(table: &Table) -> String {
+    let line = |cells: &mut dyn Iterator<Item = String>| {
+        let cells: Vec<String> = cells.collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut text = line(&mut table.head.iter().map(cell));
+    let kinds = table.rows.first().into_iter().flatten();
+    text += &line(&mut kinds.map(|cell| match cell.kind {
+        Kind::Number => "--:".to_owned(),
+        _ => "---".to_owned(),
+    }));
+    for row in &table.rows {
+        text += &line(&mut row.iter().map(cell));
+    }
+    text
+}
+
+fn cell(cell: &Cell) -> String {
+    if cell.small.is_empty() {
+        plain(&cell.text)
+    } else {
+        format!("{} ({})", plain(&cell.text), plain(&cell.small))
+    }
+}
+
+/// Without what Markdown would read as its own.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '|' | '*' | '_' | '`' | '<' | '[' | '\\') {
+            plain.push('\\');
+        }
+        plain.push(if character == '\n' { ' ' } else { character });
+    }
+    plain
+}

@@ -1,0 +1,110 @@
+//! The report: one page of HTML, from the lines that runs of studies left.
+//!
+//! In the order of the studies: the headline claims, then each experiment's question, its plots and tables with the paper's values beside
+//! ours, what held, and the command that repeats it. The rule kept here: every number comes from a line or from the paper, and so the same
+//! lines make the same page, octet for octet.
+
+mod csv;
+mod held;
+mod markdown;
+mod number;
+mod page;
+mod plot;
+mod shown;
+mod table;
+mod words;
+
+use crate::study::{Record, Study};
+use held::Headline;
+use shown::Shown;
+
+/// What one run left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What it is called: the name of its folder or file.
+    pub name: String,
+    /// Its lines, those of whole points and others.
+    pub records: Vec<Record>,
+    /// What stands in its manifest: machine, versions, load, seed.
+    pub manifest: Option<serde_json::Value>,
+}
+
+/// A report.
+pub struct Report<'r> {
+    runs: &'r [Run],
+    shown: Vec<Shown<'r>>,
+    headlines: Vec<(Headline, usize)>,
+}
+
+/// A file beside the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub contents: String,
+}
+
+impl<'r> Report<'r> {
+    /// The report of these runs, oldest first: of a point that several runs measured on the same stack, the last one's lines count.
+    pub fn of(studies: &[&'static Study], runs: &'r [Run]) -> Self {
+        let mut shown = Vec::new();
+        let mut headlines = Vec::new();
+        for study in studies {
+            for experiment in study.experiments {
+                for figure in experiment.figures {
+                    let Some(of) = Shown::of(study, experiment, figure, runs) else {
+                        continue;
+                    };
+                    for claim in study.claims {
+                        let is_of_it = claim.experiment == experiment.number
+                            && claim.shown_in == figure.shown_in;
+                        if is_of_it {
+                            headlines.push((held::headline(claim, &of), shown.len()));
+                        }
+                    }
+                    shown.push(of);
+                }
+            }
+        }
+        Self {
+            runs,
+            shown,
+            headlines,
+        }
+    }
+
+    /// Whether no line is of any figure.
+    pub fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    /// The page. `attachments` is the folder beside it that has the [files](Self::attachments), as a relative path.
+    pub fn html(&self, attachments: &str) -> String {
+        page::page(self, attachments)
+    }
+
+    /// The tables in Markdown, without plots.
+    pub fn markdown(&self) -> String {
+        markdown::text(self)
+    }
+
+    /// Every plot as SVG, and the values of every figure as CSV.
+    pub fn attachments(&self) -> Vec<Attachment> {
+        let mut files = Vec::new();
+        for shown in &self.shown {
+            let name = shown.file_name();
+            if let Some(contents) = plot::file(shown) {
+                files.push(Attachment {
+                    name: format!("{name}.svg"),
+                    contents,
+                });
+            }
+            files.push(Attachment {
+                name: format!("{name}.csv"),
+                contents: csv::file(shown),
+            });
+        }
+        files
+    }
+}

@@ -1,0 +1,345 @@
+//! The page: one file of HTML with its style in it, that asks for nothing from anywhere.
+//!
+//! The rule kept here: whatever comes from a line, a manifest or a file name is escaped.
+
+use std::fmt::Write as _;
+
+use super::plot::{self, escape};
+use super::shown::Shown;
+use super::table::{self, Cell, Kind, Table};
+use super::{Report, Run, words};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page of a report.
+pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
+    let mut html = String::new();
+    let h = &mut html;
+    // Writing to a String does not fail.
+    let _ = write!(
+        h,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \
+         initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>What message security costs</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>What message security costs</h1>\n\
+         <p>Published studies of WS-Security, run again on Soapstone and on other stacks. Every number on this page comes from a line of \
+         the runs named below, or from the paper.</p>\n",
+        plot::STYLE
+    );
+    contents(h, report);
+    h.push_str("</header>\n<main>\n");
+    if let Some(claims) = table::claims(report) {
+        h.push_str("<section id=\"claims\">\n<h2>Headline claims</h2>\n");
+        write_table(h, &claims, "claims");
+        h.push_str(
+            "<p class=\"note\"><b>Floor</b>: the value if of all security only the operations with private keys took time, as they took \
+             alone in the same run. No implementation with the same keys can be below it.</p>\n</section>\n",
+        );
+    }
+    studies(h, report, attachments);
+    machine(h, report.runs);
+    reading(h);
+    h.push_str("</main>\n</body>\n</html>\n");
+    html
+}
+
+fn contents(h: &mut String, report: &Report<'_>) {
+    h.push_str("<nav aria-label=\"Contents\"><ul>");
+    if !report.headlines.is_empty() {
+        h.push_str("<li><a href=\"#claims\">Headline claims</a></li>");
+    }
+    let mut last = "";
+    for shown in &report.shown {
+        let (name, paper) = (shown.study.name, &shown.study.paper);
+        if name != last {
+            let _ = write!(
+                h,
+                "<li><a href=\"#{}\">{} {}</a></li>",
+                escape(name),
+                escape(surnames(paper.authors)),
+                paper.year
+            );
+        }
+        last = name;
+    }
+    h.push_str("<li><a href=\"#machine\">Machine</a></li><li><a href=\"#reading\">How to read it</a></li></ul></nav>\n");
+}
+
+/// The first author, for a short name.
+fn surnames(authors: &str) -> &str {
+    let first = authors.split(',').next().unwrap_or(authors);
+    let name = first.trim_start_matches(|it: char| it.is_uppercase() || it == '.' || it == ' ');
+    // The initials end where the name begins, with a capital of its own.
+    let begin = first.len() - name.len();
+    let capital = first[..begin].char_indices().next_back();
+    capital.map_or(first, |(place, _)| first[place..].trim())
+}
+
+fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
+    let mut told: Option<(&str, u8)> = None;
+    for shown in &report.shown {
+        let (study, experiment) = (shown.study, shown.experiment);
+        if told.map(|it| it.0) != Some(study.name) {
+            if told.is_some() {
+                h.push_str("</section>\n</section>\n");
+            }
+            let paper = &study.paper;
+            let _ = writeln!(
+                h,
+                "<section id=\"{}\" class=\"study\">\n<h2>{}</h2>\n<p class=\"paper\">{}, {}. {}. It measured {}.</p>",
+                escape(study.name),
+                escape(paper.title),
+                escape(paper.authors),
+                paper.year,
+                escape(paper.published),
+                escape(paper.stack)
+            );
+        } else if told != Some((study.name, experiment.number)) {
+            h.push_str("</section>\n");
+        }
+        if told != Some((study.name, experiment.number)) {
+            let _ = write!(
+                h,
+                "<section class=\"experiment\">\n<h3><span>{}</span> {}</h3>\n<p class=\"repeat\">Repeat it: <code>soapstone lab run \
+                 {}/{}</code></p>\n",
+                experiment.number,
+                escape(experiment.question),
+                escape(study.name),
+                experiment.number
+            );
+        }
+        told = Some((study.name, experiment.number));
+        figure(h, shown, attachments);
+    }
+    if told.is_some() {
+        h.push_str("</section>\n</section>\n");
+    }
+}
+
+fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
+    let figure = shown.figure;
+    let _ = writeln!(
+        h,
+        "<article id=\"{}\">\n<h4>{}</h4>",
+        escape(&shown.file_name()),
+        escape(&words::sentence(figure.caption))
+    );
+    let _ = writeln!(
+        h,
+        "<p class=\"place\">The paper: {}</p>",
+        escape(&words::places(figure.shown_in))
+    );
+    let drawings = plot::WIDTHS.map(|(width, class)| plot::draw(shown, width, class));
+    if drawings.iter().any(Option::is_some) {
+        h.push_str("<figure>");
+        for drawing in drawings.into_iter().flatten() {
+            h.push_str(&drawing);
+        }
+        h.push_str("</figure>\n");
+    }
+    for verdict in table::verdicts(shown) {
+        let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(&verdict));
+    }
+    if !shown.series.is_empty() {
+        write_table(h, &table::values(shown), "values");
+    }
+    if let Some(held) = table::held(shown) {
+        h.push_str("<details open><summary>What held</summary>\n");
+        write_table(h, &held, "held");
+        h.push_str("</details>\n");
+    }
+    if !shown.lines.is_empty() {
+        let _ = writeln!(
+            h,
+            "<details><summary>All {} lines</summary>",
+            shown.lines.len()
+        );
+        write_table(h, &table::figures(shown), "lines");
+        h.push_str("</details>\n");
+    }
+    if !shown.left_out.is_empty() {
+        h.push_str("<ul class=\"left-out\">");
+        for it in &shown.left_out {
+            let _ = write!(
+                h,
+                "<li>Left out: {} on {}: {}</li>",
+                escape(&it.arm),
+                it.stack,
+                escape(&it.left_out)
+            );
+        }
+        h.push_str("</ul>\n");
+    }
+    let name = shown.file_name();
+    let folder = escape(attachments);
+    h.push_str("<p class=\"files\">");
+    if plot::file(shown).is_some() {
+        let _ = write!(h, "<a href=\"{folder}/{name}.svg\">SVG</a> ");
+    }
+    let _ = write!(
+        h,
+        "<a href=\"{folder}/{name}.csv\">CSV</a></p>\n</article>\n"
+    );
+}
+
+fn write_table(h: &mut String, table: &Table, class: &str) {
+    let _ = write!(
+        h,
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>"
+    );
+    let first = table.rows.first();
+    for (place, head) in table.head.iter().enumerate() {
+        let cell = first.and_then(|row| row.get(place));
+        let class = match cell.map(|it| it.kind) {
+            Some(Kind::Number) => " class=\"number\"",
+            _ => "",
+        };
+        let _ = write!(h, "<th scope=\"col\"{class}>{}</th>", inner(head));
+    }
+    h.push_str("</tr></thead><tbody>");
+    for row in &table.rows {
+        h.push_str("<tr>");
+        for cell in row {
+            write_cell(h, cell);
+        }
+        h.push_str("</tr>\n");
+    }
+    h.push_str("</tbody></table></div>\n");
+}
+
+fn write_cell(h: &mut String, cell: &Cell) {
+    let (begin, end) = match cell.kind {
+        Kind::Name => ("<th scope=\"row\">", "</th>"),
+        Kind::Number => ("<td class=\"number\">", "</td>"),
+        Kind::Good => ("<td class=\"good\">", "</td>"),
+        Kind::Bad => ("<td class=\"bad\">", "</td>"),
+        Kind::Text => ("<td>", "</td>"),
+    };
+    h.push_str(begin);
+    h.push_str(&inner(cell));
+    h.push_str(end);
+}
+
+fn inner(cell: &Cell) -> String {
+    let mut inner = escape(&cell.text);
+    if !cell.small.is_empty() {
+        let _ = write!(inner, "<small>{}</small>", escape(&cell.small));
+    }
+    inner
+}
+
+fn machine(h: &mut String, runs: &[Run]) {
+    h.push_str("<section id=\"machine\">\n<h2>Machine and runs</h2>\n");
+    for run in runs {
+        let _ = writeln!(h, "<h3>{}</h3>", escape(&run.name));
+        match &run.manifest {
+            Some(manifest) => {
+                let mut entries = Vec::new();
+                flatten("", manifest, &mut entries);
+                h.push_str(
+                    "<div class=\"scroll\" tabindex=\"0\"><table class=\"manifest\"><tbody>",
+                );
+                for (name, value) in entries {
+                    let _ = write!(
+                        h,
+                        "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+                        escape(&name),
+                        escape(&value)
+                    );
+                }
+                h.push_str("</tbody></table></div>\n");
+            }
+            None => h.push_str(
+                "<p>It has no manifest: where and when it was measured is not known.</p>\n",
+            ),
+        }
+    }
+    h.push_str("</section>\n");
+}
+
+/// The leaves of a manifest, each with the names on the way to it.
+fn flatten(name: &str, value: &serde_json::Value, entries: &mut Vec<(String, String)>) {
+    use serde_json::Value;
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let name = match name {
+                    "" => field.replace('_', " "),
+                    name => format!("{name}, {}", field.replace('_', " ")),
+                };
+                flatten(&name, value, entries);
+            }
+        }
+        Value::Array(items) if items.iter().all(|it| !it.is_object() && !it.is_array()) => {
+            let items: Vec<String> = items.iter().map(leaf).collect();
+            entries.push((name.to_owned(), items.join(", ")));
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                flatten(&format!("{name} {}", place + 1), item, entries);
+            }
+        }
+        leaf_value => entries.push((name.to_owned(), leaf(leaf_value))),
+    }
+}
+
+fn leaf(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => "–".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn reading(h: &mut String) {
+    h.push_str(
+        "<section id=\"reading\">\n<h2>How to read it</h2>\n<dl>\
+         <dt>Whiskers</dt><dd>95 % confidence intervals: of means by Student’s t, of medians by the bootstrap, of ratios from those of both \
+         parts. Where a study keeps the best of its repetitions, from the best to the median.</dd>\
+         <dt>Diamonds, bands</dt><dd>What the paper reported; a band, where it says it of the whole figure.</dd>\
+         <dt>Impact</dt><dd>The value in percent of the plain call’s at the same point on the same stack: 100 % is no cost at all.</dd>\
+         <dt>Increment</dt><dd>By how many percent it is more than the plain call’s: 0 % is no cost at all.</dd>\
+         <dt>none, direct</dt><dd>On Soapstone, <i>none</i> goes through both gateways without security, <i>direct</i> past them. Other stacks \
+         have no gateways.</dd>\
+         <dt>Outliers</dt><dd>None is dropped: the column <i>worst</i> shows the largest sample.</dd>\
+         <dt>Several runs</dt><dd>Of a point that several runs measured on the same stack, the last run counts; what is compared with each other \
+         on one stack always comes from one run.</dd></dl>\n</section>\n",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_is_named_after_its_first_author() {
+        let named = [
+            "G. McHale, J. O'Raw",
+            "R. A. van Engelen, W. Zhang",
+            "M. Novakouski",
+            "Shopov",
+        ]
+        .map(surnames);
+        assert_eq!(named, ["McHale", "van Engelen", "Novakouski", "Shopov"]);
+    }
+
+    #[test]
+    fn the_leaves_of_a_manifest_are_told_with_the_names_on_the_way() {
+        let manifest = serde_json::json!({"machine": {"cores": 2, "load_average": [0.5, 1.0]}, "stacks": [{"name": "<cxf>"}], "seed": null});
+        let mut entries = Vec::new();
+        flatten("", &manifest, &mut entries);
+        let told: Vec<String> = entries
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "machine, cores=2",
+                "machine, load average=0.5, 1.0",
+                "seed=–",
+                "stacks 1, name=<cxf>"
+            ]
+        );
+    }
+}

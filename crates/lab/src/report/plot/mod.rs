@@ -1,0 +1,233 @@
+//! Plots: lines over an axis of numbers, or bars in rows where the axis has names.
+//!
+//! The rule kept here: whatever is drawn can be told apart without its colour (marks and dashes tell stacks apart, labels arms), and says
+//! its value when it is pointed at.
+
+mod lines;
+mod rows;
+mod scale;
+mod svg;
+
+pub(super) use svg::escape;
+
+use super::shown::{Series, Shown, Value};
+use crate::study::{Estimate, Reported, Shows, Stack};
+use svg::{Anchor, Svg, width_of};
+
+/// How wide a plot is drawn: for a desk, and for a phone.
+pub(super) const WIDTHS: [(f64, &str); 2] = [(720.0, "wide"), (344.0, "narrow")];
+
+/// Room around the legend's lines.
+const LEGEND_LINE: f64 = 20.0;
+
+/// The colours of plots, which the page's style has, too, for SVG files of their own.
+pub(super) const STYLE: &str = include_str!("plot.css");
+
+/// The plot of a figure at this width; `None`, if there is nothing to draw.
+pub(super) fn draw(shown: &Shown<'_>, width: f64, class: &str) -> Option<String> {
+    let drawn = Drawn::of(shown);
+    if drawn.series.is_empty() {
+        return None;
+    }
+    let description = format!("{}: {}", shown.figure.shown_in, shown.figure.caption);
+    let (svg, height) = if drawn.is_of_lines() {
+        lines::draw(&drawn, width)
+    } else {
+        rows::draw(&drawn, width)
+    };
+    Some(svg.finish(width, height, &format!("plot {class}"), &description))
+}
+
+/// The plot as a file of its own.
+pub(super) fn file(shown: &Shown<'_>) -> Option<String> {
+    let (width, class) = WIDTHS[0];
+    let drawing = draw(shown, width, class)?;
+    let begin = drawing.find('>').map_or(0, |end| end + 1);
+    let (tag, rest) = drawing.split_at(begin);
+    Some(format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{tag}<style>{STYLE}svg{{background:var(--paper)}}</style>{rest}\n"
+    ))
+}
+
+/// What of a figure is drawn: no baselines, which are the same everywhere.
+struct Drawn<'s, 'r> {
+    shown: &'s Shown<'r>,
+    series: Vec<&'s Series<'r>>,
+    arms: Vec<String>,
+    stacks: Vec<Stack>,
+}
+
+impl<'s, 'r> Drawn<'s, 'r> {
+    fn of(shown: &'s Shown<'r>) -> Self {
+        let all = shown.series.iter().filter(|it| !it.values.is_empty());
+        let series: Vec<&Series<'_>> = all.filter(|it| !it.baseline).collect();
+        let mut arms = Vec::new();
+        for name in series.iter().map(|it| it.name()) {
+            if !arms.contains(&name) {
+                arms.push(name);
+            }
+        }
+        Self {
+            shown,
+            arms,
+            stacks: shown.stacks(),
+            series,
+        }
+    }
+
+    /// Numbers along the axis, at three places or more.
+    fn is_of_lines(&self) -> bool {
+        let share = matches!(self.shown.figure.shows, Shows::Share { .. });
+        !share && self.shown.xs.len() > 2 && self.shown.xs.iter().all(|x| x.parse::<f64>().is_ok())
+    }
+
+    /// The colour of a series: its arm's, or where there is one arm only, its stack's.
+    fn colour(&self, series: &Series<'_>) -> usize {
+        let place = if self.arms.len() > 1 {
+            self.arms.iter().position(|it| *it == series.name())
+        } else {
+            self.stacks.iter().position(|it| *it == series.stack)
+        };
+        place.unwrap_or(0) % COLOURS
+    }
+
+    /// The mark and dashes of a series: its stack's. Where colours begin anew, they change, too.
+    fn shape(&self, series: &Series<'_>) -> usize {
+        let arm = self.arms.iter().position(|it| *it == series.name());
+        let stack = self.stacks.iter().position(|it| *it == series.stack);
+        stack.unwrap_or(0) + arm.unwrap_or(0) / COLOURS
+    }
+
+    /// A series in the legend and in titles.
+    fn label(&self, series: &Series<'_>) -> String {
+        if self.stacks.len() > 1 {
+            series.full_name()
+        } else {
+            series.name()
+        }
+    }
+
+    /// What a mark says when it is pointed at.
+    fn title(&self, series: &Series<'_>, value: &Value<'_>) -> String {
+        let unit = self.shown.unit;
+        let mut title = format!(
+            "{}\n{}\n{}",
+            series.full_name(),
+            value.place(),
+            unit.with(value.value)
+        );
+        if let Some(spread) = value.spread {
+            let what = match super::shown::shows(&self.shown.figure.shows).1 {
+                Estimate::Best => "best to median",
+                _ => "95 % interval",
+            };
+            title.push_str(&format!("\n{what}: {}", unit.range(spread)));
+        }
+        if let Some(floor) = value.floor {
+            title.push_str(&format!("\nfloor: {}", unit.with(floor)));
+        }
+        if let Some(reported) = self.shown.reported(&series.arm, &value.at) {
+            title.push_str(&format!("\n{}", told(reported, self.shown)));
+        }
+        title
+    }
+
+    /// Everything that an axis must have room for.
+    fn values(&self) -> Vec<f64> {
+        let values = self.series.iter().flat_map(|it| &it.values);
+        let ours = values.flat_map(|it| {
+            let spread = it.spread.into_iter().flatten();
+            spread.chain([it.value])
+        });
+        let paper = self.reported().flat_map(|it| [it.least, it.most]);
+        ours.chain(paper).collect()
+    }
+
+    /// What the paper reported of the arms that are drawn.
+    fn reported(&self) -> impl Iterator<Item = &'static Reported> {
+        let drawn = |it: &&Reported| {
+            let values = |series: &&&Series<'_>| {
+                let mut values = series.values.iter();
+                values.any(|value| it.is_of(&series.arm, &value.at))
+            };
+            self.series.iter().any(|series| values(&series))
+        };
+        self.shown.figure.reported.iter().filter(drawn)
+    }
+
+    /// Values reach over two decades or more, so that a linear axis would show the large ones only.
+    fn is_wide(&self) -> bool {
+        let values = self.series.iter().flat_map(|it| &it.values);
+        let values = values.map(|it| it.value);
+        let paper = self.reported().flat_map(|it| [it.least, it.most]);
+        let (least, most) = values
+            .chain(paper)
+            .fold((f64::INFINITY, 0.0_f64), |(least, most), it| {
+                (least.min(it), most.max(it))
+            });
+        least > 0.0 && most / least >= 40.0
+    }
+}
+
+/// Colours in `plot.css`.
+const COLOURS: usize = 7;
+
+/// What the paper says.
+fn told(reported: &Reported, shown: &Shown<'_>) -> String {
+    format!(
+        "paper, {}: {}",
+        reported.place,
+        shown.unit.range([reported.least, reported.most])
+    )
+}
+
+/// What a figure's values are, above its axis.
+fn axis_title(shown: &Shown<'_>) -> String {
+    let unit = shown.unit.name;
+    let (quantity, by, baseline) = super::shown::shows(&shown.figure.shows);
+    let what = format!(
+        "{} {}",
+        super::words::estimate(by),
+        super::words::quantity(quantity)
+    );
+    match (&shown.figure.shows, baseline) {
+        (Shows::Impact { .. }, Some(baseline)) => format!("{what}, {unit} of {baseline}"),
+        (Shows::Increment { .. }, Some(baseline)) => format!("{what}, {unit} more than {baseline}"),
+        (Shows::Factor { .. }, Some(baseline)) => {
+            format!("{what} of {baseline} as a multiple, {unit}")
+        }
+        (Shows::Share { .. }, _) => format!("share of {what}, {unit}"),
+        _ => format!("{what}, {unit}"),
+    }
+}
+
+/// A line of the legend.
+struct Entry {
+    label: String,
+    colour: usize,
+    shape: Option<usize>,
+}
+
+/// Draws a legend from this height down, and returns where it ends.
+fn legend(svg: &mut Svg, entries: &[Entry], (left, top): (f64, f64), right: f64) -> f64 {
+    const SAMPLE: f64 = 30.0;
+    let (mut x, mut y) = (left, top + LEGEND_LINE / 2.0);
+    for entry in entries {
+        let width = SAMPLE + width_of(&entry.label) + 18.0;
+        if x + width > right && x > left {
+            (x, y) = (left, y + LEGEND_LINE);
+        }
+        let colour = entry.colour;
+        match entry.shape {
+            Some(shape) => {
+                let class = format!("line c{colour} d{}", shape % 5);
+                svg.line(&class, (x, y), (x + 24.0, y));
+                svg.mark(shape, &format!("mark c{colour}"), (x + 12.0, y), 3.6);
+            }
+            None => svg.diamond(&format!("paper c{colour}"), (x + 12.0, y), 5.0),
+        }
+        svg.text("label", (x + SAMPLE, y + 4.0), Anchor::Start, &entry.label);
+        x += width;
+    }
+    y + LEGEND_LINE / 2.0
+}

@@ -1,0 +1,363 @@
+//! The tables of the report, as rows of cells that HTML and Markdown write each in its way.
+//!
+//! The rule kept here: a cell is text; who writes it escapes it.
+
+use super::Report;
+use super::held::{self, Held};
+use super::number::{Unit, tick};
+use super::shown::{Series, Shown, Value, place};
+use super::words;
+use crate::study::{Line, Shows, Stack};
+
+/// A table.
+pub(super) struct Table {
+    /// Names of columns.
+    pub(super) head: Vec<Cell>,
+    /// Rows; as many cells as there are columns.
+    pub(super) rows: Vec<Vec<Cell>>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cell {
+    /// What it says.
+    pub(super) text: String,
+    /// What stands under it in small print.
+    pub(super) small: String,
+    /// Names a row, or is a number.
+    pub(super) kind: Kind,
+}
+
+/// What a cell is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Words.
+    #[default]
+    Text,
+    /// Names its row.
+    Name,
+    /// A number.
+    Number,
+    /// A goal that is met.
+    Good,
+    /// A goal that is not.
+    Bad,
+}
+
+impl Cell {
+    fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            kind,
+            small: String::new(),
+        }
+    }
+
+    fn text(text: impl Into<String>) -> Self {
+        Self::new(Kind::Text, text)
+    }
+
+    fn name(text: impl Into<String>) -> Self {
+        Self::new(Kind::Name, text)
+    }
+
+    fn number(text: impl Into<String>) -> Self {
+        Self::new(Kind::Number, text)
+    }
+
+    fn with_small(self, small: impl Into<String>) -> Self {
+        Self {
+            small: small.into(),
+            ..self
+        }
+    }
+}
+
+const NOTHING: &str = "–";
+
+/// The headline claims: what the paper says, every stack today, and our goal.
+pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
+    if report.headlines.is_empty() {
+        return None;
+    }
+    let mut others: Vec<Stack> = report
+        .headlines
+        .iter()
+        .flat_map(|(headline, _)| &headline.measured)
+        .map(|it| it.0)
+        .filter(|it| *it != Stack::Soapstone)
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    let mut head = vec!["claim".to_owned(), "the paper".to_owned()];
+    head.extend(others.iter().map(|stack| format!("{stack} today")));
+    head.extend(["soapstone", "goal", "met", "floor"].map(str::to_owned));
+    let head = head.into_iter().map(Cell::text).collect();
+    let rows = report.headlines.iter().map(|(headline, place)| {
+        let shown = &report.shown[*place];
+        let shows = &shown.figure.shows;
+        let claim = headline.claim;
+        let unit = claim_unit(shown, claim.paper, &headline.measured);
+        let of = |stack: Stack| {
+            let found = headline.measured.iter().find(|it| it.0 == stack);
+            Cell::number(found.map_or(NOTHING.to_owned(), |it| unit.range(it.1)))
+        };
+        let paper = &headline.study.paper;
+        let mut row = vec![
+            Cell::name(words::sentence(claim.says)).with_small(format!(
+                "{} {}, {}, {}",
+                paper.authors,
+                paper.year,
+                words::places(claim.shown_in),
+                claim.arm
+            )),
+            Cell::number(unit.range(claim.paper)).with_small(paper.stack),
+        ];
+        row.extend(others.iter().map(|stack| of(*stack)));
+        row.push(of(Stack::Soapstone));
+        let most = match shows {
+            Shows::Factor { .. } => "at least",
+            _ => "at most",
+        };
+        row.push(Cell::number(match claim.goal {
+            Some(goal) => format!("{most} {}", unit.with(goal)),
+            None => NOTHING.to_owned(),
+        }));
+        row.push(match headline.is_met(shows) {
+            Some(true) => Cell::new(Kind::Good, "yes"),
+            Some(false) if headline.is_out_of_reach(shows) => {
+                Cell::new(Kind::Bad, "no").with_small("the floor alone is above it")
+            }
+            Some(false) => Cell::new(Kind::Bad, "no"),
+            None => Cell::text(NOTHING),
+        });
+        let floor = headline.floor.map(|floor| unit.with(floor));
+        row.push(Cell::number(floor.unwrap_or(NOTHING.to_owned())));
+        row
+    });
+    Some(Table {
+        head,
+        rows: rows.collect(),
+    })
+}
+
+fn claim_unit(shown: &Shown<'_>, paper: [f64; 2], measured: &[(Stack, [f64; 2])]) -> Unit {
+    let all = measured.iter().map(|it| it.1[1]).chain([paper[1]]);
+    Unit::of(&shown.figure.shows, all.fold(0.0, f64::max))
+}
+
+/// What the figure shows: a row for each place along the axis and a column for each series, or the other way round, whichever is longer.
+pub(super) fn values(shown: &Shown<'_>) -> Table {
+    let names: Vec<Cell> = shown
+        .series
+        .iter()
+        .map(|it| series_name(shown, it))
+        .collect();
+    let mut xs = shown.xs.clone();
+    let nowhere = |value: &Value<'_>| value.x.is_empty();
+    if shown.series.iter().flat_map(|it| &it.values).any(nowhere) {
+        xs.push(String::new());
+    }
+    let cell = |series: usize, x: &String| {
+        let series = &shown.series[series];
+        let Some(value) = series.values.iter().find(|value| value.x == *x) else {
+            return Cell::number(NOTHING);
+        };
+        let cell = Cell::number(shown.unit.bare(value.value));
+        match shown.reported(&series.arm, &value.at) {
+            Some(it) if !it.at.is_empty() => {
+                cell.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
+            }
+            _ => cell,
+        }
+    };
+    let label = |x: &String| match x.parse::<f64>() {
+        Ok(value) => tick(value),
+        Err(_) => x.clone(),
+    };
+    let corner = Cell::text(format!("{} by {}", shown.unit.name, shown.figure.x));
+    if names.len() > xs.len() {
+        let head = [corner]
+            .into_iter()
+            .chain(xs.iter().map(|x| Cell::text(label(x))));
+        let rows = names.iter().enumerate().map(|(series, name)| {
+            let cells = xs.iter().map(|x| cell(series, x));
+            [name.clone()].into_iter().chain(cells).collect()
+        });
+        return Table {
+            head: head.collect(),
+            rows: rows.collect(),
+        };
+    }
+    let rows = xs.iter().map(|x| {
+        let cells = (0..shown.series.len()).map(|series| cell(series, x));
+        [Cell::name(label(x))].into_iter().chain(cells).collect()
+    });
+    Table {
+        rows: rows.collect(),
+        head: [corner].into_iter().chain(names).collect(),
+    }
+}
+
+/// A series, and what the paper reported of all of it.
+fn series_name(shown: &Shown<'_>, series: &Series<'_>) -> Cell {
+    let name = Cell::name(if shown.stacks().len() > 1 {
+        series.full_name()
+    } else {
+        series.name()
+    });
+    let of_all = series.values.first();
+    let of_all = of_all.and_then(|value| shown.reported(&series.arm, &value.at));
+    match of_all {
+        Some(it) if it.at.is_empty() => {
+            name.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
+        }
+        _ => name,
+    }
+}
+
+fn range(unit: &Unit, [least, most]: [f64; 2]) -> String {
+    let (least, most) = (unit.bare(least), unit.bare(most));
+    if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    }
+}
+
+/// Columns of [`figures`] behind the coordinates.
+pub(super) const FIGURES: [&str; 13] = [
+    "arm",
+    "stack",
+    "quantity",
+    "n",
+    "best",
+    "median",
+    "its 95 % interval",
+    "mean",
+    "its 95 % interval",
+    "deviation",
+    "p95",
+    "worst",
+    "unit",
+];
+
+/// Every line of the figure.
+pub(super) fn figures(shown: &Shown<'_>) -> Table {
+    let mut axes: Vec<&str> = shown
+        .lines
+        .iter()
+        .flat_map(|it| it.at.keys().map(|axis| &**axis))
+        .collect();
+    axes.sort_unstable();
+    axes.dedup();
+    let head = axes.iter().chain(&FIGURES).map(|it| Cell::text(*it));
+    let rows = shown.lines.iter().map(|line| {
+        let at = axes.iter();
+        let at = at.map(|axis| Cell::text(line.at.get(*axis).map_or(NOTHING, String::as_str)));
+        at.chain(line_cells(line)).collect()
+    });
+    Table {
+        head: head.collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn line_cells(line: &Line) -> [Cell; FIGURES.len()] {
+    let of = &line.figures;
+    let unit = Unit::of_quantity(line.quantity, of.median);
+    let figure = |value| Cell::number(unit.bare(value));
+    let interval = |ends| Cell::number(range(&unit, ends));
+    [
+        Cell::text(&line.arm),
+        Cell::text(line.stack.name()),
+        Cell::text(words::quantity(line.quantity)),
+        Cell::number(of.n.to_string()),
+        figure(of.best),
+        figure(of.median),
+        interval(of.median_interval),
+        figure(of.mean),
+        interval(of.mean_interval),
+        figure(of.stdev),
+        figure(of.p95),
+        figure(of.worst),
+        Cell::text(unit.name),
+    ]
+}
+
+/// What held; `None`, if the paper's numbers of this figure are not known.
+pub(super) fn held(shown: &Shown<'_>) -> Option<Table> {
+    let held = held::held(shown);
+    if held.is_empty() {
+        return None;
+    }
+    let stacks = shown.stacks();
+    let mut head = vec!["what the paper reports".to_owned(), "paper".to_owned()];
+    head.extend(stacks.iter().map(ToString::to_string));
+    let head = head.into_iter().map(Cell::text).collect();
+    let rows = held.iter().map(|it| row_of(it, shown, &stacks));
+    let rows = rows.collect();
+    Some(Table { head, rows })
+}
+
+fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
+    let reported = held.reported;
+    let at = reported.at.iter();
+    let at = place(
+        &at.map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned()))
+            .collect(),
+    );
+    let what = match at.is_empty() {
+        true => reported.arm.to_owned(),
+        false => format!("{}, {at}", reported.arm),
+    };
+    let unit = &shown.unit;
+    let mut row = vec![
+        Cell::name(what).with_small(reported.place),
+        Cell::number(unit.range([reported.least, reported.most])),
+    ];
+    for stack in stacks {
+        let ours = held.ours.iter().find(|it| it.0 == *stack);
+        row.push(match ours {
+            Some((_, ends, lies)) => Cell::number(unit.range(*ends)).with_small(lies.word()),
+            None => Cell::number(NOTHING),
+        });
+    }
+    row
+}
+
+/// What held, in a sentence for each stack.
+pub(super) fn verdicts(shown: &Shown<'_>) -> Vec<String> {
+    let held = held::held(shown);
+    let of = |stack: Stack| {
+        let lies: Vec<held::Lies> = held
+            .iter()
+            .flat_map(|it| &it.ours)
+            .filter(|it| it.0 == stack)
+            .map(|it| it.2)
+            .collect();
+        let count = |wanted| lies.iter().filter(|it| **it == wanted).count();
+        let told = [
+            (count(held::Lies::Within), "holds"),
+            (count(held::Lies::Below), "no longer holds: here it is less"),
+            (count(held::Lies::Above), "no longer holds: here it is more"),
+            (count(held::Lies::Across), "holds at some points"),
+        ];
+        let mut told = told.iter().filter(|it| it.0 > 0);
+        match (lies.len(), told.next(), told.next()) {
+            (0, ..) | (_, None, _) => None,
+            (1, Some((_, what)), _) => Some(format!("On {stack}, what the paper reports {what}.")),
+            (all, Some((_, what)), None) => Some(format!(
+                "On {stack}, what the paper reports {what}, at all {all} values."
+            )),
+            (all, ..) => Some(format!(
+                "On {stack}, of {all} values that the paper reports, {} hold, {} are less here, {} are more, {} hold at some points.",
+                count(held::Lies::Within),
+                count(held::Lies::Below),
+                count(held::Lies::Above),
+                count(held::Lies::Across)
+            )),
+        }
+    };
+    shown.stacks().into_iter().filter_map(of).collect()
+}

@@ -1,0 +1,69 @@
+//! Words for what lines and figures name in code.
+//!
+//! The rule kept here: words only, no numbers.
+
+use crate::study::{Estimate, Quantity};
+
+/// What was measured.
+pub(super) fn quantity(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Time => "time of a call",
+        Quantity::First => "time of the first call",
+        Quantity::Later => "time of a later call",
+        Quantity::Processor => "processor time",
+        Quantity::Size => "octets of plain messages",
+        Quantity::Secured => "octets as they travel",
+        Quantity::Rate => "rate",
+        Quantity::Memory => "memory",
+        Quantity::Floor => "time of private keys alone",
+    }
+}
+
+/// Which figure of the samples.
+pub(super) fn estimate(estimate: Estimate) -> &'static str {
+    match estimate {
+        Estimate::Best => "best",
+        Estimate::Median => "median",
+        Estimate::Mean => "mean",
+        Estimate::Deviation => "deviation of",
+    }
+}
+
+/// With a capital.
+pub(super) fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(characters).collect()
+}
+
+/// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1, figure 14` for `table-1-figure-14`.
+pub(super) fn places(shown_in: &str) -> String {
+    let mut text = String::new();
+    let mut last_is_number = false;
+    for word in shown_in.split('-') {
+        let is_number = word.starts_with(|it: char| it.is_ascii_digit());
+        match (text.is_empty(), last_is_number) {
+            (true, _) => {}
+            (false, true) => text.push_str(", "),
+            (false, false) => text.push(' '),
+        }
+        text.push_str(word);
+        last_is_number = is_number;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_figures_are_read_as_places() {
+        let told = ["figures-5-6", "table-1-figure-14", "future-work-cpu"].map(places);
+        assert_eq!(
+            told,
+            ["figures 5, 6", "table 1, figure 14", "future work cpu"]
+        );
+        assert_eq!(sentence("impact of all"), "Impact of all");
+    }
+}
