@@ -78,12 +78,13 @@ fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
 
     folder.write("lines.jsonl", run.text());
     folder
-        .run("lab report lines.jsonl -o report.txt")
+        .run("lab report lines.jsonl --markdown -o report.md")
         .succeeds();
-    let report = folder.read("report.txt");
+    let report = folder.read("report.md");
     for part in [
-        "mchale2012/4, table-1-figure-14: ",
-        "\nbooks 1, source sqlite  soapstone  sign-encrypt/Basic256  time      3  ",
+        "### Experiment 4: ",
+        "Repeat it with `soapstone lab run mchale2012/4`.",
+        "\n| sign-encrypt/Basic256, sqlite | ",
     ] {
         assert!(report.contains(part), "{part} is not in\n{report}");
     }

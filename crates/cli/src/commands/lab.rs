@@ -6,6 +6,7 @@ mod asked;
 mod bench;
 mod conversations;
 mod kept;
+mod report;
 mod study;
 mod tables;
 
@@ -37,7 +38,11 @@ against three gateways and breaks things meanwhile.
 mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before services of books. It ends with tables of what calls cost. `all` runs all studies. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
 
 const REPORT_ABOUT: &str = "\
-Write tables of what runs of studies printed with --json, in the order of the studies. Every number is from a line.";
+Write a page of HTML from what runs of studies kept.
+
+In the order of the studies: the headline claims, each experiment's question, plots in the shape of the paper's with its values beside ours, \
+tables, what held, and the command that repeats it. The page is one file that needs no network; every plot is also beside it as SVG, \
+every figure's values as CSV. Every number is from a line, or from the paper. Of several runs, the last one that measured a point on a stack counts.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +53,7 @@ Examples:
   soapstone lab run engine --filter parts --no-canonical-runs
   soapstone lab run mchale2012 --quick
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
-  soapstone lab report books/lines.jsonl -o report.txt
+  soapstone lab report books -o books.html
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
@@ -63,7 +68,7 @@ pub enum Command {
     Run(Box<Arguments>),
     /// Write tables of what runs of studies printed with --json
     #[command(long_about = REPORT_ABOUT)]
-    Report(study::ReportArguments),
+    Report(report::ReportArguments),
 }
 
 /// What can be run.
@@ -151,7 +156,7 @@ pub struct Arguments {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::List => list(),
-        Command::Report(arguments) => study::report(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => match &arguments.subject {
             Subject::Engine => measure(&arguments),
             Subject::Growth => grow(&arguments),

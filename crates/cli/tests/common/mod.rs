@@ -31,7 +31,10 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> &Self {
-        std::fs::write(self.path(name), contents).expect("a file is written");
+        let path = self.path(name);
+        let folder = path.parent().expect("a folder");
+        std::fs::create_dir_all(folder).expect("a folder is made");
+        std::fs::write(path, contents).expect("a file is written");
         self
     }
 

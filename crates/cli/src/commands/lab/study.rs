@@ -46,43 +46,6 @@ pub(super) struct StudyArguments {
     keep: Option<PathBuf>,
 }
 
-/// Arguments of `soapstone lab report`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = super::EXAMPLES)]
-pub struct ReportArguments {
-    /// Lines of JSON that runs of studies printed; standard input, if none is named
-    #[arg(value_name = "FILE")]
-    lines: Vec<PathBuf>,
-    /// Where the report goes; standard output, if nowhere else
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-/// Writes the report.
-pub(super) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
-    let standard_input = [PathBuf::from("-")];
-    let files = match arguments.lines.as_slice() {
-        [] => &standard_input,
-        named => named,
-    };
-    let mut records = Vec::new();
-    for file in files {
-        let lines = files::read(Some(file))?;
-        let lines = std::str::from_utf8(&lines).map_err(|error| Failure::file(file, error))?;
-        records.extend(study::read(lines).map_err(|error| Failure::file(file, error))?);
-    }
-    if records.is_empty() {
-        return Err(
-            Failure::new("there is nothing to report: not one line was read")
-                .with_hint("soapstone lab run mchale2012 --json > lines.jsonl"),
-        );
-    }
-    files::write(
-        arguments.output.as_deref(),
-        tables::all(&records, false).as_bytes(),
-    )
-}
-
 /// The study, and what of it is there to run.
 pub(super) fn list(study: &'static Study) -> String {
     let paper = &study.paper;
