@@ -523,3 +523,59 @@ fn a_page_to_look_at_is_written_where_tests_keep_their_files() {
     std::fs::write(folder.join("report.html"), &page).expect("the page");
     assert!(page.ends_with("</html>\n"));
 }
+
+#[test]
+fn a_design_of_factors_is_allocated_to_where_its_variation_comes_from() {
+    // Effects whose squares are the shares that Rodrigues et al. report, an interaction of 5 %, and errors of 8 %.
+    let (encryption, clients, signature, both, error) = (
+        58_f64.sqrt(),
+        22_f64.sqrt(),
+        7_f64.sqrt(),
+        5_f64.sqrt(),
+        8_f64.sqrt(),
+    );
+    let mut lines = Vec::new();
+    for (count, c) in [("5", -1.0), ("10", 1.0)] {
+        for (mechanism, e, s) in [
+            ("none", -1.0, -1.0),
+            ("encrypt", 1.0, -1.0),
+            ("sign", -1.0, 1.0),
+            ("sign-encrypt", 1.0, 1.0),
+        ] {
+            let arm = if mechanism == "none" {
+                "none".to_owned()
+            } else {
+                format!("{mechanism}/TripleDesRsa15/rsa1024")
+            };
+            let mean = 1_000.0 + encryption * e + clients * c + signature * s + both * e * s;
+            let samples = [mean - error, mean + error];
+            lines.push(json!({
+                "study": "rodrigues2011", "experiment": 2, "shown_in": "figure-9", "at": {"clients": count}, "stack": "soapstone",
+                "arm": arm, "quantity": "time", "figures": Figures::of(&samples).expect("figures"), "samples": samples,
+            }));
+        }
+    }
+    let rodrigues = studies::named("rodrigues2011").expect("the study");
+    let runs = [run("one", &lines)];
+    let page = Report::of(&[rodrigues], &runs).html("files");
+    let rows = table(&page, "rodrigues2011-2-figure-9", "values");
+    let told: Vec<(&str, f64)> = rows[1..]
+        .iter()
+        .map(|row| (row[0].as_str(), read(&row[1]).round()))
+        .collect();
+    let expected = [
+        ("encryption", 58.0),
+        ("signature", 7.0),
+        ("encryption × signature", 5.0),
+        ("clients", 22.0),
+        ("encryption × clients", 0.0),
+        ("signature × clients", 0.0),
+        ("encryption × signature × clients", 0.0),
+        ("errors", 8.0),
+    ];
+    assert_eq!(told, expected);
+    // A combination that was not measured leaves no design.
+    let runs = [run("one", &lines[1..])];
+    let page = Report::of(&[rodrigues], &runs).html("files");
+    assert!(!page.contains("class=\"values\""));
+}

@@ -49,7 +49,7 @@ pub(super) fn file(shown: &Shown<'_>) -> String {
                 or_nothing(value.spread.map(|it| it[0])),
                 or_nothing(value.spread.map(|it| it[1])),
                 unit.to_owned(),
-                value.line.figures.n.to_string(),
+                value.n.to_string(),
                 or_nothing(value.floor),
                 or_nothing(reported.map(|it| it.least)),
                 or_nothing(reported.map(|it| it.most)),

@@ -122,10 +122,10 @@ pub(super) fn headline(claim: &'static Claim, shown: &Shown<'_>) -> Headline {
     }
 }
 
-fn by_stack<'s, 'r>(
-    shown: &'s Shown<'r>,
+fn by_stack<'s>(
+    shown: &'s Shown<'_>,
     of: impl Fn(&str, &At) -> bool,
-) -> Vec<(Stack, Vec<&'s Value<'r>>)> {
+) -> Vec<(Stack, Vec<&'s Value>)> {
     let stacks = shown.stacks().into_iter().map(|stack| {
         let series = shown.series.iter().filter(|it| it.stack == stack);
         let values = series.flat_map(|series| {

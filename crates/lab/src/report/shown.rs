@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::Run;
 use super::number::Unit;
-use crate::statistics::{self, Figures};
+use crate::statistics::{self, Factorial, Figures};
 use crate::study::{
-    Arm, Estimate, Experiment, Figure, LeftOut, Line, Quantity, Record, Reported, Scale, Scope,
-    Shows, Stack, Study,
+    Arm, Estimate, Experiment, Factor, Figure, LeftOut, Level, Line, Quantity, Record, Reported,
+    Scale, Scope, Shows, Stack, Study,
 };
 
 /// Coordinates of a point.
@@ -26,7 +26,7 @@ pub(super) struct Shown<'r> {
     /// Values along its axis, in order.
     pub(super) xs: Vec<String>,
     /// What is drawn.
-    pub(super) series: Vec<Series<'r>>,
+    pub(super) series: Vec<Series>,
     /// Every line of it that counts, in order.
     pub(super) lines: Vec<&'r Line>,
     /// Arms that a stack could not do.
@@ -36,7 +36,7 @@ pub(super) struct Shown<'r> {
 }
 
 /// Values of one arm on one stack, along the axis.
-pub(super) struct Series<'r> {
+pub(super) struct Series {
     /// Who answered.
     pub(super) stack: Stack,
     /// What was compared.
@@ -46,11 +46,11 @@ pub(super) struct Series<'r> {
     /// What all others are compared with: it is 100 %, or 0 %, or 1 everywhere.
     pub(super) baseline: bool,
     /// Values, in the order of the axis.
-    pub(super) values: Vec<Value<'r>>,
+    pub(super) values: Vec<Value>,
 }
 
 /// One value of a figure.
-pub(super) struct Value<'r> {
+pub(super) struct Value {
     /// Coordinates.
     pub(super) at: At,
     /// Where it stands along the axis.
@@ -61,11 +61,11 @@ pub(super) struct Value<'r> {
     pub(super) spread: Option<[f64; 2]>,
     /// What it would be, if of all security only private keys took time.
     pub(super) floor: Option<f64>,
-    /// The line that it is made of.
-    pub(super) line: &'r Line,
+    /// How many samples it is made of.
+    pub(super) n: usize,
 }
 
-impl Series<'_> {
+impl Series {
     /// `sign-encrypt/Basic256, sqlite`: without the stack.
     pub(super) fn name(&self) -> String {
         let besides = self.besides.iter().map(|(_, value)| value.as_str());
@@ -80,7 +80,7 @@ impl Series<'_> {
     }
 }
 
-impl Value<'_> {
+impl Value {
     /// `books 2500, source memory`.
     pub(super) fn place(&self) -> String {
         place(&self.at)
@@ -372,15 +372,19 @@ fn along<'l>(line: &'l Line, x: &str) -> &'l str {
 pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>) {
     match *shows {
         Shows::Itself(of, by) | Shows::Share { of, by } => (of, by, None),
+        Shows::Allocation { of, .. } => (of, Estimate::Mean, None),
         Shows::Impact { of, by, baseline }
         | Shows::Increment { of, by, baseline }
         | Shows::Factor { of, by, baseline } => (of, by, Some(baseline)),
     }
 }
 
-fn series<'r>(figure: &'static Figure, lines: &[&'r Line], order: &Order) -> Vec<Series<'r>> {
+fn series(figure: &'static Figure, lines: &[&Line], order: &Order) -> Vec<Series> {
+    if let Shows::Allocation { of, factors } = figure.shows {
+        return allocations(of, factors, lines);
+    }
     let (quantity, _, baseline) = shows(&figure.shows);
-    let mut all: Vec<Series<'_>> = Vec::new();
+    let mut all: Vec<Series> = Vec::new();
     for &line in lines.iter().filter(|it| it.quantity == quantity) {
         let Some((value, spread)) = evaluate(figure, line, lines) else {
             continue;
@@ -396,9 +400,9 @@ fn series<'r>(figure: &'static Figure, lines: &[&'r Line], order: &Order) -> Vec
             value,
             spread,
             floor: floor(figure, line, lines),
-            line,
+            n: line.figures.n,
         };
-        let same = |it: &&mut Series<'_>| {
+        let same = |it: &&mut Series| {
             it.stack == line.stack && it.arm == line.arm && it.besides == besides
         };
         match all.iter_mut().find(same) {
@@ -417,6 +421,71 @@ fn series<'r>(figure: &'static Figure, lines: &[&'r Line], order: &Order) -> Vec
         series.values.sort_by_cached_key(|it| order.x(&it.x));
     }
     all
+}
+
+/// For each stack, the share of the variation of all samples that each factor and all of them together explain, and what is left to errors.
+/// A stack that lacks a combination of levels has none.
+fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series> {
+    let mut stacks: Vec<Stack> = lines.iter().map(|it| it.stack).collect();
+    stacks.sort_unstable();
+    stacks.dedup();
+    let names: Vec<&str> = factors.iter().map(|it| it.name).collect();
+    let mut all = Vec::new();
+    for stack in stacks {
+        let of_stack = |line: &&&Line| line.stack == stack && line.quantity == of;
+        let Some(responses) = responses(factors, lines.iter().filter(of_stack).copied()) else {
+            continue;
+        };
+        let Ok(design) = Factorial::of(&names, &responses) else {
+            continue;
+        };
+        let n = design.replications * responses.len();
+        let effects = design.effects.iter();
+        let shares = effects.map(|it| (it.factors.join(" × "), it.variation));
+        let errors = [("errors".to_owned(), design.errors)];
+        all.extend(shares.chain(errors).map(|(arm, variation)| Series {
+            stack,
+            arm,
+            besides: Vec::new(),
+            baseline: false,
+            values: vec![Value {
+                at: At::new(),
+                x: String::new(),
+                value: design.percent(variation),
+                spread: None,
+                floor: None,
+                n,
+            }],
+        }));
+    }
+    all
+}
+
+/// The samples of each combination of levels, as many of each.
+fn responses<'l>(
+    factors: &[Factor],
+    lines: impl Iterator<Item = &'l Line>,
+) -> Option<Vec<Vec<f64>>> {
+    let mut responses = vec![Vec::new(); 1 << factors.len()];
+    for line in lines {
+        let levels = factors.iter().enumerate();
+        let high = levels.filter(|(_, factor)| match factor.high {
+            Level::Arms(arms) => arms.contains(&line.arm.as_str()),
+            Level::At(axis, value) => line.at.get(axis).is_some_and(|it| it == value),
+        });
+        let combination: usize = high.map(|(place, _)| 1 << place).sum();
+        let of: &mut Vec<f64> = &mut responses[combination];
+        if line.samples.is_empty() {
+            of.push(line.figures.mean);
+        } else {
+            of.extend(&line.samples);
+        }
+    }
+    let least = responses.iter().map(Vec::len).min().unwrap_or(0);
+    for of in &mut responses {
+        of.truncate(least);
+    }
+    (least > 0).then_some(responses)
 }
 
 /// A value that one line, or two of them, make.

@@ -154,7 +154,7 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
         .map(|it| series_name(shown, it))
         .collect();
     let mut xs = shown.xs.clone();
-    let nowhere = |value: &Value<'_>| value.x.is_empty();
+    let nowhere = |value: &Value| value.x.is_empty();
     if shown.series.iter().flat_map(|it| &it.values).any(nowhere) {
         xs.push(String::new());
     }
@@ -173,6 +173,7 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
     };
     let label = |x: &String| match x.parse::<f64>() {
         Ok(value) => tick(value),
+        Err(_) if x.is_empty() => "value".to_owned(),
         Err(_) => x.clone(),
     };
     let corner = Cell::text(format!("{} by {}", shown.unit.name, shown.figure.x));
@@ -200,7 +201,7 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
 }
 
 /// A series, and what the paper reported of all of it.
-fn series_name(shown: &Shown<'_>, series: &Series<'_>) -> Cell {
+fn series_name(shown: &Shown<'_>, series: &Series) -> Cell {
     let name = Cell::name(if shown.stacks().len() > 1 {
         series.full_name()
     } else {

@@ -60,7 +60,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     paper(&mut svg, drawn, &up, &along, (left, right), &mut entries);
     for series in &drawn.series {
         let (colour, shape) = (drawn.colour(series), drawn.shape(series));
-        let at = |value: &Value<'_>| {
+        let at = |value: &Value| {
             (
                 along.place(number(&value.x)),
                 up.place(value.value / unit.divisor),

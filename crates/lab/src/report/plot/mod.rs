@@ -52,7 +52,7 @@ pub(super) fn file(shown: &Shown<'_>) -> Option<String> {
 /// What of a figure is drawn: no baselines, which are the same everywhere.
 struct Drawn<'s, 'r> {
     shown: &'s Shown<'r>,
-    series: Vec<&'s Series<'r>>,
+    series: Vec<&'s Series>,
     arms: Vec<String>,
     stacks: Vec<Stack>,
 }
@@ -60,7 +60,7 @@ struct Drawn<'s, 'r> {
 impl<'s, 'r> Drawn<'s, 'r> {
     fn of(shown: &'s Shown<'r>) -> Self {
         let all = shown.series.iter().filter(|it| !it.values.is_empty());
-        let series: Vec<&Series<'_>> = all.filter(|it| !it.baseline).collect();
+        let series: Vec<&Series> = all.filter(|it| !it.baseline).collect();
         let mut arms = Vec::new();
         for name in series.iter().map(|it| it.name()) {
             if !arms.contains(&name) {
@@ -81,9 +81,10 @@ impl<'s, 'r> Drawn<'s, 'r> {
         !share && self.shown.xs.len() > 2 && self.shown.xs.iter().all(|x| x.parse::<f64>().is_ok())
     }
 
-    /// The colour of a series: its arm's, or where there is one arm only, its stack's.
-    fn colour(&self, series: &Series<'_>) -> usize {
-        let place = if self.arms.len() > 1 {
+    /// The colour of a series: its arm's; its stack's, where there is one arm only, or each has one row and its name beside it.
+    fn colour(&self, series: &Series) -> usize {
+        let in_rows = !self.is_of_lines() && self.shown.xs.len() < 2;
+        let place = if self.arms.len() > 1 && !in_rows {
             self.arms.iter().position(|it| *it == series.name())
         } else {
             self.stacks.iter().position(|it| *it == series.stack)
@@ -92,14 +93,14 @@ impl<'s, 'r> Drawn<'s, 'r> {
     }
 
     /// The mark and dashes of a series: its stack's. Where colours begin anew, they change, too.
-    fn shape(&self, series: &Series<'_>) -> usize {
+    fn shape(&self, series: &Series) -> usize {
         let arm = self.arms.iter().position(|it| *it == series.name());
         let stack = self.stacks.iter().position(|it| *it == series.stack);
         stack.unwrap_or(0) + arm.unwrap_or(0) / COLOURS
     }
 
     /// A series in the legend and in titles.
-    fn label(&self, series: &Series<'_>) -> String {
+    fn label(&self, series: &Series) -> String {
         if self.stacks.len() > 1 {
             series.full_name()
         } else {
@@ -108,7 +109,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
     }
 
     /// What a mark says when it is pointed at.
-    fn title(&self, series: &Series<'_>, value: &Value<'_>) -> String {
+    fn title(&self, series: &Series, value: &Value) -> String {
         let unit = self.shown.unit;
         let mut title = format!(
             "{}\n{}\n{}",
@@ -146,7 +147,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
     /// What the paper reported of the arms that are drawn.
     fn reported(&self) -> impl Iterator<Item = &'static Reported> {
         let drawn = |it: &&Reported| {
-            let values = |series: &&&Series<'_>| {
+            let values = |series: &&&Series| {
                 let mut values = series.values.iter();
                 values.any(|value| it.is_of(&series.arm, &value.at))
             };
@@ -197,6 +198,10 @@ fn axis_title(shown: &Shown<'_>) -> String {
             format!("{what} of {baseline} as a multiple, {unit}")
         }
         (Shows::Share { .. }, _) => format!("share of {what}, {unit}"),
+        (Shows::Allocation { .. }, _) => format!(
+            "share of the variation of the {}, {unit}",
+            super::words::quantity(quantity)
+        ),
         _ => format!("{what}, {unit}"),
     }
 }

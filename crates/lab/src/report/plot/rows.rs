@@ -101,10 +101,10 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     (svg, end + 4.0)
 }
 
-type Member<'s, 'r> = (&'s Series<'r>, &'s Value<'r>);
+type Member<'s> = (&'s Series, &'s Value);
 
 /// Values by their place along the axis; without a name, where there is one place only and the axis names nothing.
-fn groups<'s, 'r>(drawn: &Drawn<'s, 'r>) -> Vec<(String, Vec<Member<'s, 'r>>)> {
+fn groups<'s>(drawn: &Drawn<'s, '_>) -> Vec<(String, Vec<Member<'s>>)> {
     let group = |x: &String| {
         let head = match x.is_empty() {
             true => String::new(),
@@ -129,13 +129,7 @@ fn groups<'s, 'r>(drawn: &Drawn<'s, 'r>) -> Vec<(String, Vec<Member<'s, 'r>>)> {
     groups.filter(|it| !it.1.is_empty()).collect()
 }
 
-fn one(
-    svg: &mut Svg,
-    drawn: &Drawn<'_, '_>,
-    along: &Scale,
-    (series, value): Member<'_, '_>,
-    top: f64,
-) {
+fn one(svg: &mut Svg, drawn: &Drawn<'_, '_>, along: &Scale, (series, value): Member<'_>, top: f64) {
     let unit = drawn.shown.unit;
     let colour = drawn.colour(series);
     let place = |it: f64| along.place(it / unit.divisor);
