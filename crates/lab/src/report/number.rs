@@ -39,6 +39,8 @@ impl Unit {
             Quantity::Time
             | Quantity::First
             | Quantity::Later
+            | Quantity::Newcomer
+            | Quantity::Total
             | Quantity::Processor
             | Quantity::Floor => {
                 if most >= 5e6 {

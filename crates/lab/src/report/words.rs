@@ -10,6 +10,8 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Time => "time of a call",
         Quantity::First => "time of the first call",
         Quantity::Later => "time of a later call",
+        Quantity::Newcomer => "time of the first call of a later client",
+        Quantity::Total => "time of all calls",
         Quantity::Processor => "processor time",
         Quantity::Size => "octets of plain messages",
         Quantity::Secured => "octets as they travel",

@@ -37,7 +37,7 @@ pub struct ReportArguments {
 /// There is nothing to report, a line is none of a study's, or a file cannot be written.
 pub(super) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let runs = runs(&arguments.runs)?;
-    let report = Report::of(&studies::ALL, &runs);
+    let report = Report::of(studies::ALL, &runs);
     if report.is_empty() {
         return Err(
             Failure::new("there is nothing to report: not one line was read")

@@ -30,7 +30,8 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
         .map(|it| width_of(&unit.bare(*it * unit.divisor)));
     let right = width - 12.0 - widest.fold(0.0, f64::max).min(90.0);
     let ticks = ((right - left) / 70.0) as usize;
-    let along = Scale::of(&values, drawn.is_wide(), (left, right), ticks);
+    let logarithmic = drawn.is_wide() || drawn.shown.figure.logarithmic;
+    let along = Scale::of(&values, logarithmic, (left, right), ticks);
     let row = if narrow { 34.0 } else { 20.0 };
 
     let groups = groups(drawn);
