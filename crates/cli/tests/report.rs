@@ -18,7 +18,7 @@ fn line(arm: &str, time: f64) -> String {
 fn keep(folder: &Folder, name: &str, began: &str, secured: f64) {
     folder.write(
         &format!("{name}/manifest.json"),
-        &format!(r#"{{"began":"{began}","machine":{{"processors":2}}}}"#),
+        format!(r#"{{"began":"{began}","machine":{{"processors":2}}}}"#),
     );
     let lines = line("none", 1_000.0) + &line("sign-encrypt/Basic256", secured);
     folder.write(&format!("{name}/lines.jsonl"), &lines);
@@ -105,7 +105,7 @@ fn what_cannot_be_reported_is_told() {
         .run("lab report nowhere")
         .fails("nowhere: cannot be read");
     folder.write("broken/manifest.json", "{");
-    folder.write("broken/lines.jsonl", &line("none", 1.0));
+    folder.write("broken/lines.jsonl", line("none", 1.0));
     folder.run("lab report broken").fails("manifest.json");
     folder.write("empty.jsonl", "\n");
     folder
