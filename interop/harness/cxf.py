@@ -58,7 +58,7 @@ class Peer:
         self.serving.must(
             "serve", "--address", self.at(cell, service), "--wsdl", self.wsdl(cell, service), "--backend",
             f"{self.services}/{service}", "--record", self.folder / "recorded", *lifetime, *_names(service, cell.soap),
-            *_security(self.keys, "server", "client"), *_signature(cell),
+            *security(self.keys, "server", "client"), *_signature(cell),
         )  # fmt: skip
 
     def at(self, cell, service):
@@ -88,7 +88,7 @@ class Peer:
         return [
             "call", "--wsdl", wsdl, "--address", address, "--calls", cell.calls,
             *(word for name in cell.client for word in (f"--{name}", "true")), *_names(service, cell.soap),
-            *_security(self.keys, "client", "server"), *_signature(cell), *options, request,
+            *security(self.keys, "client", "server"), *_signature(cell), *options, request,
             self.folder / f"{cell.path}.{service}.answer",
         ]  # fmt: skip
 
@@ -159,7 +159,8 @@ def _names(service, soap):
     return ["--service", f"{namespace}{name}Service", "--port", f"{namespace}{name}Soap{soap}Port"]
 
 
-def _security(keys, ours, theirs):
+def security(keys, ours, theirs):
+    """The options that say who a program is, whom it speaks with and whom it trusts."""
     return [
         "--key", keys.key(ours), "--cert", keys.certificate(ours), "--peer", keys.certificate(theirs), "--ca", keys.ca,
         "--user", USER[0], "--password", USER[1],

@@ -3,12 +3,14 @@
 The rule kept here: once everything is installed, nothing touches the network.
 """
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 INTEROP = Path(__file__).resolve().parent.parent
 REPOSITORY = INTEROP.parent
+JAVA = {"javac": "default-jdk-headless", "mvn": "maven"}
 
 
 def say(text):
@@ -19,6 +21,11 @@ def say(text):
 def debian(*packages):
     """Installs Debian packages that are missing."""
     subprocess.run([REPOSITORY / ".ci" / "packages", *packages], check=True)
+
+
+def java():
+    """Installs a Java development kit and Maven, unless there are some."""
+    debian(*(package for command, package in JAVA.items() if not shutil.which(command)))
 
 
 def build(target):

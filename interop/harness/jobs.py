@@ -1,4 +1,4 @@
-"""A Java program that waits for jobs: one line of words each way, so that a matrix costs one start of a JVM."""
+"""A program that waits for jobs: a line of words for each, a line of JSON back, so that a matrix costs one start of a JVM."""
 
 import contextlib
 import json
@@ -36,12 +36,16 @@ class Program:
             raise Failure(f"{self.name} was expected to refuse, found {result}\n{' '.join(map(str, words))}")
 
 
-@contextlib.contextmanager
 def running(name, jar, log, options=()):
+    """A Java program, for as long as the block runs."""
+    return program(name, ["java", *options, "-jar", jar, "--jobs", "-"], log)
+
+
+@contextlib.contextmanager
+def program(name, command, log, **options):
     """The program, for as long as the block runs; what it says beside its answers goes to `log`."""
-    command = ["java", *options, "-jar", jar, "--jobs", "-"]
     with open(log, "wb") as errors:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, **options)
     try:
         yield Program(name, process)
     finally:

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from .processes import must
 
-RSA = ["rsa:2048"]
+# Whoever is not here has an RSA key.
 ALGORITHMS = {
-    "client": RSA,
-    "server": RSA,
     "p256": ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
     "p384": ["ec", "-pkeyopt", "ec_paramgen_curve:secp384r1"],
     "p521": ["ec", "-pkeyopt", "ec_paramgen_curve:secp521r1"],
@@ -26,14 +24,15 @@ class Keys:
     `ca` signed all of them but `stranger`, which `other_ca` signed.
     """
 
-    def __init__(self, folder, names=tuple(ALGORITHMS)):
+    def __init__(self, folder, names=("client", "server", *ALGORITHMS), rsa_bits=2048):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ca = self._authority("ca", "Soapstone Test CA")
         self.other_ca = self._authority("other-ca", "Another CA")
+        rsa = [f"rsa:{rsa_bits}"]
         for name in names:
-            self._issue(name, ALGORITHMS[name], "ca")
-        self._issue("stranger", RSA, "other-ca")
+            self._issue(name, ALGORITHMS.get(name, rsa), "ca")
+        self._issue("stranger", rsa, "other-ca")
 
     def key(self, name):
         """The private key's PEM file (PKCS#8)."""
@@ -49,6 +48,13 @@ class Keys:
         if not path.exists():
             path.write_bytes(secrets.token_bytes(length))
         return path
+
+    def issue_dsa(self, name):
+        """A DSA key of 1024 bits, which `ca` signs: the size that goes with SHA-1."""
+        parameters = self.folder / "dsa.parameters"
+        if not parameters.exists():
+            must("openssl", "dsaparam", "-out", parameters, "1024")
+        self._issue(name, [f"dsa:{parameters}"], "ca")
 
     def _authority(self, name, common_name):
         path = self.folder / f"{name}.pem"

@@ -115,7 +115,7 @@ def cells():
     yield from _transport()
     yield from _conversations()
     for mechanism in ("sign-encrypt", "secure-conversation"):
-        endpoint, message = _mechanism(mechanism, "Basic256")
+        endpoint, message = mechanism_assertions(mechanism, "Basic256")
         yield Cell(f"{mechanism} Basic256, SOAP 1.2", endpoint, message, soap="12")
         endpoint = endpoint.replace(CURRENT["sp"], DRAFT["sp"]).replace("Trust13", "Trust10")
         yield Cell(f"{mechanism} of 2005", endpoint, message, namespaces=DRAFT)
@@ -130,7 +130,7 @@ def _mechanisms():
     for mechanism in MECHANISMS:
         for suite in SUITES:
             generated = (mechanism, suite) in (("sign-encrypt", "Basic256"), ("secure-conversation", "Basic128GCM"))
-            yield Cell(f"{mechanism} {suite}", *_mechanism(mechanism, suite), services=every, generated=generated)
+            yield Cell(f"{mechanism} {suite}", *mechanism_assertions(mechanism, suite), services=every, generated=generated)
 
 
 def _symmetric():
@@ -163,7 +163,7 @@ def _asymmetric():
     yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + named, both())
     sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
     yield Cell(
-        "sign-encrypt Basic256Sha256, rsa-sha256", *_mechanism("sign-encrypt", "Basic256Sha256"), signature=sha256,
+        "sign-encrypt Basic256Sha256, rsa-sha256", *mechanism_assertions("sign-encrypt", "Basic256Sha256"), signature=sha256,
         ours={"sha256_suites": "sha256"},
     )  # fmt: skip
 
@@ -204,7 +204,7 @@ def _conversations():
     yield Cell(name, conversation("Basic256", bootstrap), both(), tls=True, calls=2, client={"renew": ("renewed", 1)}, ours=OWNER_ALONE)
 
 
-def _mechanism(mechanism, suite):
+def mechanism_assertions(mechanism, suite):
     """The assertions for endpoint and messages."""
     if mechanism == "sign":
         return asymmetric(suite) + wss10(), parts("SignedParts")
