@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 import javax.xml.namespace.QName;
 import javax.xml.transform.Source;
@@ -29,7 +30,7 @@ import org.w3c.dom.Document;
 
 /** Calls a service the way its WSDL says. */
 final class Calling {
-    private static final long TIMEOUT_MILLIS = 20_000;
+    private static final String TIMEOUT_SECONDS = "20";
 
     private Calling() {
     }
@@ -122,11 +123,13 @@ final class Calling {
     }
 
     /** For every connection, also those that ask for tokens. */
-    private static void settle(HTTPConduit conduit, Options options) {
-        HTTPClientPolicy timeouts = new HTTPClientPolicy();
-        timeouts.setConnectionTimeout(TIMEOUT_MILLIS);
-        timeouts.setReceiveTimeout(TIMEOUT_MILLIS);
-        conduit.setClient(timeouts);
+    static void settle(HTTPConduit conduit, Options options) {
+        HTTPClientPolicy policy = new HTTPClientPolicy();
+        long timeout = TimeUnit.SECONDS.toMillis(Long.parseLong(options.optional("timeout", TIMEOUT_SECONDS)));
+        policy.setConnectionTimeout(timeout);
+        policy.setReceiveTimeout(timeout);
+        policy.setVersion("1.1");
+        conduit.setClient(policy);
         Tls.trust(conduit, options);
     }
 }

@@ -11,17 +11,25 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * Apache CXF as a peer program: services and clients that take everything from a WSDL with a policy attached.
  *
  * <pre>
- * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name --backend URL [--record FOLDER]
- *       [--lifetime SECONDS] SECURITY
+ * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name (--backend URL | --payloads FOLDER)
+ *       [--record FOLDER] [--lifetime SECONDS] SECURITY
+ * withdraw --address URL
  * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--generated true] [--calls N] [--renew true]
  *       [--cancel true] SECURITY REQUEST ANSWER
+ * measure --address URL --wsdl FILE --service {ns}name --port {ns}name --payloads FOLDER
+ *       --operation echo|strings|books|employees|sum [--count N] [--warm-up SECONDS]
+ *       ([--clients N] [--requests N] | --per-second N --seconds N) SECURITY
+ * weigh … as measure
+ * leave --address URL
+ * versions
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  *
  * SECURITY: [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem] [--user NAME --password WORD]
- *           [--signature URI]
+ *           [--signature URI] [--timeout SECONDS]
  * </pre>
  *
- * What is served stays served until the program ends.
+ * What is served stays served until it is withdrawn or the program ends. With a backend, it is passed on; with payloads
+ * (recorded answers of the sample services), the samples are implemented here.
  */
 public final class CxfPeer {
     private CxfPeer() {
@@ -38,14 +46,26 @@ public final class CxfPeer {
 
     private static String run(List<String> words) throws Exception {
         Options options = new Options(words);
-        String command = options.word(0, "serve or call");
-        switch (command) {
-            case "serve" -> Serving.publish(options);
-            case "call" -> {
-                return Calling.call(options, Path.of(options.word(1, "request")), Path.of(options.word(2, "answer")));
+        String command = options.word(0, "command");
+        return switch (command) {
+            case "serve" -> {
+                Serving.publish(options);
+                yield null;
             }
-            default -> throw new IllegalArgumentException("expected serve or call, found " + command);
-        }
-        return null;
+            case "withdraw" -> {
+                Serving.withdraw(options);
+                yield null;
+            }
+            case "call" -> Calling.call(options, Path.of(options.word(1, "request")), Path.of(options.word(2, "answer")));
+            case "measure" -> Measuring.measure(options);
+            case "weigh" -> Measuring.weigh(options);
+            case "leave" -> {
+                Measuring.leave(options);
+                yield null;
+            }
+            case "versions" -> Versions.line();
+            default -> throw new IllegalArgumentException(
+                "command: expected serve, withdraw, call, measure, weigh, leave or versions, found " + command);
+        };
     }
 }

@@ -2,6 +2,7 @@ package soapstone.interop;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Map;
 
 import javax.xml.namespace.QName;
 
@@ -11,9 +12,14 @@ import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
 import org.apache.cxf.jaxws.EndpointImpl;
 
-/** Services whose WSDL demands security: what they open they pass on to a plain service, and they secure its answer. */
+/**
+ * Services whose WSDL demands security: what they open they pass on to a plain service, whose answer they secure, or they
+ * answer it themselves.
+ */
 final class Serving {
+    private static final Map<String, EndpointImpl> PUBLISHED = new HashMap<>();
     private static Recorder recorder;
+    private static Payloads payloads;
 
     private Serving() {
     }
@@ -22,7 +28,7 @@ final class Serving {
         Bus bus = BusFactory.getDefaultBus();
         record(bus, options.optional("record"));
         Tls.serve(bus, options);
-        EndpointImpl endpoint = new EndpointImpl(bus, new Forwarding(options.required("backend")));
+        EndpointImpl endpoint = new EndpointImpl(bus, implementation(options));
         endpoint.setWsdlLocation(options.required("wsdl"));
         endpoint.setServiceName(QName.valueOf(options.required("service")));
         endpoint.setEndpointName(QName.valueOf(options.required("port")));
@@ -31,6 +37,25 @@ final class Serving {
         }
         endpoint.setProperties(new HashMap<>(Properties.of(options)));
         endpoint.publish(options.required("address"));
+        PUBLISHED.put(options.required("address"), endpoint);
+    }
+
+    static void withdraw(Options options) {
+        EndpointImpl endpoint = PUBLISHED.remove(options.required("address"));
+        if (endpoint == null) {
+            throw new IllegalArgumentException(options.required("address") + ": nothing is served there");
+        }
+        endpoint.stop();
+    }
+
+    private static Object implementation(Options options) throws Exception {
+        if (options.optional("payloads") == null) {
+            return new Forwarding(options.required("backend"));
+        }
+        if (payloads == null) {
+            payloads = Payloads.in(Path.of(options.required("payloads")));
+        }
+        return Samples.named(QName.valueOf(options.required("service")).getLocalPart(), payloads);
     }
 
     private static void record(Bus bus, String folder) {

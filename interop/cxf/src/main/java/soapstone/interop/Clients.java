@@ -1,0 +1,83 @@
+package soapstone.interop;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import javax.xml.namespace.QName;
+
+import jakarta.xml.ws.BindingProvider;
+import jakarta.xml.ws.Service;
+
+import org.apache.cxf.Bus;
+import org.apache.cxf.BusFactory;
+import org.apache.cxf.endpoint.Client;
+import org.apache.cxf.frontend.ClientProxy;
+import org.apache.cxf.message.Message;
+import org.apache.cxf.transport.http.HTTPConduitConfigurer;
+import org.apache.cxf.ws.security.SecurityConstants;
+import org.apache.cxf.ws.security.trust.STSClient;
+
+/**
+ * The clients of one service, made as they are needed and kept: proxies on a generated interface, each with connections
+ * and, where the policy asks for one, a conversation of its own.
+ *
+ * <p>They share a bus that nobody else uses, so that a service that is deployed anew meets clients that know nothing.
+ */
+final class Clients implements AutoCloseable {
+    private final Options options;
+    private final Class<?> port;
+    private final Bus bus = BusFactory.newInstance().createBus();
+    private final Weighing weighing = new Weighing();
+    private final List<Object> proxies = new ArrayList<>();
+
+    Clients(Options options, Class<?> port) {
+        this.options = options;
+        this.port = port;
+        HTTPConduitConfigurer settling = (name, address, conduit) -> Calling.settle(conduit, options);
+        bus.setExtension(settling, HTTPConduitConfigurer.class);
+        weighing.listen(bus);
+    }
+
+    /** The client of that number. */
+    Object number(int number) throws Exception {
+        while (proxies.size() <= number) {
+            proxies.add(proxy());
+        }
+        return proxies.get(number);
+    }
+
+    /** Octets of all messages since this was asked the last time. */
+    long weighed() {
+        return weighing.taken();
+    }
+
+    private Object proxy() throws Exception {
+        Bus before = BusFactory.getAndSetThreadDefaultBus(bus);
+        try {
+            Service service = Service.create(Path.of(options.required("wsdl")).toUri().toURL(),
+                QName.valueOf(options.required("service")));
+            Object proxy = service.getPort(QName.valueOf(options.required("port")), port);
+            Client client = ClientProxy.getClient(proxy);
+            STSClient tokens = new STSClient(client.getBus());
+            // The lab's client lives as long as the service; nobody waits for a Cancel.
+            Map<String, Object> context = ((BindingProvider) proxy).getRequestContext();
+            context.putAll(Properties.of(options));
+            context.put(SecurityConstants.STS_CLIENT, tokens);
+            context.put(SecurityConstants.STS_TOKEN_DO_CANCEL, false);
+            context.put(Message.ENDPOINT_ADDRESS, options.required("address"));
+            // Other threads than this one see the same context.
+            context.put("thread.local.request.context", false);
+            return proxy;
+        } finally {
+            BusFactory.setThreadDefaultBus(before);
+        }
+    }
+
+    @Override
+    public void close() {
+        proxies.forEach(proxy -> ClientProxy.getClient(proxy).destroy());
+        bus.shutdown(true);
+    }
+}

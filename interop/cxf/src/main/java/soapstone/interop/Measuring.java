@@ -1,0 +1,154 @@
+package soapstone.interop;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * Calls sample services and takes the time: from when a client's method is called until it gives back the answer, as an
+ * object.
+ *
+ * <p>The clients of an address are kept from job to job until it is left. Every answer is checked; a wrong one is a
+ * failure, never a figure.
+ */
+final class Measuring {
+    private static final Map<String, Clients> KNOWN = new HashMap<>();
+    private static Payloads payloads;
+
+    private Measuring() {
+    }
+
+    /**
+     * {@code measure}: so many {@code --clients} at once, each {@code --requests} one after another; or, with
+     * {@code --per-second} and {@code --seconds}, requests that begin at a steady rate. Nothing of {@code --warm-up} seconds
+     * before it counts.
+     */
+    static String measure(Options options) throws Exception {
+        Operation<?, ?> operation = operation(options);
+        Clients clients = clients(options, operation);
+        warmUp(operation, clients.number(0), Double.parseDouble(options.optional("warm-up", "0")));
+        long[] nanoseconds;
+        if (options.optional("per-second") != null) {
+            nanoseconds = paced(operation, clients.number(0), Double.parseDouble(options.required("per-second")),
+                Double.parseDouble(options.required("seconds")));
+        } else {
+            int atOnce = Integer.parseInt(options.optional("clients", "1"));
+            nanoseconds = together(operation, clients, atOnce, Integer.parseInt(options.optional("requests", "1")));
+        }
+        String micros = Arrays.stream(nanoseconds).mapToObj(Measuring::micros).collect(Collectors.joining(","));
+        return "{\"exit\":0,\"us\":[" + micros + "]}";
+    }
+
+    /** {@code weigh}: octets of one request and its answer; where the client has to introduce itself, it has done so before. */
+    static String weigh(Options options) throws Exception {
+        Operation<?, ?> operation = operation(options);
+        Clients clients = clients(options, operation);
+        operation.ask(clients.number(0));
+        clients.weighed();
+        operation.ask(clients.number(0));
+        return "{\"exit\":0,\"octets\":" + clients.weighed() + "}";
+    }
+
+    /** {@code leave}: forgets the clients of an address. */
+    static void leave(Options options) {
+        try (Clients clients = KNOWN.remove(options.required("address"))) {
+            if (clients == null) {
+                throw new IllegalArgumentException(options.required("address") + ": nobody called there");
+            }
+        }
+    }
+
+    private static Operation<?, ?> operation(Options options) throws Exception {
+        if (payloads == null) {
+            payloads = Payloads.in(Path.of(options.required("payloads")));
+        }
+        return Operation.named(options.required("operation"), Integer.parseInt(options.optional("count", "0")), payloads);
+    }
+
+    private static Clients clients(Options options, Operation<?, ?> operation) throws Exception {
+        Tls.trust(options);
+        return KNOWN.computeIfAbsent(options.required("address"), address -> new Clients(options, operation.port()));
+    }
+
+    private static void warmUp(Operation<?, ?> operation, Object client, double seconds) throws Exception {
+        long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));
+        while (System.nanoTime() < end) {
+            operation.ask(client);
+        }
+    }
+
+    private static long[] together(Operation<?, ?> operation, Clients clients, int atOnce, int requests) throws Exception {
+        List<Callable<long[]>> tasks = new ArrayList<>();
+        for (int number = 0; number < atOnce; number++) {
+            Object client = clients.number(number);
+            tasks.add(() -> {
+                long[] times = new long[requests];
+                for (int i = 0; i < requests; i++) {
+                    times[i] = operation.ask(client);
+                }
+                return times;
+            });
+        }
+        if (atOnce == 1) {
+            return tasks.get(0).call();
+        }
+        ExecutorService threads = Executors.newFixedThreadPool(atOnce);
+        try {
+            List<long[]> times = new ArrayList<>();
+            for (Future<long[]> done : threads.invokeAll(tasks)) {
+                times.add(result(done));
+            }
+            return times.stream().flatMapToLong(Arrays::stream).toArray();
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    /** A request that cannot begin when it is due has waited: its time counts from when it was due. */
+    private static long[] paced(Operation<?, ?> operation, Object client, double perSecond, double seconds) throws Exception {
+        int count = (int) Math.ceil(perSecond * seconds);
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            List<Future<Long>> calls = new ArrayList<>();
+            long start = System.nanoTime();
+            for (int i = 0; i < count; i++) {
+                long due = start + (long) (i * (TimeUnit.SECONDS.toNanos(1) / perSecond));
+                TimeUnit.NANOSECONDS.sleep(due - System.nanoTime());
+                calls.add(threads.submit(() -> {
+                    long late = System.nanoTime() - due;
+                    return late + operation.ask(client);
+                }));
+            }
+            long[] times = new long[count];
+            for (int i = 0; i < count; i++) {
+                times[i] = result(calls.get(i));
+            }
+            return times;
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    private static <T> T result(Future<T> done) throws Exception {
+        try {
+            return done.get();
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+
+    private static String micros(long nanoseconds) {
+        return String.format(Locale.ROOT, "%.1f", nanoseconds / 1e3);
+    }
+}

@@ -1,0 +1,85 @@
+package soapstone.interop;
+
+import java.util.List;
+
+import jakarta.jws.WebService;
+import jakarta.xml.ws.Holder;
+
+import soapstone.samples.books.Book;
+import soapstone.samples.books.Books;
+import soapstone.samples.echo.Echo;
+import soapstone.samples.employees.Employee;
+import soapstone.samples.employees.Employees;
+import soapstone.samples.strings.EchoStringArray;
+import soapstone.samples.strings.StringList;
+import soapstone.samples.sum.Sum;
+
+/** The sample services, implemented on the classes that CXF generates from their contract, with all data in memory. */
+final class Samples {
+    private Samples() {
+    }
+
+    /** The implementation of a service, by the local name of its {@code wsdl:service}. */
+    static Object named(String service, Payloads payloads) {
+        return switch (service) {
+            case "BooksService" -> new InMemoryBooks(payloads);
+            case "EchoService" -> new Echoing();
+            case "EchoStringArrayService" -> new EchoingStrings();
+            case "EmployeesService" -> new AllEmployees(payloads);
+            case "SumService" -> new Adding();
+            default -> throw new IllegalArgumentException("service: expected one of the samples, found " + service);
+        };
+    }
+
+    @WebService(endpointInterface = "soapstone.samples.books.Books")
+    private static final class InMemoryBooks implements Books {
+        private final Payloads payloads;
+
+        InMemoryBooks(Payloads payloads) {
+            this.payloads = payloads;
+        }
+
+        @Override
+        public List<Book> getBooks(int n) {
+            return payloads.books(n);
+        }
+    }
+
+    @WebService(endpointInterface = "soapstone.samples.echo.Echo")
+    private static final class Echoing implements Echo {
+        @Override
+        public void echo(Holder<String> text) {
+            // What came in goes out.
+        }
+    }
+
+    @WebService(endpointInterface = "soapstone.samples.strings.EchoStringArray")
+    private static final class EchoingStrings implements EchoStringArray {
+        @Override
+        public StringList echoStringArray(StringList strings) {
+            return strings;
+        }
+    }
+
+    @WebService(endpointInterface = "soapstone.samples.employees.Employees")
+    private static final class AllEmployees implements Employees {
+        private final Payloads payloads;
+
+        AllEmployees(Payloads payloads) {
+            this.payloads = payloads;
+        }
+
+        @Override
+        public List<Employee> employeeDetails() {
+            return payloads.employees();
+        }
+    }
+
+    @WebService(endpointInterface = "soapstone.samples.sum.Sum")
+    private static final class Adding implements Sum {
+        @Override
+        public long sum(int a, int b) {
+            return (long) a + b;
+        }
+    }
+}

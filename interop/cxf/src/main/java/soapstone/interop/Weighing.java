@@ -1,0 +1,94 @@
+package soapstone.interop;
+
+import java.io.FilterInputStream;
+import java.io.FilterOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.concurrent.atomic.AtomicLong;
+
+import org.apache.cxf.Bus;
+import org.apache.cxf.message.Message;
+import org.apache.cxf.phase.AbstractPhaseInterceptor;
+import org.apache.cxf.phase.Phase;
+
+/** Counts the octets of messages as a client sends and gets them, without the headers of HTTP. */
+final class Weighing {
+    private final AtomicLong octets = new AtomicLong();
+
+    void listen(Bus bus) {
+        bus.getOutInterceptors().add(new Sent());
+        bus.getInInterceptors().add(new Got());
+    }
+
+    /** The count, which begins anew. */
+    long taken() {
+        return octets.getAndSet(0);
+    }
+
+    private final class Sent extends AbstractPhaseInterceptor<Message> {
+        Sent() {
+            super(Phase.PRE_STREAM);
+        }
+
+        @Override
+        public void handleMessage(Message message) {
+            OutputStream wire = message.getContent(OutputStream.class);
+            if (wire != null) {
+                message.setContent(OutputStream.class, new CountingOutput(wire));
+            }
+        }
+    }
+
+    private final class Got extends AbstractPhaseInterceptor<Message> {
+        Got() {
+            super(Phase.RECEIVE);
+        }
+
+        @Override
+        public void handleMessage(Message message) {
+            InputStream wire = message.getContent(InputStream.class);
+            if (wire != null) {
+                message.setContent(InputStream.class, new CountingInput(wire));
+            }
+        }
+    }
+
+    private final class CountingOutput extends FilterOutputStream {
+        CountingOutput(OutputStream wire) {
+            super(wire);
+        }
+
+        @Override
+        public void write(int octet) throws IOException {
+            out.write(octet);
+            octets.incrementAndGet();
+        }
+
+        @Override
+        public void write(byte[] buffer, int offset, int length) throws IOException {
+            out.write(buffer, offset, length);
+            octets.addAndGet(length);
+        }
+    }
+
+    private final class CountingInput extends FilterInputStream {
+        CountingInput(InputStream wire) {
+            super(wire);
+        }
+
+        @Override
+        public int read() throws IOException {
+            int octet = in.read();
+            octets.addAndGet(octet < 0 ? 0 : 1);
+            return octet;
+        }
+
+        @Override
+        public int read(byte[] buffer, int offset, int length) throws IOException {
+            int count = in.read(buffer, offset, length);
+            octets.addAndGet(Math.max(count, 0));
+            return count;
+        }
+    }
+}
