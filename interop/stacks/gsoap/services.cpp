@@ -1,0 +1,58 @@
+// The sample services: what gSOAP calls when a request has come in. A service opens the request as the mechanism demands, and has
+// its answer secured.
+#include "serving.hpp"
+
+namespace {
+
+const Serving &serving(soap *context) { return *static_cast<const Serving *>(context->user); }
+
+// Demands the mechanism of the request, then lets `answer` fill in what goes back.
+template <typename Answer> int secured(soap *context, Answer answer) {
+    const Security &security = serving(context).security;
+    if (security.verify(context, true) || answer()) {
+        soap_wsse_delete_Security(context);
+        return context->error;
+    }
+    return security.secure(context, false);
+}
+
+} // namespace
+
+int __books__getBooks(soap *context, _books__getBooks *request, _books__getBooksResponse &response) {
+    return secured(context, [&] {
+        const auto &books = serving(context).payloads.books;
+        if (request->n < 0 || static_cast<std::size_t>(request->n) > books.size()) {
+            return soap_sender_fault(context, "n is not a number of books", nullptr);
+        }
+        response.book.assign(books.begin(), books.begin() + request->n);
+        return SOAP_OK;
+    });
+}
+
+int __echo__Echo(soap *context, _echo__Echo *request, _echo__EchoResponse &response) {
+    return secured(context, [&] {
+        response.text = std::move(request->text);
+        return SOAP_OK;
+    });
+}
+
+int __employees__EmployeeDetails(soap *context, _employees__EmployeeDetails *, _employees__EmployeeDetailsResponse &response) {
+    return secured(context, [&] {
+        response.employee = serving(context).payloads.employees;
+        return SOAP_OK;
+    });
+}
+
+int strings__EchoStringArray(soap *context, strings__StringList *strings, strings__EchoStringArrayResponse &response) {
+    return secured(context, [&] {
+        response.result = strings;
+        return SOAP_OK;
+    });
+}
+
+int __sum__Sum(soap *context, _sum__Sum *request, _sum__SumResponse &response) {
+    return secured(context, [&] {
+        response.sum = static_cast<LONG64>(request->a) + request->b;
+        return SOAP_OK;
+    });
+}
