@@ -5,12 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
+use soapstone_wss::Tuning;
+
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::problem::{Located, Place, Problem, Problems};
 use super::security::SecurityConfig;
 use super::store::{Shared, StoreConfig};
 use super::table::Table;
+use super::tuning;
 use super::values::decode_hexadecimal;
 
 /// Where our own key comes from.
@@ -137,6 +140,8 @@ pub struct EndpointConfig {
     pub security: SecurityConfig,
     /// Bounds.
     pub limits: LimitsConfig,
+    /// How messages are worked on.
+    pub tuning: Tuning,
 }
 
 impl EndpointConfig {
@@ -208,6 +213,7 @@ impl EndpointConfig {
             .table("security")
             .and_then(|table| SecurityConfig::read(table, shared));
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
+        let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
         table.finish();
         Some(Self {
             file,
@@ -220,6 +226,7 @@ impl EndpointConfig {
             store,
             security: security?,
             limits,
+            tuning,
         })
     }
 

@@ -15,6 +15,7 @@ mod security;
 mod store;
 mod table;
 mod tree;
+mod tuning;
 mod values;
 
 pub use confidential::Confidential;

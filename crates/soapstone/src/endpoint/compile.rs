@@ -441,6 +441,7 @@ impl Compiler<'_> {
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }
+        policy.tuning = config.tuning;
         for weak in &security.allow_weak_until {
             let name = &weak.algorithm.value;
             let known = SignatureAlgorithm::from_name(name)

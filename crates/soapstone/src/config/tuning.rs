@@ -1,0 +1,100 @@
+//! The `[tuning]` table: how messages are worked on, for those who have measured.
+//!
+//! The rule kept here: what is absent is as it is without the table.
+
+use soapstone_wss::{Buffering, CacheBounds, Tuning};
+
+use super::table::Table;
+
+/// Reads the table to its end.
+pub(super) fn read(mut table: Table<'_>) -> Tuning {
+    let usual = Tuning::default();
+    let canonical_runs = table.boolean("canonical_runs");
+    let on_demand = table.boolean("on_demand");
+    let buffering = table.choice(
+        "buffering",
+        &[
+            ("streaming", Buffering::Streaming),
+            ("buffered", Buffering::Buffered),
+        ],
+    );
+    let digest_cache = read_bounds(&mut table, "digest_cache");
+    let prehash = read_bounds(&mut table, "prehash");
+    table.finish();
+    Tuning {
+        canonical_runs: canonical_runs.map_or(usual.canonical_runs, |given| given.value),
+        on_demand: on_demand.map_or(usual.on_demand, |given| given.value),
+        buffering: buffering.map_or(usual.buffering, |given| given.value),
+        digest_cache,
+        prehash,
+    }
+}
+
+/// A memory: `true` for the usual bounds, or `{ entries = …, octets = … }`.
+fn read_bounds(table: &mut Table<'_>, key: &'static str) -> Option<CacheBounds> {
+    let usual = CacheBounds::default();
+    if let Some(wanted) = table.boolean_or_table(key) {
+        return wanted.then_some(usual);
+    }
+    let mut table = table.table(key)?;
+    let entries = table.integer("entries", 1, u64::from(u32::MAX));
+    let octets = table.size("octets");
+    table.finish();
+    let or = |given: Option<u64>, usual: usize| {
+        given.map_or(usual, |given| usize::try_from(given).unwrap_or(usize::MAX))
+    };
+    Some(CacheBounds {
+        entries: or(entries.map(|entries| entries.value), usual.entries),
+        octets: or(octets.map(|octets| octets.value), usual.octets),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{EndpointConfig, Problems};
+
+    fn read(table: &str) -> Result<Tuning, Problems> {
+        let text = format!("[security]\nmechanism = \"none\"\n{table}\n");
+        EndpointConfig::from_text(&text, Path::new("endpoint.toml"), &|_| None)
+            .map(|config| config.tuning)
+    }
+
+    #[test]
+    fn without_the_table_and_with_an_empty_one_everything_is_as_usual() {
+        assert_eq!(read("").unwrap(), Tuning::default());
+        assert_eq!(read("[tuning]").unwrap(), Tuning::default());
+    }
+
+    #[test]
+    fn every_field_can_be_set() {
+        let tuning = read(
+            "[tuning]\ncanonical_runs = false\non_demand = true\nbuffering = \"buffered\"\ndigest_cache = { entries = 5, octets = \"1MiB\" }\nprehash = true",
+        );
+        assert_eq!(
+            tuning.unwrap(),
+            Tuning {
+                canonical_runs: false,
+                on_demand: true,
+                buffering: Buffering::Buffered,
+                digest_cache: Some(CacheBounds {
+                    entries: 5,
+                    octets: 1 << 20
+                }),
+                prehash: Some(CacheBounds::default()),
+            }
+        );
+        assert_eq!(read("[tuning]\nprehash = false").unwrap().prehash, None);
+    }
+
+    #[test]
+    fn what_is_no_tuning_is_told_with_its_place() {
+        let problems = read("[tuning]\nbuffering = \"twice\"\ndigest_cache = 7\nspeed = 11");
+        let problems = problems.unwrap_err().to_string();
+        for expected in ["buffering", "digest_cache", "speed", "endpoint.toml:5"] {
+            assert!(problems.contains(expected), "{expected} in\n{problems}");
+        }
+    }
+}
