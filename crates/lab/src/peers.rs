@@ -39,8 +39,16 @@ impl Peers {
         let trust = {
             let mut rules = TrustRules::default();
             rules.anchors.push(authority.certificate().clone());
-            if let KeyKind::Rsa { bits } = kind {
-                rules.min_rsa_bits = rules.min_rsa_bits.min(bits);
+            match kind {
+                KeyKind::Rsa { bits } => rules.min_rsa_bits = rules.min_rsa_bits.min(bits),
+                KeyKind::Dsa { bits } => {
+                    // As long as they were when they were used; no path of theirs is believed.
+                    rules.min_rsa_bits = bits;
+                    rules.pinned = [&sender, &receiver]
+                        .map(|one| one.certificate().clone())
+                        .to_vec();
+                }
+                _ => {}
             }
             TrustStore::new(rules).expect("a trust store")
         };

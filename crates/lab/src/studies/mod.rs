@@ -1,4 +1,4 @@
-//! The studies, one file each, named after who published when.
+//! The studies, one module each, named after who published when.
 //!
 //! The rule kept here: a file holds what the paper did and reported; how it is run is [`study`](crate::study)'s.
 
@@ -7,12 +7,14 @@ mod mchale2012;
 mod novakouski2010;
 mod rodrigues2011;
 mod shopov2007;
+mod vanengelen2008;
 
 use crate::study::Study;
 
 /// All of them, by name.
 pub const ALL: &[&Study] = &[
     &mchale2012::STUDY,
+    &vanengelen2008::STUDY,
     &novakouski2010::STUDY,
     &shopov2007::STUDY,
     &rodrigues2011::STUDY,

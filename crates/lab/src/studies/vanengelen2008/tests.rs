@@ -1,0 +1,160 @@
+//! Every experiment in memory hands out what its figures show, and the tunings do what they are there for.
+
+use super::*;
+use crate::study::{Line, Scale, Scope, Stack};
+
+fn scope() -> Scope {
+    Scope {
+        scale: Scale::Quick,
+        stacks: vec![Stack::Soapstone],
+        databases: Vec::new(),
+    }
+}
+
+/// The lines of the points of an experiment that `wanted` lets through.
+fn lines(experiment: u8, wanted: impl Fn(&Point) -> bool) -> Vec<(Point, Vec<Line>)> {
+    let scope = scope();
+    let experiment = STUDY
+        .experiments
+        .iter()
+        .find(|one| one.number == experiment)
+        .expect("the experiment");
+    let points = (experiment.points)(&scope).into_iter().filter(wanted);
+    points
+        .map(|point| {
+            let How::Own(measure) = point.how else {
+                panic!("measured in memory");
+            };
+            let mut lines = Vec::new();
+            measure(&point, &scope, &mut |line| lines.push(line));
+            (point, lines)
+        })
+        .collect()
+}
+
+fn median(lines: &[Line], arm: &str) -> f64 {
+    let line = lines.iter().find(|line| line.arm == arm);
+    line.unwrap_or_else(|| panic!("an arm {arm}"))
+        .figures
+        .median
+}
+
+#[test]
+fn every_point_belongs_to_a_figure_and_every_claim_to_a_point() {
+    for experiment in STUDY.experiments {
+        for scale in [Scale::Quick, Scale::Full] {
+            let points = (experiment.points)(&Scope { scale, ..scope() });
+            for figure in experiment.figures {
+                assert!(
+                    points.iter().any(|point| point.shown_in == figure.shown_in),
+                    "{}",
+                    figure.shown_in
+                );
+            }
+            for point in &points {
+                assert!(STUDY.figure(experiment.number, point.shown_in).is_some());
+            }
+            for claim in STUDY.claims {
+                if claim.experiment == experiment.number {
+                    let fits = |point: &&Point| {
+                        let mut at = claim.at.iter();
+                        point.shown_in == claim.shown_in
+                            && at.all(|(axis, value)| {
+                                point.at.get(axis).is_some_and(|found| found == value)
+                            })
+                    };
+                    assert_eq!(points.iter().filter(fits).count(), 1, "{}", claim.says);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_proof_is_broken_down_into_the_operations_that_it_takes() {
+    for (point, lines) in lines(2, |point| point.shown_in == "figure-3") {
+        let proof = point.at["proof"].as_str();
+        let has = |arm: &str| lines.iter().any(|line| line.arm == arm);
+        for always in ["xml-send", "xml-receive", "tcp", "https"] {
+            assert!(has(always), "{proof}: {always}");
+        }
+        let signs = proof.contains("sha");
+        for operation in [
+            "c14n-out",
+            "c14n-in",
+            "digest-out",
+            "digest-in",
+            "sign",
+            "verify",
+        ] {
+            assert_eq!(has(operation), signs, "{proof}: {operation}");
+        }
+        let names = proof.starts_with("username");
+        for operation in ["username-sign", "username-check"] {
+            assert_eq!(has(operation), names, "{proof}: {operation}");
+        }
+        if proof == "rsa-sha1" {
+            assert!(median(&lines, "sign") > 5.0 * median(&lines, "verify"));
+        }
+    }
+}
+
+#[test]
+fn the_cache_and_the_ways_to_send_are_measured_on_all_their_arms() {
+    let small = |point: &Point| point.at.get("elements").is_some_and(|count| count == "100");
+    for (_, lines) in lines(3, |point| small(point) && point.shown_in == "figure-4") {
+        let arms: Vec<&str> = lines.iter().map(|line| line.arm.as_str()).collect();
+        assert_eq!(
+            arms,
+            [
+                "none",
+                "body",
+                "elements",
+                "cache-0",
+                "cache-25",
+                "cache-50",
+                "cache-75",
+                "cache-100"
+            ]
+        );
+        assert!(median(&lines, "none") < median(&lines, "elements"));
+        assert!(median(&lines, "cache-100") < median(&lines, "cache-0"));
+    }
+    for (_, lines) in lines(4, |point| small(point) && point.shown_in == "figure-5") {
+        assert_eq!(lines.len(), 5);
+        assert!(median(&lines, "streaming-prehashed") < median(&lines, "two-pass"));
+    }
+}
+
+#[test]
+fn the_gamble_costs_more_where_it_is_lost_and_less_where_it_is_won() {
+    let share = |wanted: &'static str| {
+        let points = lines(5, |point| {
+            point
+                .at
+                .get("canonical")
+                .is_some_and(|share| share == wanted)
+                && point.at["signed"] == "body"
+        });
+        let [(_, lines)] = points.as_slice() else {
+            panic!("one point");
+        };
+        median(lines, "on-demand") / median(lines, "always")
+    };
+    let (lost, won) = (share("0"), share("100"));
+    assert!(lost > won, "{lost} {won}");
+}
+
+#[test]
+fn canonicalization_is_told_from_the_rest_on_both_ways() {
+    let small = |point: &Point| {
+        point.shown_in == "figure-6"
+            && point.at["elements"] == "100"
+            && point.at["signed"] == "body"
+    };
+    for (_, lines) in lines(5, small) {
+        assert_eq!(lines.len(), 8);
+        assert!(lines.iter().all(|line| line.figures.median > 0.0));
+        assert!(median(&lines, "c14n-in/runs") < median(&lines, "c14n-in/anew"));
+    }
+}
