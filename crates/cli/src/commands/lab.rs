@@ -2,7 +2,6 @@
 //!
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
-mod asked;
 mod bench;
 mod conversations;
 mod kept;

@@ -1,5 +1,5 @@
-//! What a run leaves, as lines of JSON: one for each quantity of each arm at each point, one for each arm that was left out, and one
-//! when a point is done.
+//! What a run leaves, as lines of JSON: one for each stack that is not there, one for each quantity of each arm at each point, one for each
+//! arm that was left out, and one when a point is done.
 //!
 //! The rule kept here: a line holds what was measured, and nothing that is computed from other lines; the report does that.
 
@@ -21,6 +21,8 @@ pub enum Record {
     Line(Line),
     /// What was not.
     LeftOut(LeftOut),
+    /// A stack that is not there.
+    Absent(Absent),
     /// The point whose lines stand before it is whole.
     Done(Done),
 }
@@ -42,6 +44,15 @@ pub struct LeftOut {
     pub arm: String,
     /// Why.
     pub left_out: String,
+}
+
+/// A stack that was asked for and is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// Which.
+    pub stack: Stack,
+    /// Why.
+    pub absent: String,
 }
 
 /// A point that was measured.
@@ -111,7 +122,7 @@ pub fn read(lines: &str) -> Result<Vec<Record>, LineError> {
         let place = match &record {
             Record::Line(it) => Some((&it.study, it.experiment, &it.shown_in)),
             Record::LeftOut(it) => Some((&it.study, it.experiment, &it.shown_in)),
-            Record::Done(_) => None,
+            Record::Absent(_) | Record::Done(_) => None,
         };
         if let Some((study, experiment, shown_in)) = place {
             let known = studies::named(study)
@@ -131,6 +142,8 @@ fn parse(text: &str) -> Result<Record, serde_json::Error> {
     let value: serde_json::Value = serde_json::from_str(text)?;
     if value.get("done").is_some() {
         serde_json::from_value(value).map(Record::Done)
+    } else if value.get("absent").is_some() {
+        serde_json::from_value(value).map(Record::Absent)
     } else if value.get("left_out").is_some() {
         serde_json::from_value(value).map(Record::LeftOut)
     } else {

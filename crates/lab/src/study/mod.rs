@@ -21,7 +21,7 @@ pub use condition::{Condition, Link, Outages, Round};
 pub use figure::{
     Claim, Estimate, Experiment, Factor, Figure, Level, Paper, Reported, Shows, Study,
 };
-pub use line::{Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
+pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use order::Order;
 pub use point::{Arm, How, Point, Scale, Scope};
 pub use run::{Event, Progress, run};

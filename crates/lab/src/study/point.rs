@@ -22,7 +22,7 @@ pub struct Scope {
 
 impl Scope {
     /// Arms for these ways on each stack that takes them over a network: other stacks than ours have no gateways, and so no way past them,
-    /// and the services behind TLS alone have one way only, `https`.
+    /// and the services behind TLS alone have two ways only, with TLS and without.
     pub fn arms(&self, ways: &[Way], operation: Operation) -> Vec<Arm> {
         let mut arms = Vec::new();
         for &stack in &self.stacks {
@@ -34,7 +34,10 @@ impl Scope {
                     let ways = ways.iter().filter(|way| !way.direct);
                     arms.extend(ways.map(|way| Arm::new(stack, *way, operation)));
                 }
-                Stack::Tls => arms.push(Arm::new(stack, Way::PLAIN.over_tls(), operation)),
+                Stack::Tls => {
+                    let ways = [Way::PLAIN, Way::PLAIN.over_tls()];
+                    arms.extend(ways.map(|way| Arm::new(stack, way, operation)));
+                }
                 Stack::Wss4j | Stack::Xmlsec1 => {}
             }
         }

@@ -577,7 +577,7 @@ impl Place<'_> {
 }
 
 fn microseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
+    time.as_nanos() as f64 / 1e3
 }
 
 #[cfg(test)]

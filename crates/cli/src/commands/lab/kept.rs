@@ -68,9 +68,11 @@ impl Kept {
         folder: &Path,
         subjects: &[String],
         options: &Options,
+        versions: &BTreeMap<Stack, String>,
     ) -> Result<(Self, Vec<Record>), Failure> {
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
-        let stacks = options.scope.stacks.iter().map(|stack| (*stack, None));
+        let stacks = options.scope.stacks.iter();
+        let stacks = stacks.map(|stack| (*stack, versions.get(stack).cloned()));
         let asked = Asked {
             soapstone: env!("CARGO_PKG_VERSION").to_owned(),
             revision: revision(),

@@ -2,16 +2,17 @@
 //!
 //! The rule kept here: what was measured before a run ended, however it ended, is printed.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use soapstone_lab::study::{
-    self, Event, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
+    self, Absent, Event, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
+use tokio::runtime::Runtime;
 
-use super::bench::{Gateways, layout};
+use super::bench::{Gateways, Programs, Stacks, Wish, is_ours, layout};
 use super::kept::Kept;
 use super::tables;
 use crate::failure::Failure;
@@ -41,6 +42,22 @@ pub(super) struct StudyArguments {
     #[arg(long, value_name = "URL",
         value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
     database: Vec<DatabaseLocation>,
+    /// Stacks to measure: soapstone, tls (the services behind TLS alone), cxf, gsoap, wss4j, xmlsec1; separated by commas
+    #[arg(
+        long,
+        value_name = "STACKS",
+        value_delimiter = ',',
+        default_value = "soapstone"
+    )]
+    stack: Vec<Stack>,
+    /// The folder with the programs of other stacks, each NAME/run
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        env = "SOAPSTONE_STACKS",
+        default_value = "interop/stacks"
+    )]
+    stacks: PathBuf,
     /// Keep lines and a manifest in this folder; a run that was stopped goes on there
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
@@ -110,40 +127,77 @@ impl Run<'_> {
             )));
         }
         let mut options = self.options(&kinds);
+        let nothing = || {
+            Failure::new("no point of a study has all of these segments in its name")
+                .with_hint("soapstone lab list")
+        };
         if study::select(&selections, &options).is_empty() {
-            return Err(
-                Failure::new("no point of a study has all of these segments in its name")
-                    .with_hint("soapstone lab list"),
-            );
+            return Err(nothing());
         }
+        let runtime = runtime::multi_threaded()?;
+        let wish = Wish::listen(&runtime);
+        let (programs, absent) = self.programs(&wish)?;
+        let is_there = |stack: &Stack| absent.iter().all(|it| it.stack != *stack);
+        options.scope.stacks.retain(is_there);
+        if options.scope.stacks.is_empty() {
+            return Err(Failure::new("none of the stacks to measure is there"));
+        }
+        let mut all = Vec::new();
         let mut kept = None;
         if let Some(folder) = &self.arguments.keep {
             let subjects: Vec<String> = selections.iter().map(Selection::to_string).collect();
-            let (folder, measured) = Kept::open(folder, &subjects, &options)?;
+            let versions = programs.versions();
+            let (folder, measured) = Kept::open(folder, &subjects, &options, &versions)?;
             kept = Some(folder);
+            all.clone_from(&measured);
             options.measured = measured;
         }
-        let mut all = options.measured.clone();
+        let mut told = |records: &[Record]| {
+            all.extend_from_slice(records);
+            let lines = lines(records)?;
+            if let Some(kept) = &mut kept {
+                kept.keep(&lines)?;
+            }
+            if self.json {
+                files::print(lines)?;
+            }
+            Ok(())
+        };
+        let absent: Vec<Record> = absent.into_iter().map(Record::Absent).collect();
+        let new = |record: &&Record| !options.measured.contains(record);
+        told(&absent.iter().filter(new).cloned().collect::<Vec<_>>())?;
         let tasks = study::select(&selections, &options);
         let run = if tasks.is_empty() {
             Ok(())
         } else {
-            self.measure(&scratch, &tasks, &options, databases, &mut |records| {
-                all.extend_from_slice(records);
-                let lines = lines(records)?;
-                if let Some(kept) = &mut kept {
-                    kept.keep(&lines)?;
-                }
-                if self.json {
-                    files::print(lines)?;
-                }
-                Ok(())
-            })
+            let started = Started {
+                runtime: &runtime,
+                wish,
+                scratch: &scratch,
+                programs,
+                databases,
+            };
+            started.measure(&tasks, &options, &mut told)
         };
         if !self.json {
             files::print(tables::all(&all, std::io::stdout().is_terminal()))?;
         }
         run
+    }
+
+    /// Starts the programs of other stacks.
+    fn programs(&self, wish: &Wish) -> Result<(Programs, Vec<Absent>), Failure> {
+        let mut progress = Progress::new();
+        let (programs, absent) =
+            Programs::start(&self.stacks(), &self.arguments.stacks, wish, &mut |stack| {
+                progress.say(&format!("installing and starting {stack}"))
+            })?;
+        progress.end();
+        for it in &absent {
+            // A message that cannot be shown does not stop a measurement; it is among the lines, too.
+            let _ = writeln!(std::io::stderr(), "{} is absent: {}", it.stack, it.absent);
+        }
+        Ok((programs, absent))
     }
 
     fn selections(&self) -> Result<Vec<Selection>, Failure> {
@@ -174,6 +228,14 @@ impl Run<'_> {
         Ok(selections)
     }
 
+    /// Each once, ours first.
+    fn stacks(&self) -> Vec<Stack> {
+        let mut stacks = self.arguments.stack.clone();
+        stacks.sort_unstable();
+        stacks.dedup();
+        stacks
+    }
+
     fn options(&self, databases: &[&'static str]) -> Options {
         Options {
             scope: Scope {
@@ -182,12 +244,12 @@ impl Run<'_> {
                 } else {
                     Scale::Full
                 },
-                stacks: vec![Stack::Soapstone],
+                stacks: self.stacks(),
                 databases: databases.iter().map(|name| (*name).to_owned()).collect(),
             },
             filter: self.filter.to_owned(),
             seed: self.arguments.seed,
-            budget: self.quick.then_some(GLANCE),
+            budget: self.quick.then(|| GLANCE * self.stacks().len() as u32),
             measured: Vec::new(),
         }
     }
@@ -199,22 +261,45 @@ impl Run<'_> {
             self.arguments.database.clone()
         }
     }
+}
 
-    /// Starts everything, measures, and hands out the records of each point.
+/// What a run is made on.
+struct Started<'r> {
+    runtime: &'r Runtime,
+    wish: Wish,
+    scratch: &'r Scratch,
+    programs: Programs,
+    databases: Vec<DatabaseLocation>,
+}
+
+impl Started<'_> {
+    /// Starts our own services and gateways, measures, and hands out the records of each point.
     fn measure(
-        &self,
-        scratch: &Scratch,
+        self,
         tasks: &[Task],
         options: &Options,
-        databases: Vec<DatabaseLocation>,
         measured: &mut dyn FnMut(&[Record]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        let (runtime, scratch) = (self.runtime, self.scratch);
         let mut progress = Progress::new();
-        progress.say("starting the sample services and two gateways");
-        let layout = layout("lab", &study::needs(tasks), databases.clone());
-        let runtime = runtime::multi_threaded()?;
-        let network = runtime.block_on(Network::start(scratch, &layout))?;
-        let mut bench = Gateways::new(&runtime, scratch, &network, databases)?;
+        let mut ours = study::needs(tasks);
+        ours.retain(|call| is_ours(call.stack));
+        let network = if ours.is_empty() {
+            None
+        } else {
+            progress.say("starting the sample services and two gateways");
+            let layout = layout("lab", &ours, self.databases.clone());
+            Some(runtime.block_on(Network::start(scratch, &layout))?)
+        };
+        let wish = self.wish.clone();
+        let gateways = network
+            .as_ref()
+            .map(|network| Gateways::new(runtime, scratch, network, self.databases, wish));
+        let mut bench = Stacks {
+            wish: self.wish,
+            ours: gateways.transpose()?,
+            programs: self.programs,
+        };
         let begun = Instant::now();
         let mut unkept = None;
         progress.say("warming up");
@@ -232,7 +317,9 @@ impl Run<'_> {
         });
         progress.end();
         drop(bench);
-        runtime.block_on(network.shutdown());
+        if let Some(network) = network {
+            runtime.block_on(network.shutdown());
+        }
         run.and(unkept.map_or(Ok(()), Err))
     }
 }

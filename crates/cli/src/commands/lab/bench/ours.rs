@@ -10,27 +10,24 @@ use bytes::Bytes;
 use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport};
 use soapstone_services::DatabaseLocation;
 use tokio::runtime::Runtime;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use super::asked::{Asked, service};
+use super::wish::Wish;
 use crate::failure::Failure;
-use crate::runtime;
 use crate::testbed::{Client, Layout, Network, Route, Scratch, canonical_body};
 
 /// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
 const LARGEST_MESSAGE: u32 = 32;
 
-/// A route for each way through the gateways that the calls take.
-pub(super) fn layout(
+/// A route for each way through the gateways that the calls, which are ours, take; those past the gateways have one, too.
+pub(in super::super) fn layout(
     name: &'static str,
     calls: &[Call],
     databases: Vec<DatabaseLocation>,
 ) -> Layout {
     let mut routes: Vec<Route> = Vec::new();
     for call in calls {
-        if call.way.direct || !is_ours(call.stack) {
-            continue;
-        }
         let route = Route {
             prefix: prefix(call),
             instance: instance(call.operation),
@@ -53,7 +50,7 @@ pub(super) fn layout(
 }
 
 /// Whether the stack runs in this process.
-pub(super) fn is_ours(stack: Stack) -> bool {
+pub(in super::super) fn is_ours(stack: Stack) -> bool {
     matches!(stack, Stack::Soapstone | Stack::Tls)
 }
 
@@ -74,14 +71,14 @@ fn prefix(call: &Call) -> String {
 }
 
 /// Services and two gateways, called until somebody wants to stop.
-pub(super) struct Gateways<'n> {
+pub(in super::super) struct Gateways<'n> {
     runtime: &'n Runtime,
     scratch: &'n Scratch,
     network: &'n Network,
     databases: Vec<DatabaseLocation>,
     /// The first of them makes calls that are alone.
     clients: Vec<Client>,
-    stop: JoinHandle<()>,
+    wish: Wish,
     /// The right body of the answer to an operation.
     right: Option<(Operation, Vec<u8>)>,
 }
@@ -90,12 +87,13 @@ pub(super) struct Gateways<'n> {
 type Answers = Vec<(Bytes, Duration)>;
 
 impl<'n> Gateways<'n> {
-    /// The network, called on this runtime until the process is told to stop.
-    pub(super) fn new(
+    /// The network, called on this runtime until somebody wants to stop.
+    pub(in super::super) fn new(
         runtime: &'n Runtime,
         scratch: &'n Scratch,
         network: &'n Network,
         databases: Vec<DatabaseLocation>,
+        wish: Wish,
     ) -> Result<Self, Failure> {
         Ok(Self {
             runtime,
@@ -103,22 +101,8 @@ impl<'n> Gateways<'n> {
             network,
             databases,
             clients: vec![Client::trusting(&scratch.authority())?],
-            stop: runtime.spawn(async { runtime::stop_requested().await }),
+            wish,
             right: None,
-        })
-    }
-
-    /// Waits for the future, or for the wish to stop.
-    fn wait<T>(
-        runtime: &Runtime,
-        stop: &mut JoinHandle<()>,
-        future: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        runtime.block_on(async {
-            tokio::select! {
-                done = future => done,
-                _ = stop => Err(Failure::new("stopped before the end")),
-            }
         })
     }
 
@@ -150,7 +134,7 @@ impl<'n> Gateways<'n> {
         let asked = Asked::of(call.operation);
         let url = url(self.network, call, &asked, before)?;
         let client = &self.clients[0];
-        let answer = Self::wait(self.runtime, &mut self.stop, post(client, &url, &asked))?;
+        let answer = self.wish.wait(self.runtime, post(client, &url, &asked))?;
         let answers = vec![answer];
         self.check(&asked, call, &answers)?;
         let (answer, took) = answers.into_iter().next().unwrap_or_default();
@@ -166,8 +150,12 @@ fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<St
             address.ok_or_else(|| Failure::new("the sample services were not started"))?;
         return Ok(format!("http://{address}{path}{query}"));
     }
+    if call.stack == Stack::Tls && call.way.transport == Transport::Http {
+        let address = network.inbound();
+        return Ok(format!("http://{address}{}{path}{query}", prefix(call)));
+    }
     if call.stack == Stack::Tls {
-        // Nothing is before the services but TLS.
+        // Nothing is before the services but a gateway that ends TLS.
         let port = network.inbound_tls();
         let port = port.ok_or_else(|| Failure::new("no gateway was started behind TLS"))?;
         return Ok(format!(
@@ -202,13 +190,6 @@ async fn joined<T: 'static>(mut tasks: JoinSet<Result<T, Failure>>) -> Result<Ve
 
 impl Bench for Gateways<'_> {
     type Failure = Failure;
-
-    fn go_on(&mut self) -> Result<(), Failure> {
-        if self.stop.is_finished() {
-            return Err(Failure::new("stopped before the end"));
-        }
-        Ok(())
-    }
 
     fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
         let (_, _, took) = self.once(call, "")?;
@@ -262,7 +243,7 @@ impl Bench for Gateways<'_> {
                 joined(tasks).await
             }
         };
-        let answers = Self::wait(self.runtime, &mut self.stop, each)?.concat();
+        let answers = self.wish.wait(self.runtime, each)?.concat();
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
@@ -296,7 +277,7 @@ impl Bench for Gateways<'_> {
                 joined(tasks).await
             }
         };
-        let answers = Self::wait(self.runtime, &mut self.stop, all)?;
+        let answers = self.wish.wait(self.runtime, all)?;
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
@@ -316,7 +297,7 @@ impl Bench for Gateways<'_> {
             network.shutdown().await;
             Ok(answers)
         };
-        let answers = Self::wait(self.runtime, &mut self.stop, all)?;
+        let answers = self.wish.wait(self.runtime, all)?;
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }

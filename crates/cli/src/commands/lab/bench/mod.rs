@@ -1,0 +1,133 @@
+//! What studies are run on: our gateways in this process, and other stacks as programs of their own.
+//!
+//! The rule kept here: a program that fails takes only its own arms out of a run; a wrong answer of our own ends it.
+
+mod asked;
+mod ours;
+mod program;
+mod wish;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use soapstone_lab::study::{Absent, Bench, Call, Condition, NoCall, Round, Sizes, Stack};
+
+pub(super) use ours::{Gateways, is_ours, layout};
+use program::Program;
+pub(super) use wish::Wish;
+
+use crate::failure::Failure;
+
+/// Programs of other stacks that are there.
+#[derive(Default)]
+pub(super) struct Programs(BTreeMap<Stack, Program>);
+
+impl Programs {
+    /// Starts the programs of the stacks that are not ours, which are in `folder`; tells which are absent, and why.
+    pub(super) fn start(
+        stacks: &[Stack],
+        folder: &Path,
+        wish: &Wish,
+        say: &mut dyn FnMut(Stack),
+    ) -> Result<(Self, Vec<Absent>), Failure> {
+        let mut programs = BTreeMap::new();
+        let mut absent = Vec::new();
+        for &stack in stacks.iter().filter(|stack| !is_ours(**stack)) {
+            say(stack);
+            match Program::start(stack, folder, wish) {
+                Ok(program) => {
+                    programs.insert(stack, program);
+                }
+                Err(NoCall::LeftOut(why)) => absent.push(Absent { stack, absent: why }),
+                Err(NoCall::Failed(failure)) => return Err(failure),
+            }
+        }
+        Ok((Self(programs), absent))
+    }
+
+    /// Their versions, as they tell them.
+    pub(super) fn versions(&self) -> BTreeMap<Stack, String> {
+        let programs = self.0.iter();
+        programs
+            .map(|(stack, program)| (*stack, program.version().to_owned()))
+            .collect()
+    }
+}
+
+/// All stacks.
+pub(super) struct Stacks<'n> {
+    pub(super) wish: Wish,
+    /// Nothing, where only others are measured.
+    pub(super) ours: Option<Gateways<'n>>,
+    pub(super) programs: Programs,
+}
+
+impl Stacks<'_> {
+    /// Who answers the call: a bench.
+    fn of(&mut self, call: &Call) -> Result<&mut dyn Bench<Failure = Failure>, NoCall<Failure>> {
+        let bench = if is_ours(call.stack) {
+            self.ours
+                .as_mut()
+                .map(|ours| ours as &mut dyn Bench<Failure = Failure>)
+        } else {
+            let program = self.programs.0.get_mut(&call.stack);
+            program.map(|program| program as &mut dyn Bench<Failure = Failure>)
+        };
+        bench.ok_or_else(|| NoCall::LeftOut("it was not started".to_owned()))
+    }
+}
+
+impl Bench for Stacks<'_> {
+    type Failure = Failure;
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        self.wish.go_on()
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
+        self.of(call)?.call(call)
+    }
+
+    fn weigh(&mut self, call: &Call) -> Result<Sizes, NoCall<Failure>> {
+        self.of(call)?.weigh(call)
+    }
+
+    fn together(
+        &mut self,
+        call: &Call,
+        clients: u32,
+        requests: u32,
+    ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        self.of(call)?.together(call, clients, requests)
+    }
+
+    fn paced(
+        &mut self,
+        call: &Call,
+        per_second: f64,
+        lasting: Duration,
+    ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        self.of(call)?.paced(call, per_second, lasting)
+    }
+
+    fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
+        self.of(call)?.fresh(call, calls)
+    }
+
+    fn newcomer(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
+        self.of(call)?.newcomer(call)
+    }
+
+    fn under(
+        &mut self,
+        call: &Call,
+        condition: &Condition,
+        clients: u32,
+        requests: u32,
+        rounds: u32,
+    ) -> Result<Vec<Round>, NoCall<Failure>> {
+        self.of(call)?
+            .under(call, condition, clients, requests, rounds)
+    }
+}

@@ -1,0 +1,288 @@
+//! Another stack: a program that is asked by lines of JSON on its standard input, and answers each with one on its standard output.
+//!
+//! `interop/stacks/NAME/run` installs what it needs and becomes the program. What it says first is that it is ready, or why it is absent.
+//! The rule kept here: a program that says what is no answer, says nothing for too long, or ends, is ended and asked nothing more, since
+//! nobody knows what its next line would be an answer to.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport};
+
+use super::wish::Wish;
+use crate::failure::Failure;
+
+/// How long a stack may install, build and start: those from Maven Central fetch what they need.
+const START: Duration = Duration::from_secs(30 * 60);
+/// How long an answer may take, beside what was asked for.
+const ANSWER: Duration = Duration::from_secs(300);
+/// How long a program may take to end when its input has.
+const END: Duration = Duration::from_secs(10);
+/// How often the wish to stop is looked for.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What a program says.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Said {
+    Ready {
+        version: String,
+    },
+    Absent(String),
+    Us(Vec<f64>),
+    Unsupported(String),
+    Failed(String),
+    #[serde(untagged)]
+    Sizes {
+        plain: usize,
+        secured: usize,
+    },
+}
+
+/// A program that runs.
+pub(super) struct Program {
+    stack: Stack,
+    version: String,
+    wish: Wish,
+    child: Child,
+    /// Nothing, when it is to end.
+    input: Option<ChildStdin>,
+    output: Receiver<String>,
+    /// Why it is asked nothing more.
+    gone: Option<String>,
+}
+
+type Asked<T> = Result<T, NoCall<Failure>>;
+
+impl Program {
+    /// Starts `NAME/run` of the folder and waits until it is ready.
+    ///
+    /// # Errors
+    /// Why it is absent, or that the run is to stop.
+    pub(super) fn start(stack: Stack, folder: &Path, wish: &Wish) -> Asked<Self> {
+        let file = folder.join(stack.name()).join("run");
+        let absent =
+            |why: &dyn std::fmt::Display| NoCall::LeftOut(format!("{}: {why}", file.display()));
+        let path = file.canonicalize().map_err(|error| absent(&error))?;
+        let mut command = Command::new(path);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        #[cfg(unix)]
+        {
+            // What it starts is ended with it, and not by the Ctrl-C that is meant for us.
+            use std::os::unix::process::CommandExt;
+            command.process_group(0);
+        }
+        let mut child = command.spawn().map_err(|error| absent(&error))?;
+        let input = child.stdin.take();
+        let output = lines(child.stdout.take());
+        let mut program = Self {
+            stack,
+            version: String::new(),
+            wish: wish.clone(),
+            child,
+            input,
+            output,
+            gone: None,
+        };
+        match program.said(START)? {
+            Said::Ready { version } => {
+                program.version = version;
+                Ok(program)
+            }
+            Said::Absent(why) => Err(NoCall::LeftOut(why)),
+            _ => Err(program.lose("it did not say first whether it is ready".to_owned())),
+        }
+    }
+
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Asks, and waits for the answer.
+    fn ask(&mut self, request: &Value, lasting: Duration) -> Asked<Said> {
+        if let Some(why) = &self.gone {
+            return Err(NoCall::LeftOut(why.clone()));
+        }
+        let written = match &mut self.input {
+            Some(input) => writeln!(input, "{request}").and_then(|()| input.flush()),
+            None => Ok(()),
+        };
+        // One that has ended may have said why before.
+        let said = self.said(ANSWER + lasting)?;
+        if let Err(error) = written {
+            return Err(self.lose(format!("it reads nothing more: {error}")));
+        }
+        match said {
+            Said::Unsupported(why) => Err(NoCall::LeftOut(why)),
+            Said::Failed(why) => Err(NoCall::LeftOut(format!("it failed: {why}"))),
+            answer => Ok(answer),
+        }
+    }
+
+    /// What it says next.
+    fn said(&mut self, patience: Duration) -> Asked<Said> {
+        let begun = Instant::now();
+        let line = loop {
+            self.wish.go_on()?;
+            match self.output.recv_timeout(GLANCE) {
+                Ok(line) => break line,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.lose("it ended before it answered".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) if begun.elapsed() > patience => {
+                    let seconds = patience.as_secs();
+                    return Err(self.lose(format!("it said nothing for {seconds} s")));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        serde_json::from_str(&line).map_err(|error| {
+            /// Enough to see what it is.
+            const SHOWN: usize = 200;
+            let shown: String = line.chars().take(SHOWN).collect();
+            self.lose(format!("it said what is no answer ({error}): {shown}"))
+        })
+    }
+
+    /// Asks it nothing more.
+    fn lose(&mut self, why: String) -> NoCall<Failure> {
+        self.end(Duration::ZERO);
+        let why = format!("{}: {why}", self.stack);
+        self.gone = Some(why.clone());
+        NoCall::LeftOut(why)
+    }
+
+    /// Ends its input, and after some time it and what it started.
+    fn end(&mut self, patience: Duration) {
+        self.input = None;
+        let begun = Instant::now();
+        while begun.elapsed() < patience {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(GLANCE);
+        }
+        // The group first: when its leader is gone and waited for, its number may be another's.
+        #[cfg(unix)]
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let group = format!("-{}", self.child.id());
+            // If there is no `kill`, the program itself is ended all the same.
+            let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        }
+        // One that has ended already is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn times(&mut self, request: &Value, lasting: Duration) -> Asked<Vec<Duration>> {
+        let answer = self.ask(request, lasting)?;
+        let Said::Us(times) = answer else {
+            return Err(self.lose("it answered something else than times".to_owned()));
+        };
+        let times = times
+            .into_iter()
+            .map(|time| Duration::try_from_secs_f64(time / 1e6));
+        match times.collect::<Result<Vec<_>, _>>() {
+            Ok(times) if !times.is_empty() => Ok(times),
+            Ok(_) => Err(self.lose("it answered no time".to_owned())),
+            Err(error) => Err(self.lose(format!("it answered what is no time: {error}"))),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if self.gone.is_none() {
+            self.end(END);
+        }
+    }
+}
+
+/// Lines as they come, until there are no more.
+fn lines(output: Option<impl std::io::Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(output) = output {
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                let Ok(line) = line else { break };
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    receiver
+}
+
+/// The call as the programs are told it.
+fn told(call: &Call) -> Asked<Value> {
+    let left_out = |why: &str| Err(NoCall::LeftOut(why.to_owned()));
+    let operation = match call.operation {
+        Operation::Books {
+            source: Source::Database(_),
+            ..
+        } => return left_out("its books are in memory only"),
+        Operation::Books { books, .. } => json!({"books": {"books": books}}),
+        Operation::Echo { characters } => json!({"echo": {"characters": characters}}),
+        Operation::Strings { elements } => json!({"strings": {"elements": elements}}),
+        Operation::Sum => json!("sum"),
+        Operation::Employees => json!("employees"),
+        Operation::Temperature => json!("temperature"),
+    };
+    if call.way.direct {
+        return left_out("it has no gateways to go past");
+    }
+    Ok(json!({
+        "transport": match call.way.transport {
+            Transport::Http => "http",
+            Transport::Https => "https",
+        },
+        "mechanism": call.way.mechanism.name(),
+        "suite": call.way.suite,
+        "rsa_bits": call.way.rsa_bits,
+        "operation": operation,
+    }))
+}
+
+impl Bench for Program {
+    type Failure = Failure;
+
+    fn call(&mut self, call: &Call) -> Asked<Duration> {
+        let request = json!({"do": "call", "call": told(call)?});
+        let times = self.times(&request, Duration::ZERO)?;
+        Ok(times.first().copied().unwrap_or_default())
+    }
+
+    fn weigh(&mut self, call: &Call) -> Asked<Sizes> {
+        let request = json!({"do": "weigh", "call": told(call)?});
+        match self.ask(&request, Duration::ZERO)? {
+            Said::Sizes { plain, secured } => Ok(Sizes { plain, secured }),
+            _ => Err(self.lose("it answered something else than sizes".to_owned())),
+        }
+    }
+
+    fn together(&mut self, call: &Call, clients: u32, requests: u32) -> Asked<Vec<Duration>> {
+        let request = json!({
+            "do": "together", "call": told(call)?, "clients": clients, "requests": requests,
+        });
+        self.times(&request, Duration::ZERO)
+    }
+
+    fn paced(&mut self, call: &Call, per_second: f64, lasting: Duration) -> Asked<Vec<Duration>> {
+        let request = json!({
+            "do": "paced", "call": told(call)?,
+            "per_second": per_second, "seconds": lasting.as_secs_f64(),
+        });
+        self.times(&request, lasting)
+    }
+
+    fn fresh(&mut self, call: &Call, calls: u32) -> Asked<Vec<Duration>> {
+        let request = json!({"do": "fresh", "call": told(call)?, "requests": calls});
+        self.times(&request, Duration::ZERO)
+    }
+}

@@ -1,0 +1,55 @@
+//! The wish that a run stop: Ctrl-C, or SIGTERM.
+//!
+//! The rule kept here: whoever waits for an answer waits for the wish, too.
+
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use crate::failure::Failure;
+use crate::runtime;
+
+/// Whether somebody wants the run to stop.
+#[derive(Clone)]
+pub(in super::super) struct Wish(watch::Receiver<bool>);
+
+impl Wish {
+    /// Listens from now on.
+    pub(in super::super) fn listen(runtime: &Runtime) -> Self {
+        let (told, wish) = watch::channel(false);
+        runtime.spawn(async move {
+            runtime::stop_requested().await;
+            told.send_replace(true);
+        });
+        Self(wish)
+    }
+
+    /// Whether to go on.
+    ///
+    /// # Errors
+    /// Somebody wants the run to stop.
+    pub(in super::super) fn go_on(&self) -> Result<(), Failure> {
+        if *self.0.borrow() {
+            return Err(stopped());
+        }
+        Ok(())
+    }
+
+    /// Waits for the future, or for the wish to stop.
+    pub(super) fn wait<T>(
+        &self,
+        runtime: &Runtime,
+        future: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let mut wish = self.0.clone();
+        runtime.block_on(async {
+            tokio::select! {
+                done = future => done,
+                Ok(_) = wish.wait_for(|wish| *wish) => Err(stopped()),
+            }
+        })
+    }
+}
+
+fn stopped() -> Failure {
+    Failure::new("stopped before the end")
+}
