@@ -6,6 +6,7 @@ installs or says goes to standard error.
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -61,6 +62,8 @@ def _operation(said):
 def main(name, start):
     """Runs the program: `start()` is a context that installs and starts everything, and gives its version and the function
     that answers a request (a dictionary) with a dictionary."""
+    # Whoever is told to end, ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with contextlib.ExitStack() as running:
         try:
             version, answer = running.enter_context(start())

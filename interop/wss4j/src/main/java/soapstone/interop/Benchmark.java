@@ -4,8 +4,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
-/** Bytes-to-bytes cost of securing and opening one message, warmed up, as one line of JSON. */
+import org.apache.wss4j.dom.util.WSSecurityUtil;
+
+/** Bytes-to-bytes cost of securing and opening one message, warmed up, as one line of JSON: its figures, or all times. */
 final class Benchmark {
     private interface Work {
         byte[] run() throws Exception;
@@ -16,7 +19,7 @@ final class Benchmark {
 
     /**
      * Runs {@code bench secure|open}: {@code --warm-up} seconds unmeasured, then measured for {@code --seconds}, at
-     * least 20 times.
+     * least 20 times; or so many {@code --repetitions}, the time of each.
      */
     static String run(Options options) throws Exception {
         String operation = options.word(1, "secure or open");
@@ -24,15 +27,24 @@ final class Benchmark {
         Securing securing = new Securing(options);
         Opening opening = new Opening(options);
         byte[] secured = securing.secure(plain);
-        opening.open(secured);
+        if (!text(opening.open(secured)).equals(text(plain))) {
+            throw new IllegalStateException("the Body holds another text when it is opened than before it was secured");
+        }
         Work work = switch (operation) {
             case "secure" -> () -> securing.secure(plain);
             case "open" -> () -> opening.open(secured);
             default -> throw new IllegalArgumentException("bench: expected secure or open, found " + operation);
         };
         repeat(work, Double.parseDouble(options.optional("warm-up", "5")), 1);
+        if (options.optional("repetitions") != null) {
+            return times(repeat(work, 0, Integer.parseInt(options.required("repetitions"))));
+        }
         double[] micros = repeat(work, Double.parseDouble(options.optional("seconds", "3")), 20);
         return line(options, operation, plain.length, secured.length, micros);
+    }
+
+    private static String text(byte[] message) throws Exception {
+        return WSSecurityUtil.findBodyElement(Envelopes.parse(message)).getTextContent();
     }
 
     private static double[] repeat(Work work, double seconds, int least) throws Exception {
@@ -48,6 +60,11 @@ final class Benchmark {
             micros[count++] = (System.nanoTime() - before) / 1e3;
         }
         return Arrays.copyOf(micros, count);
+    }
+
+    private static String times(double[] micros) {
+        return "{\"exit\":0,\"us\":[" + Arrays.stream(micros).mapToObj(one -> String.format(Locale.ROOT, "%.1f", one))
+            .collect(Collectors.joining(",")) + "]}";
     }
 
     private static String line(Options options, String operation, int bytes, int securedBytes, double[] micros) {

@@ -8,6 +8,7 @@ import java.util.List;
 
 import org.apache.wss4j.common.ext.WSSecurityException;
 import org.apache.wss4j.dom.engine.WSSConfig;
+import org.apache.wss4j.dom.engine.WSSecurityEngine;
 import org.apache.xml.security.parser.XMLParserException;
 
 /**
@@ -17,7 +18,8 @@ import org.apache.xml.security.parser.XMLParserException;
  * secure|open --mechanism M --suite S [--signature A] [--key-reference R] [--encryption-key-reference R]
  *             [--signed LIST] [--encrypted LIST] [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem]
  *             [--user NAME --password WORD] IN OUT
- * bench secure|open … [--payload NAME --items N --warm-up SECONDS --seconds SECONDS] IN
+ * bench secure|open … [--payload NAME --items N --warm-up SECONDS] [--seconds SECONDS | --repetitions N] IN
+ * versions
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  * </pre>
  */
@@ -35,7 +37,7 @@ public final class Peer {
 
     private static String run(List<String> words) throws Exception {
         Options options = new Options(words);
-        String command = options.word(0, "secure, open or bench");
+        String command = options.word(0, "command");
         switch (command) {
             case "secure" -> Files.write(Path.of(options.word(2, "output")),
                 new Securing(options).secure(Files.readAllBytes(Path.of(options.word(1, "input")))));
@@ -44,7 +46,11 @@ public final class Peer {
             case "bench" -> {
                 return Benchmark.run(options);
             }
-            default -> throw new IllegalArgumentException("expected secure, open or bench, found " + command);
+            case "versions" -> {
+                String version = WSSecurityEngine.class.getPackage().getImplementationVersion();
+                return "{\"exit\":0,\"version\":\"" + version + " on Java " + Runtime.version() + "\"}";
+            }
+            default -> throw new IllegalArgumentException("expected secure, open, bench or versions, found " + command);
         }
         return null;
     }
