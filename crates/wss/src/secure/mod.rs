@@ -376,7 +376,11 @@ impl<'p> Securing<'p> {
             }
             (signature, encryption) => {
                 if signature.is_some() {
-                    let signed = self.insert_ids(&envelope)?;
+                    let mut signed = self.insert_ids(&envelope)?;
+                    if sign::changes_signed(&envelope, &signed) {
+                        envelope = self.scan_again(envelope, buffers)?;
+                        signed = self.signed_elements(&envelope)?;
+                    }
                     self.sign(&envelope, &signed, buffers)?;
                 }
                 if encryption.is_some() {

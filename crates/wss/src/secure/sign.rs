@@ -41,6 +41,20 @@ pub(super) enum Id {
     Inserted { id: String, prefix: String },
 }
 
+/// Whether an id is inserted inside of an element that is signed, too: its digest is that of a message that has the id.
+pub(super) fn changes_signed(envelope: &Envelope, elements: &[(NodeId, Id)]) -> bool {
+    let inserted = |(node, id): &(NodeId, Id)| matches!(id, Id::Inserted { .. }).then_some(*node);
+    if elements.len() < 2 || !elements.iter().any(|element| inserted(element).is_some()) {
+        return false;
+    }
+    let signed: HashSet<NodeId> = elements.iter().map(|(node, _)| *node).collect();
+    let inside = |node: NodeId| {
+        let mut holders = envelope.document.element(node).ancestors();
+        holders.any(|holder| signed.contains(&holder.id()))
+    };
+    elements.iter().filter_map(inserted).any(inside)
+}
+
 impl Securing<'_> {
     /// The elements of the message that are to be signed, with the ids they have or are to have.
     pub(super) fn signed_elements(

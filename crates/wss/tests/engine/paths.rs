@@ -101,3 +101,29 @@ fn a_path_may_say_what_must_be_there() {
         }
     );
 }
+
+/// The id that the inner one is given is in the digest of the outer one.
+#[test]
+fn an_element_is_signed_beside_the_one_that_holds_it() {
+    for mechanism in [
+        Mechanism::Sign,
+        Mechanism::SignEncrypt,
+        Mechanism::EncryptSign,
+    ] {
+        let mut policy = policy(mechanism, "Basic128GCM");
+        let parts = &mut policy.signature.as_mut().unwrap().parts;
+        *parts = vec![Part::Body, path("/s:Envelope/s:Header/a:To")];
+        if mechanism != Mechanism::EncryptSign {
+            parts.extend([path("//e:text"), path("//e:echo")]);
+        }
+        let message = secure(&policy, PLAIN);
+        let verified = open(&policy, &message)
+            .unwrap_or_else(|error| panic!("{mechanism}: {error}\n{message}"));
+        let nodes = &verified.evidence().signatures[0].nodes;
+        assert_eq!(nodes.len(), parts_of(&policy));
+    }
+}
+
+fn parts_of(policy: &Policy) -> usize {
+    policy.signature.as_ref().unwrap().parts.len()
+}
