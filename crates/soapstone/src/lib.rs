@@ -16,7 +16,11 @@ pub use soapstone_wss as wss;
 pub use soapstone_xml as xml;
 pub use soapstone_xmlsec as xmlsec;
 
-/// The examples of the guide, so that they are compiled and run.
+/// The examples of the guides, so that they are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
 struct Guide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tuning.md")]
+struct Tuning;
