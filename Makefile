@@ -59,6 +59,12 @@ interop: setup ## xmlsec1, WSS4J, CXF and zeep, in both directions
 	$(call step,live peers)
 	@SOAPSTONE_PROFILE=dev interop/run
 
+.PHONY: report-check
+report-check: unit ## the lab's report in a browser, at the width of a phone and of a desk
+	$(call step,the lab's report in a browser)
+	@SOAPSTONE_PROFILE=dev interop/report-check
+	@interop/report-check $(target)/tmp/report.html
+
 .PHONY: end-to-end
 end-to-end: setup ## the demo, as a test
 	$(call step,end to end: the demo)
@@ -76,7 +82,7 @@ fuzz: setup ## each fuzz target for FUZZ_SECONDS
 	@.ci/fuzz $(FUZZ_SECONDS)
 
 .PHONY: test
-test: lint unit interop end-to-end dependencies fuzz ## everything; what continuous integration runs
+test: lint unit interop report-check end-to-end dependencies fuzz ## everything; what continuous integration runs
 	$(call step,all green)
 
 .PHONY: bench

@@ -106,7 +106,7 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
         let mut row = vec![
             Cell::name(words::sentence(claim.says)).with_small(format!(
                 "{} {}, {}, {}",
-                paper.authors,
+                words::first_author(paper.authors),
                 paper.year,
                 words::places(claim.shown_in),
                 claim.arm

@@ -55,9 +55,31 @@ pub(super) fn places(shown_in: &str) -> String {
     text
 }
 
+/// The first author, for a short name.
+pub(super) fn first_author(authors: &str) -> &str {
+    let first = authors.split(',').next().unwrap_or(authors);
+    let name = first.trim_start_matches(|it: char| it.is_uppercase() || it == '.' || it == ' ');
+    // The initials end where the name begins, with a capital of its own.
+    let begin = first.len() - name.len();
+    let capital = first[..begin].char_indices().next_back();
+    capital.map_or(first, |(place, _)| first[place..].trim())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_study_is_named_after_its_first_author() {
+        let named = [
+            "G. McHale, J. O'Raw",
+            "R. A. van Engelen, W. Zhang",
+            "M. Novakouski",
+            "Shopov",
+        ]
+        .map(first_author);
+        assert_eq!(named, ["McHale", "van Engelen", "Novakouski", "Shopov"]);
+    }
 
     #[test]
     fn names_of_figures_are_read_as_places() {

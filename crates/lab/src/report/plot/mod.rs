@@ -15,7 +15,7 @@ use crate::study::{Estimate, Reported, Shows, Stack};
 use svg::{Anchor, Svg, width_of};
 
 /// How wide a plot is drawn: for a desk, and for a phone.
-pub(super) const WIDTHS: [(f64, &str); 2] = [(720.0, "wide"), (344.0, "narrow")];
+pub(super) const WIDTHS: [(f64, &str); 2] = [(790.0, "wide"), (328.0, "narrow")];
 
 /// Room around the legend's lines.
 const LEGEND_LINE: f64 = 20.0;
