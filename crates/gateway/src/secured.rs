@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode, header, request, response};
 use hyper::body::Incoming;
-use soapstone::endpoint::{Arrived, TokenAnswer};
+use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
 use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
@@ -31,7 +31,7 @@ use crate::media;
 use crate::metrics::{self, Flow};
 use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
 use crate::side::Side;
-use crate::steps::{Label, Trouble, open, receive, secure_answer, secure_request};
+use crate::steps::{Label, Trouble, open, read_request, receive, secure_answer, secure_request};
 use crate::unsecured;
 use crate::workers::{Effort, NotDone};
 
@@ -251,13 +251,21 @@ impl Call<'_> {
     ) -> Result<Prepared, Response<Reply>> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
-        let effort = self.effort_of_request(&forward.octets, inbound.as_ref(), outbound.as_ref());
         let metrics = Arc::clone(&self.exchange.route.metrics);
+        let (read, effort) = self.read_if_brief(
+            &mut forward.octets,
+            version,
+            inbound.as_ref(),
+            outbound.as_ref(),
+        )?;
         let label = self.label();
         let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
             if let Some(side) = &inbound {
-                let octets = std::mem::take(&mut forward.octets);
-                match receive(side, octets, private, &metrics, buffers)? {
+                let request = match read {
+                    Some(request) => request,
+                    None => read_request(side, forward.octets, &metrics, buffers)?,
+                };
+                match receive(side, request, private, &metrics, buffers)? {
                     Arrived::Message(opened) => {
                         forward.octets = opened.bytes;
                         forward.version = opened.version;
@@ -281,28 +289,38 @@ impl Call<'_> {
         self.work(version, effort, work, answer).await
     }
 
-    /// What it takes to open and secure a request.
-    fn effort_of_request(
+    /// What it takes to open and secure a request, and the request itself, if it had to be read to know that.
+    fn read_if_brief(
         &self,
-        octets: &[u8],
+        octets: &mut Vec<u8>,
+        version: SoapVersion,
         inbound: Option<&Side>,
         outbound: Option<&(Side, Option<InUse>)>,
-    ) -> Effort {
-        let small = octets.len() <= BRIEF_MESSAGE;
+    ) -> Result<(Option<ReadRequest>, Effort), Response<Reply>> {
         let secures_briefly =
-            || outbound.is_none_or(|(side, context)| context.is_some() && side.converses_briefly());
-        let opens_briefly = || {
-            inbound.is_none_or(|side| {
-                let names = |buffers: &mut Buffers| side.endpoint.names_context(octets, buffers);
-                side.converses_briefly()
-                    && self.exchange.shared().workers.run_here(names) == Ok(true)
-            })
+            outbound.is_none_or(|(side, context)| context.is_some() && side.converses_briefly());
+        if octets.len() > BRIEF_MESSAGE || !secures_briefly {
+            return Ok((None, Effort::Heavy));
+        }
+        let Some(side) = inbound else {
+            return Ok((None, Effort::Brief));
         };
-        if small && secures_briefly() && opens_briefly() {
+        if !side.converses_briefly() {
+            return Ok((None, Effort::Heavy));
+        }
+        let octets = std::mem::take(octets);
+        let metrics = &self.exchange.route.metrics;
+        let read = |buffers: &mut Buffers| read_request(side, octets, metrics, buffers);
+        let shared = self.exchange.shared();
+        let request = self.done(version, shared.workers.run_here(read), |call, trouble| {
+            call.unprepared(version, trouble)
+        })?;
+        let effort = if request.names_context() {
             Effort::Brief
         } else {
             Effort::Heavy
-        }
+        };
+        Ok((Some(request), effort))
     }
 
     /// Answers for a request that cannot be opened or secured.
@@ -542,12 +560,22 @@ impl Call<'_> {
                 done.result
             }),
         };
+        self.done(version, done, answer)
+    }
+
+    /// What work came to, or the answer for what is wrong.
+    fn done<T>(
+        &self,
+        version: SoapVersion,
+        done: Result<Result<T, Trouble>, NotDone>,
+        answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
+    ) -> Result<T, Response<Reply>> {
         match done {
             Ok(result) => result.map_err(|trouble| answer(self, trouble)),
             Err(NotDone::Full) => {
                 let detail = format!(
                     "{} messages wait for a crypto worker",
-                    shared.workers.waiting()
+                    self.exchange.shared().workers.waiting()
                 );
                 Err(self.fail(version, Cause::Busy, "queue-full", detail))
             }

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what the endpoint let through.
 
-use soapstone::endpoint::{Arrived, OpenedMessage, ReceiveError, Step, StepObserver};
+use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
 use soapstone::wss::{
     EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
 };
@@ -55,10 +55,24 @@ impl StepObserver for Timing<'_> {
     }
 }
 
+/// Reads a request, which is not opened yet.
+pub(crate) fn read_request(
+    side: &Side,
+    octets: Vec<u8>,
+    metrics: &RouteMetrics,
+    buffers: &mut Buffers,
+) -> Result<ReadRequest, Trouble> {
+    let which = metrics::Side::Inbound;
+    let mut timing = Timing::new(metrics, which);
+    side.endpoint
+        .read_request(octets, buffers, &mut timing)
+        .map_err(|rejected| refused(which, rejected))
+}
+
 /// Opens a request, or answers it where it asks for a token.
 pub(crate) fn receive(
     side: &Side,
-    octets: Vec<u8>,
+    request: ReadRequest,
     private: bool,
     metrics: &RouteMetrics,
     buffers: &mut Buffers,
@@ -68,7 +82,7 @@ pub(crate) fn receive(
     let now = jiff::Timestamp::now();
     let arrived = side
         .endpoint
-        .receive(octets, private, side.memory(), now, buffers, &mut timing)
+        .receive_read(request, private, side.memory(), now, buffers, &mut timing)
         .map_err(|error| match error {
             ReceiveError::Rejected(rejected) => refused(which, rejected),
             ReceiveError::Unsecurable(error) => Trouble::Unsecurable { side: which, error },

@@ -11,8 +11,8 @@ use soapstone_trust::{
     TrustVersion,
 };
 use soapstone_wss::{
-    ContextName, Envelope, InboundPlan, KeyBinding, OutboundPlan, Outgoing, Part, Policy, Rejected,
-    SecureError, SecurityContext, SoapVersion, Verified,
+    ContextName, Envelope, InboundPlan, KeyBinding, Lookups, OutboundPlan, Outgoing, Part, Policy,
+    Rejected, SecureError, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::Buffers;
 
@@ -37,6 +37,20 @@ pub enum Arrived {
     Message(Box<OpenedMessage>),
     /// A request for a token, and its answer.
     Answered(TokenAnswer),
+}
+
+/// A request that was read and not yet opened.
+#[derive(Debug)]
+pub struct ReadRequest {
+    envelope: Envelope,
+    lookups: Lookups,
+}
+
+impl ReadRequest {
+    /// Whether it names a security context, so that it is opened with the plan of the conversation and never with the bootstrap's.
+    pub fn names_context(&self) -> bool {
+        !self.lookups.contexts.is_empty()
+    }
 }
 
 /// The answer to a request for a token, ready to be sent.
@@ -102,23 +116,23 @@ impl Endpoint {
                 .is_none_or(|plan| light(plan.policy()))
     }
 
-    /// Whether a request names a security context, so that it is opened with the plan of the conversation and never with the bootstrap's.
-    pub fn names_context(&self, octets: &[u8], buffers: &mut Buffers) -> bool {
-        let Some(plan) = self
-            .inbound
-            .as_ref()
-            .filter(|_| self.conversation.is_some())
-        else {
-            return false;
-        };
-        let mut copy = buffers.take(octets.len());
-        copy.extend_from_slice(octets);
-        let Ok(envelope) = Envelope::parse(copy, self.limits(), buffers) else {
-            return false;
-        };
-        let named = !plan.peek(&envelope).contexts.is_empty();
-        envelope.recycle(buffers);
-        named
+    /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is proven yet.
+    ///
+    /// # Errors
+    /// It is no envelope, or passes a limit.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub fn read_request(
+        &self,
+        bytes: Vec<u8>,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<ReadRequest, Rejected> {
+        let envelope = Envelope::parse(bytes, self.limits(), buffers)?;
+        let lookups = self.inbound_plan().peek(&envelope);
+        observer.ended(Step::Parse);
+        Ok(ReadRequest { envelope, lookups })
     }
 
     /// Opens a request at a service: an application's message is rebuilt from what was proven, a request for a token is answered.
@@ -139,21 +153,43 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
+        let request = self.read_request(bytes, buffers, observer)?;
+        self.receive_read(request, private_transport, memory, now, buffers, observer)
+    }
+
+    /// [Receives](Self::receive) a request that was read before.
+    ///
+    /// # Errors
+    /// Why the message is refused, or its answer cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub fn receive_read(
+        &self,
+        request: ReadRequest,
+        private_transport: bool,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Arrived, ReceiveError> {
+        let now = self.clock(now);
+        let in_conversation = request.names_context();
+        let ReadRequest { envelope, lookups } = request;
         let Some(conversation) = &self.conversation else {
-            let opened = self.open(bytes, None, memory, now, buffers, observer)?;
+            let facts = self.facts(&lookups, None, memory, now)?;
+            let plan = self.inbound_plan();
+            let verified = self.proven(plan, envelope, &facts, memory, now, buffers, observer)?;
+            let opened = self.rebuilt(verified, buffers, observer)?;
             return Ok(Arrived::Message(Box::new(opened)));
         };
-        let now = self.clock(now);
-        let envelope = Envelope::parse(bytes, self.limits(), buffers).map_err(Rejected::from)?;
-        observer.ended(Step::Parse);
-        let plan = self.inbound_plan();
-        let in_conversation = !plan.peek(&envelope).contexts.is_empty();
-        let plan = if in_conversation {
-            plan
+        let (plan, lookups) = if in_conversation {
+            (self.inbound_plan(), lookups)
         } else {
-            &conversation.bootstrap_inbound
+            let plan = &conversation.bootstrap_inbound;
+            (plan, plan.peek(&envelope))
         };
-        let facts = self.facts(plan, &envelope, None, memory, now)?;
+        let facts = self.facts(&lookups, None, memory, now)?;
         let contexts = facts.contexts.clone();
         let verified = self.proven(plan, envelope, &facts, memory, now, buffers, observer)?;
         if !is_token_request(&verified) {

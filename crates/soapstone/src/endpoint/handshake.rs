@@ -174,7 +174,7 @@ impl Endpoint {
             .map_err(Rejected::from)
             .and_then(|envelope| {
                 let plan = &conversation.bootstrap_inbound;
-                let facts = self.facts(plan, &envelope, Some(receipt), memory, now)?;
+                let facts = self.facts(&plan.peek(&envelope), Some(receipt), memory, now)?;
                 self.proven(plan, envelope, &facts, memory, now, buffers, &mut ())
             })
             .map_err(HandshakeError::Rejected)?;

@@ -25,7 +25,7 @@ use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, 
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
 
-pub use conversation::{Arrived, Conversation, ReceiveError, TokenAnswer, TokenDone};
+pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 
 /// What an endpoint is there for, which decides the plans it needs.
@@ -278,7 +278,7 @@ impl Endpoint {
         let now = self.clock(now);
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
-        let facts = self.facts(plan, &envelope, request, memory, now)?;
+        let facts = self.facts(&plan.peek(&envelope), request, memory, now)?;
         self.proven(plan, envelope, &facts, memory, now, buffers, observer)
     }
 
@@ -297,13 +297,11 @@ impl Endpoint {
     /// What a plan asks for about a message, as far as this endpoint knows.
     fn facts(
         &self,
-        plan: &InboundPlan,
-        envelope: &Envelope,
+        lookups: &Lookups,
         request: Option<Receipt>,
         memory: Memory<'_>,
         now: Timestamp,
     ) -> Result<Facts, Rejected> {
-        let lookups = plan.peek(envelope);
         let passwords = self
             .users
             .iter()
@@ -312,7 +310,7 @@ impl Endpoint {
             .collect();
         Ok(Facts {
             passwords,
-            contexts: self.contexts(&lookups, memory.contexts, now)?,
+            contexts: self.contexts(lookups, memory.contexts, now)?,
             request,
             ..Facts::default()
         })
