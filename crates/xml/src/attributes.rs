@@ -79,11 +79,11 @@ pub(crate) struct StartTag<'d> {
 }
 
 impl<'d> StartTag<'d> {
-    /// `tag` begins with the `<` of a start tag and may go on behind its end.
-    pub(crate) fn new(tag: &'d str) -> StartTag<'d> {
+    /// `tag` begins with the `<` of a start tag whose name has so many bytes, and may go on behind its end.
+    pub(crate) fn new(tag: &'d str, name_length: u16) -> StartTag<'d> {
         StartTag {
             tag,
-            at: name_end(tag.as_bytes()),
+            at: 1 + usize::from(name_length),
         }
     }
 }
@@ -127,10 +127,10 @@ impl Places {
         }
         let quote = tag[at];
         let start = at + 1;
-        let length = memchr::memchr(quote, tag.get(start..)?)?;
-        Some(Places {
+        let end = find::quote(tag, start, quote);
+        (end < tag.len()).then_some(Places {
             name,
-            value: start..start + length,
+            value: start..end,
         })
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_start_tag_is_read_attribute_by_attribute() {
         let tag = "<p:a x=\"1\"  xmlns:p = 'u>r'\n y='a\"b'/>text";
-        let read: Vec<_> = StartTag::new(tag)
+        let read: Vec<_> = StartTag::new(tag, 3)
             .map(|written| (written.name, written.value))
             .collect();
         assert_eq!(read, [("x", "1"), ("xmlns:p", "u>r"), ("y", "a\"b")]);
@@ -212,7 +212,7 @@ mod tests {
         for length in 0..100 {
             let value = "'".repeat(length);
             let tag = format!("<a b=\"{value}\" c='d'>");
-            let read: Vec<_> = StartTag::new(&tag).map(|written| written.value).collect();
+            let read: Vec<_> = StartTag::new(&tag, 1).map(|written| written.value).collect();
             assert_eq!(read, [value.as_str(), "d"]);
         }
     }

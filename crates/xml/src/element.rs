@@ -189,7 +189,8 @@ impl<'d> Element<'d> {
 
     fn start_tag(&self) -> StartTag<'d> {
         let entry = self.document.entry(self.index);
-        StartTag::new(self.document.slice(entry.start..entry.end))
+        let name = self.document.parts.names.name(entry.name);
+        StartTag::new(self.document.slice(entry.start..entry.end), name.length)
     }
 
     /// The value of an attribute: references resolved, white space normalized (XML 3.3.3).

@@ -48,6 +48,10 @@ pub(crate) struct QName {
     /// Length of prefix and colon: 0 without a prefix.
     pub(crate) local_at: u16,
     pub(crate) prefix: u16,
+    /// As the name of a namespace declaration: the prefix that it declares, and the namespace that it last bound it to. [`NONE`] before
+    /// the first one.
+    declares: u16,
+    declared: u16,
     /// The first bytes of the local name, the first one being the most significant: local names differ as these do.
     order: u64,
 }
@@ -410,6 +414,8 @@ impl Names {
             length: text.len() as u16,
             local_at,
             prefix,
+            declares: NONE,
+            declared: NONE,
             order,
         });
         let Names {
@@ -425,6 +431,32 @@ impl Names {
                 .hash_one(&all[qname.start as usize..qname.start as usize + qname.length as usize])
         });
         Ok(Some(index))
+    }
+
+    /// Prefix and namespace of a declaration, `qname="namespace"`. Most declare what they declared before.
+    pub(crate) fn declaration(&mut self, qname: u16, namespace: &str) -> Result<(u16, u16), Full> {
+        let QName {
+            start,
+            length,
+            local_at,
+            declares,
+            declared,
+            ..
+        } = self.qnames[qname as usize];
+        if declared != NONE && self.uri(declared) == namespace {
+            return Ok((declares, declared));
+        }
+        let uri = self.intern_uri(namespace)?;
+        let prefix = match qname {
+            QNAME_XMLNS => prefix::DEFAULT,
+            _ => {
+                let local = start as usize + local_at as usize..start as usize + length as usize;
+                self.prefixes.intern(&self.text[local], &self.hasher)?
+            }
+        };
+        let known = &mut self.qnames[qname as usize];
+        (known.declares, known.declared) = (prefix, uri);
+        Ok((prefix, uri))
     }
 
     /// Interns a qualified name with its namespace.

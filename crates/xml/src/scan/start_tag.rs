@@ -5,6 +5,7 @@
 //! the duplicate check at once; only tags in another order are sorted.
 
 use super::{Failure, Scan, Scanner, find, full, reference};
+use crate::attributes;
 use crate::error::{Limit, Problem};
 use crate::names::{NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
 use crate::tape::{Declaration, Entry, NodeId, Qualified, flags};
@@ -24,6 +25,11 @@ pub(super) struct RawAttribute {
 }
 
 impl RawAttribute {
+    /// The value as it is written in the text that is scanned.
+    fn written<'t>(&self, text: &'t str) -> &'t str {
+        &text[self.value_start as usize..self.value_end as usize]
+    }
+
     fn is_declaration(&self) -> bool {
         self.prefix == prefix::XMLNS || self.qname == QNAME_XMLNS
     }
@@ -320,23 +326,14 @@ impl Scanner<'_> {
     /// One namespace declaration. Returns flags of the tag.
     fn declare(&mut self, element: u32, attribute: RawAttribute) -> Scan<u16> {
         let at = attribute.name_at as usize;
-        let value = self.value(attribute);
-        let limits = self.limits;
-        let uri = self
-            .parts
-            .names
-            .intern_uri(&value)
-            .map_err(full(limits, at))?;
-        let declared = if attribute.qname == QNAME_XMLNS {
-            prefix::DEFAULT
+        let names = &mut self.parts.names;
+        let (declared, uri) = if attribute.decode {
+            let value = attributes::normalize(attribute.written(self.text));
+            names.declaration(attribute.qname, &value)
         } else {
-            let local = self.parts.names.local(attribute.qname).to_owned();
-            self.parts
-                .names
-                .intern_prefix(&local)
-                .map_err(full(limits, at))?
-        };
-        self.work.value = value;
+            names.declaration(attribute.qname, attribute.written(self.text))
+        }
+        .map_err(full(self.limits, at))?;
         self.check_names(at)?;
         let text = || self.parts.names.prefix(declared).to_owned();
         match (declared, uri) {
@@ -485,9 +482,9 @@ impl Scanner<'_> {
     fn value(&mut self, attribute: RawAttribute) -> String {
         let mut value = std::mem::take(&mut self.work.value);
         value.clear();
-        let written = &self.text[attribute.value_start as usize..attribute.value_end as usize];
+        let written = attribute.written(self.text);
         if attribute.decode {
-            crate::attributes::normalize_into(written, &mut value);
+            attributes::normalize_into(written, &mut value);
         } else {
             value.push_str(written);
         }
