@@ -212,7 +212,9 @@ mod tests {
         for length in 0..100 {
             let value = "'".repeat(length);
             let tag = format!("<a b=\"{value}\" c='d'>");
-            let read: Vec<_> = StartTag::new(&tag, 1).map(|written| written.value).collect();
+            let read: Vec<_> = StartTag::new(&tag, 1)
+                .map(|written| written.value)
+                .collect();
             assert_eq!(read, [value.as_str(), "d"]);
         }
     }
