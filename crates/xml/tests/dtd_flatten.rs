@@ -89,6 +89,12 @@ fn a_carriage_return_from_a_reference_is_not_taken_for_a_line_end() {
 }
 
 #[test]
+fn a_carriage_return_from_a_reference_is_white_space_in_tags() {
+    let source = "<!DOCTYPE r [<!ENTITY e '<a&#13;b=\"c\"&#13;></a&#13;>'>]><r>&e;</r>";
+    assert_eq!(text(source), "<r><a b=\"c\" ></a ></r>");
+}
+
+#[test]
 fn brackets_that_meet_only_through_expansion_do_not_end_a_cdata_section() {
     assert_eq!(
         text("<!DOCTYPE a [<!ENTITY b ']]'>]><a>&b;></a>"),

@@ -230,7 +230,7 @@ impl Expansion<'_> {
             return Err(DtdError::Unbalanced { place: self.here() });
         }
         self.depth -= 1;
-        self.output.extend_from_slice(&rest.as_bytes()[..length]);
+        write_markup(&rest[..length], &mut self.output);
         self.frame.at += length;
         Ok(())
     }
@@ -270,8 +270,7 @@ impl Expansion<'_> {
                 if !rest_of_tag.starts_with(end) {
                     return Err(self.unexpected_at(spaced, "`/>`"));
                 }
-                self.output
-                    .extend_from_slice(&rest.as_bytes()[at..spaced + end.len()]);
+                write_markup(&rest[at..spaced + end.len()], &mut self.output);
                 self.frame.at += spaced + end.len();
                 self.rooted = true;
                 self.depth += usize::from(end == ">");
@@ -316,7 +315,7 @@ impl Expansion<'_> {
             if tokenized || raw.contains('\r') || has_entity(raw) {
                 write_attribute(name, &value, &mut self.output);
             } else {
-                self.output.extend_from_slice(&rest.as_bytes()[at..end]);
+                write_markup(&rest[at..end], &mut self.output);
             }
             present.push(name);
             self.budget
@@ -362,6 +361,12 @@ fn leading_space(text: &str) -> usize {
 fn has_entity(raw: &str) -> bool {
     raw.match_indices('&')
         .any(|(at, _)| matches!(reference(&raw[at..]), Some((Reference::Entity(_), _))))
+}
+
+/// Writes a piece of a tag as it is. A carriage return in its white space, which came by a reference, would be read as a line end.
+fn write_markup(piece: &str, output: &mut Vec<u8>) {
+    let octets = piece.bytes();
+    output.extend(octets.map(|octet| if octet == b'\r' { b' ' } else { octet }));
 }
 
 /// Writes ` name="value"` so that it parses back to `value`.
