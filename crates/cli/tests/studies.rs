@@ -90,8 +90,14 @@ fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
     }
 }
 
+/// The names of the points that are done, in their order.
+fn points(lines: &[Value]) -> Vec<String> {
+    let done = lines.iter().filter_map(|line| line["done"].as_str());
+    done.map(str::to_owned).collect()
+}
+
 #[test]
-fn a_run_that_was_killed_goes_on_in_its_folder_after_the_last_whole_point() {
+fn a_folder_keeps_one_run_and_half_a_point_is_measured_again() {
     let folder = Folder::new();
     let run = "lab run mchale2012/4 --quick --filter books/1 --keep kept";
     folder.run(run).succeeds();
@@ -107,27 +113,18 @@ fn a_run_that_was_killed_goes_on_in_its_folder_after_the_last_whole_point() {
     );
 
     let all = folder.read("kept/lines.jsonl");
-    let lines: Vec<&str> = all.split_inclusive('\n').collect();
-    let points = |text: &str| {
-        let done = self::lines(text)
-            .into_iter()
-            .filter(|line| line["done"].is_string());
-        done.map(|line| line["done"].clone()).collect::<Vec<_>>()
-    };
-    assert_eq!(points(&all).len(), 2);
-    let first = lines
-        .iter()
-        .position(|line| line.contains("\"done\""))
-        .expect("a point")
-        + 1;
-    // Killed while it wrote the second line of the second point.
-    let left = lines[..=first].concat() + &lines[first + 1][..40];
+    let whole: Vec<&str> = all.split_inclusive('\n').collect();
+    assert_eq!(points(&lines(&all)).len(), 2);
+    let first = whole.iter().position(|line| line.contains("\"done\""));
+    let first = first.expect("a point") + 1;
+    // As if it had been killed while it wrote the second line of the second point.
+    let left = whole[..=first].concat() + &whole[first + 1][..40];
     folder.write("kept/lines.jsonl", left);
     let again = folder.run(run).succeeds();
     let now = folder.read("kept/lines.jsonl");
-    assert!(now.starts_with(&lines[..first].concat()), "{now}");
-    assert_eq!(points(&now), points(&all));
-    assert_eq!(self::lines(&now).len(), lines.len());
+    assert!(now.starts_with(&whole[..first].concat()), "{now}");
+    assert_eq!(points(&lines(&now)), points(&lines(&all)));
+    assert_eq!(lines(&now).len(), whole.len());
     assert!(
         again.text().contains("\nbooks 1, source memory")
             && again.text().contains("\nbooks 1, source sqlite"),
@@ -142,6 +139,103 @@ fn a_run_that_was_killed_goes_on_in_its_folder_after_the_last_whole_point() {
         .fails("manifest.json: is of another run");
 }
 
+/// The folders of runs that were kept without naming one.
+fn kept(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path("lab-results")).expect("results");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let names = names.map(|name| format!("lab-results/{}", name.to_string_lossy()));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_was_killed_goes_on_where_it_was_and_a_run_that_ended_is_not_overwritten() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
+    let folder = Folder::new();
+    let words = "lab run mchale2012/3 --quick --filter figures-12-13 --json";
+    let mut child = folder
+        .command()
+        .args(words.split(' '))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let output = BufReader::new(child.stdout.take().expect("standard output"));
+    let first = output
+        .lines()
+        .map(|line| line.expect("a line"))
+        .find(|line| line.contains("\"done\""));
+    assert!(first.is_some(), "no point was measured");
+    child.kill().expect("it is killed");
+    child.wait().expect("it ended");
+    let [of_the_run] = kept(&folder).try_into().expect("one folder");
+    let file = format!("{of_the_run}/lines.jsonl");
+    let before = folder.read(&file);
+    let done = points(&lines(&before[..=before.rfind('\n').expect("a line")]));
+    assert!((1..4).contains(&done.len()), "{done:?}");
+
+    let run = folder.run(words).succeeds();
+    assert!(run.err.contains("going on in lab-results/"), "{}", run.err);
+    assert_eq!(kept(&folder), std::slice::from_ref(&of_the_run));
+    let after = lines(&folder.read(&file));
+    let mut all = points(&after);
+    assert_eq!(all[..done.len()], done, "what was measured stays as it is");
+    assert_eq!(
+        points(&lines(run.text())),
+        all[done.len()..],
+        "and is not measured again"
+    );
+    all.sort();
+    let expected =
+        [200, 400, 50, 600].map(|books| format!("mchale2012/3/figures-12-13/books/{books}"));
+    assert_eq!(all, expected);
+
+    let ended = folder.read(&file);
+    let one = format!("{words} --filter books/50");
+    for _ in 0..2 {
+        folder.run(&one).succeeds();
+    }
+    assert_eq!(kept(&folder).len(), 3, "each run that ended has a folder");
+    assert_eq!(folder.read(&file), ended);
+
+    let [_, second, third] = kept(&folder).try_into().expect("three folders");
+    let compared = folder
+        .run(&format!("lab compare {second} {third}"))
+        .succeeds();
+    assert!(
+        compared
+            .text()
+            .contains("mchale2012/3/figures-12-13/books/50  soapstone  sign-encrypt/Basic256")
+            && compared.text().contains("Only A has 0 lines, only B 0."),
+        "{}",
+        compared.text()
+    );
+    let sizes = folder
+        .run(&format!("lab compare {second} {third} --json"))
+        .succeeds();
+    let sizes: Vec<Value> = lines(sizes.text())
+        .into_iter()
+        .filter(|line| line["quantity"] == "size")
+        .collect();
+    assert_eq!(sizes.len(), 4);
+    for size in sizes {
+        assert_eq!(
+            (&size["ratio"], &size["verdict"]),
+            (&json!(1.0), &json!("overlap"))
+        );
+    }
+    let other = folder.run("lab run mchale2012/1 --quick --filter books/1 --keep other");
+    other.succeeds();
+    folder
+        .run(&format!("lab compare {second} other"))
+        .fails("the runs have no line in common");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_stopped_keeps_what_was_measured() {
@@ -151,32 +245,44 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
     let folder = Folder::new();
     let mut child = folder
         .command()
-        .args(["lab", "run", "mchale2012/1", "--json"])
+        .args([
+            "lab",
+            "run",
+            "mchale2012/3",
+            "--json",
+            "--filter",
+            "figures-12-13",
+        ])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program runs");
-    let mut output = BufReader::new(child.stdout.take().expect("standard output"));
-    let mut first = String::new();
-    output.read_line(&mut first).expect("a line");
+    // The service, keys and gateways are there, and the first point is being measured.
+    let mut errors = BufReader::new(child.stderr.take().expect("standard error"));
+    let mut said = String::new();
+    errors.read_line(&mut said).expect("a line");
+    assert!(said.starts_with("keeping lines in lab-results/"), "{said}");
     let told = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()
         .expect("kill runs");
     assert!(told.success());
-    let mut rest = String::new();
-    output.read_to_string(&mut rest).expect("the other lines");
-    let mut said = String::new();
-    let mut errors = child.stderr.take().expect("standard error");
+    said.clear();
     errors.read_to_string(&mut said).expect("what it said");
+    let mut output = String::new();
+    let mut lines_of = child.stdout.take().expect("standard output");
+    lines_of.read_to_string(&mut output).expect("its lines");
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
-    assert_eq!(said, "soapstone: stopped before the end\n");
-    let lines = lines(&(first + &rest));
-    let points = lines.iter().filter(|line| line["done"].is_string());
-    assert!((1..11).contains(&points.count()), "not all: {lines:?}");
-    let last = lines.last().expect("a line");
-    assert!(last["done"].is_string(), "whole points only: {last}");
+    assert_eq!(
+        said,
+        "soapstone: stopped before the end\nhint: the same command goes on from there\n"
+    );
+    let [folder_of_the_run] = kept(&folder).try_into().expect("one folder");
+    let file = folder.read(&format!("{folder_of_the_run}/lines.jsonl"));
+    assert_eq!(file, output, "what was told was kept, and nothing else");
+    let last = lines(&file).pop();
+    assert!(last.is_none_or(|last| last["done"].is_string()), "{file}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! them. The rule kept here: no figure without its number of repetitions and its spread.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod conversations;
 pub mod engine;
 pub mod growth;

@@ -3,6 +3,7 @@
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
 mod bench;
+mod compare;
 mod conversations;
 mod kept;
 mod report;
@@ -43,6 +44,10 @@ In the order of the studies: the headline claims, each experiment's question, pl
 tables, what held, and the command that repeats it. The page is one file that needs no network; every plot is also beside it as SVG, \
 every figure's values as CSV. Every number is from a line, or from the paper. Of several runs, the last one that measured a point on a stack counts.";
 
+const COMPARE_ABOUT: &str = "\
+Compare two runs of studies, line by line: the medians of both, the second as a multiple of the first, between which ratios that lies, and \
+whether the 95 % intervals of the medians overlap. Where they do, no difference was shown.";
+
 const EXAMPLES: &str = "\
 Examples:
   soapstone lab list
@@ -53,6 +58,8 @@ Examples:
   soapstone lab run mchale2012 --quick
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
   soapstone lab report books -o books.html
+  soapstone lab run all --quick --stack soapstone,cxf,gsoap
+  soapstone lab compare lab-results/before lab-results/after --apart
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
@@ -65,9 +72,12 @@ pub enum Command {
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
     Run(Box<Arguments>),
-    /// Write tables of what runs of studies printed with --json
+    /// Write a page with plots and tables of runs of studies
     #[command(long_about = REPORT_ABOUT)]
     Report(report::ReportArguments),
+    /// Compare two runs of studies, line by line
+    #[command(long_about = COMPARE_ABOUT)]
+    Compare(compare::CompareArguments),
 }
 
 /// What can be run.
@@ -156,6 +166,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::List => list(),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Run(arguments) => match &arguments.subject {
             Subject::Engine => measure(&arguments),
             Subject::Growth => grow(&arguments),

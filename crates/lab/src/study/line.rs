@@ -236,6 +236,25 @@ pub enum Quantity {
     Floor,
 }
 
+impl Quantity {
+    /// Its name in lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::First => "first",
+            Self::Later => "later",
+            Self::Newcomer => "newcomer",
+            Self::Total => "total",
+            Self::Processor => "processor",
+            Self::Size => "size",
+            Self::Secured => "secured",
+            Self::Rate => "rate",
+            Self::Memory => "memory",
+            Self::Floor => "floor",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const LINES: &str = "lines.jsonl";
 
 /// What runs must have in common to be one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Asked {
+pub(super) struct Asked {
     soapstone: String,
     /// Of the sources, where they are in a repository.
     revision: Option<String>,
@@ -60,23 +60,26 @@ struct Manifest {
 }
 
 /// The lines of a run, kept as they come.
-pub(super) struct Kept(File);
+pub(super) struct Kept {
+    folder: PathBuf,
+    file: File,
+    /// The points that it held before.
+    pub(super) measured: Vec<Record>,
+}
 
-impl Kept {
-    /// Begins a folder, or goes on with one that holds a part of the same run: the points that it holds.
-    pub(super) fn open(
-        folder: &Path,
-        subjects: &[String],
+impl Asked {
+    /// What these options ask for.
+    pub(super) fn new(
+        subjects: Vec<String>,
         options: &Options,
         versions: &BTreeMap<Stack, String>,
-    ) -> Result<(Self, Vec<Record>), Failure> {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+    ) -> Self {
         let stacks = options.scope.stacks.iter();
         let stacks = stacks.map(|stack| (*stack, versions.get(stack).cloned()));
-        let asked = Asked {
+        Self {
             soapstone: env!("CARGO_PKG_VERSION").to_owned(),
             revision: revision(),
-            subjects: subjects.to_vec(),
+            subjects,
             filter: options.filter.clone(),
             scale: options.scope.scale,
             stacks: stacks.collect(),
@@ -84,24 +87,76 @@ impl Kept {
             seed: options.seed,
             tuning: format!("{:?}", Tuning::default()),
             machine: Machine::this(),
-        };
-        let manifest = folder.join(MANIFEST);
-        if manifest.exists() {
-            let text = files::read(Some(&manifest))?;
-            let there: Manifest =
-                serde_json::from_slice(&text).map_err(|error| Failure::file(&manifest, error))?;
-            if there.asked != asked {
-                return Err(Failure::file(&manifest, "is of another run")
+        }
+    }
+
+    /// The name of a folder for such a run that begins now: `2026-11-21T20-15-00Z-mchale2012-3`.
+    fn folder(&self) -> String {
+        let name = format!(
+            "{}-{}",
+            Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ"),
+            self.subjects.join("-")
+        );
+        name.replace('/', "-")
+    }
+}
+
+impl Kept {
+    /// Goes on in the newest folder of `results` that holds a part of the same run, as long as `is_part` says that something is left of it,
+    /// or begins a new one there.
+    pub(super) fn newest(
+        results: &Path,
+        asked: &Asked,
+        is_part: &dyn Fn(&[Record]) -> bool,
+    ) -> Result<Self, Failure> {
+        let unusable = |error: std::io::Error| Failure::file(results, error);
+        std::fs::create_dir_all(results).map_err(unusable)?;
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(results).map_err(unusable)? {
+            let folder = entry.map_err(unusable)?.path();
+            // A folder whose manifest is not one of ours is somebody else's.
+            if let Ok(there) = manifest(&folder)
+                && there.asked == *asked
+            {
+                found.push((there.began, folder));
+            }
+        }
+        if let Some((_, folder)) = found.into_iter().max() {
+            // One that cannot be gone on with, because another process does or because it is damaged, is left as it is.
+            if let Ok(kept) = Self::open(&folder, asked)
+                && is_part(&kept.measured)
+            {
+                return Ok(kept);
+            }
+        }
+        let name = asked.folder();
+        let mut folder = results.join(&name);
+        for number in 2.. {
+            if !folder.exists() {
+                break;
+            }
+            folder = results.join(format!("{name}-{number}"));
+        }
+        Self::open(&folder, asked)
+    }
+
+    /// Begins a folder, or goes on with one that holds a part of the same run.
+    pub(super) fn open(folder: &Path, asked: &Asked) -> Result<Self, Failure> {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        let path = folder.join(MANIFEST);
+        if path.exists() {
+            if manifest(folder)?.asked != *asked {
+                return Err(Failure::file(&path, "is of another run")
                     .with_hint("give each run a folder of its own"));
             }
         } else {
             let new = Manifest {
-                asked,
+                asked: asked.clone(),
                 began: Timestamp::now().to_string(),
                 load: told("/proc/loadavg"),
             };
             let text = serde_json::to_string_pretty(&new).map_err(Failure::new)? + "\n";
-            files::create(&manifest, text.as_bytes(), Privacy::Public, Existing::Keep)?;
+            files::create(&path, text.as_bytes(), Privacy::Public, Existing::Keep)?;
         }
         let path = folder.join(LINES);
         let unusable = |error: std::io::Error| Failure::file(&path, error);
@@ -110,20 +165,39 @@ impl Kept {
             .create(true)
             .open(&path)
             .map_err(unusable)?;
+        file.try_lock().map_err(|error| {
+            Failure::file(&path, error).with_hint("another run may be keeping its lines there")
+        })?;
         let text = String::from_utf8(files::read(Some(&path))?)
             .map_err(|error| Failure::file(&path, error))?;
-        let (length, records) = whole(&text).map_err(|error| Failure::file(&path, error))?;
+        let (length, measured) = whole(&text).map_err(|error| Failure::file(&path, error))?;
         file.set_len(length as u64).map_err(unusable)?;
-        Ok((Self(file), records))
+        Ok(Self {
+            folder: folder.to_owned(),
+            file,
+            measured,
+        })
+    }
+
+    /// Where it is.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Keeps the lines of a point.
     pub(super) fn keep(&mut self, lines: &str) -> Result<(), Failure> {
-        self.0
+        self.file
             .write_all(lines.as_bytes())
-            .and_then(|()| self.0.sync_data())
+            .and_then(|()| self.file.sync_data())
             .map_err(|error| Failure::new(format_args!("{LINES} cannot be written: {error}")))
     }
+}
+
+/// What a folder tells of the run in it.
+fn manifest(folder: &Path) -> Result<Manifest, Failure> {
+    let path = folder.join(MANIFEST);
+    let text = files::read(Some(&path))?;
+    serde_json::from_slice(&text).map_err(|error| Failure::file(&path, error))
 }
 
 /// The whole points at the front of the text, and its length up to their end.

@@ -13,7 +13,8 @@ use soapstone_services::{DatabaseError, DatabaseLocation};
 use tokio::runtime::Runtime;
 
 use super::bench::{Gateways, Programs, Stacks, Wish, is_ours, layout};
-use super::kept::Kept;
+use super::kept::{Asked, Kept};
+use super::report::RESULTS;
 use super::tables;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -58,7 +59,7 @@ pub(super) struct StudyArguments {
         default_value = "interop/stacks"
     )]
     stacks: PathBuf,
-    /// Keep lines and a manifest in this folder; a run that was stopped goes on there
+    /// Keep lines and a manifest in this folder instead of a new one in lab-results; a run that was stopped goes on where it was
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
@@ -142,22 +143,33 @@ impl Run<'_> {
         if options.scope.stacks.is_empty() {
             return Err(Failure::new("none of the stacks to measure is there"));
         }
-        let mut all = Vec::new();
-        let mut kept = None;
-        if let Some(folder) = &self.arguments.keep {
-            let subjects: Vec<String> = selections.iter().map(Selection::to_string).collect();
-            let versions = programs.versions();
-            let (folder, measured) = Kept::open(folder, &subjects, &options, &versions)?;
-            kept = Some(folder);
-            all.clone_from(&measured);
-            options.measured = measured;
-        }
+        let subjects = selections.iter().map(Selection::to_string).collect();
+        let asked = Asked::new(subjects, &options, &programs.versions());
+        let mut kept = match &self.arguments.keep {
+            Some(folder) => Kept::open(folder, &asked)?,
+            None => Kept::newest(RESULTS.as_ref(), &asked, &|measured| {
+                let measured = measured.to_vec();
+                let options = Options {
+                    measured,
+                    ..options.clone()
+                };
+                !study::select(&selections, &options).is_empty()
+            })?,
+        };
+        options.measured = std::mem::take(&mut kept.measured);
+        let folder = kept.folder().display().to_string();
+        let goes_on = if options.measured.is_empty() {
+            "keeping lines in"
+        } else {
+            "going on in"
+        };
+        // A message that cannot be shown does not stop a measurement.
+        let _ = writeln!(std::io::stderr(), "{goes_on} {folder}");
+        let mut all = options.measured.clone();
         let mut told = |records: &[Record]| {
             all.extend_from_slice(records);
             let lines = lines(records)?;
-            if let Some(kept) = &mut kept {
-                kept.keep(&lines)?;
-            }
+            kept.keep(&lines)?;
             if self.json {
                 files::print(lines)?;
             }

@@ -79,13 +79,16 @@ fn one(
         ("deviation", Align::Right),
     ]);
     for line in lines {
-        let quantity = match line.quantity {
-            Quantity::Time => "time",
-            Quantity::First => "first",
-            Quantity::Later => "later",
-            Quantity::Processor => "processor",
-            _ => continue,
-        };
+        if matches!(
+            line.quantity,
+            Quantity::Size
+                | Quantity::Secured
+                | Quantity::Rate
+                | Quantity::Memory
+                | Quantity::Floor
+        ) {
+            continue;
+        }
         let at: Vec<String> = line
             .at
             .iter()
@@ -97,7 +100,7 @@ fn one(
             at.join(", "),
             line.stack.to_string(),
             line.arm.clone(),
-            quantity.to_owned(),
+            line.quantity.name().to_owned(),
             figures.n.to_string(),
             milliseconds(figures.best),
             milliseconds(figures.median),

@@ -51,5 +51,5 @@ impl Wish {
 }
 
 fn stopped() -> Failure {
-    Failure::new("stopped before the end")
+    Failure::new("stopped before the end").with_hint("the same command goes on from there")
 }
