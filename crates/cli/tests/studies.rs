@@ -314,3 +314,71 @@ fn what_cannot_be_run_or_reported_is_told() {
         .run("lab report engine.jsonl")
         .fails("engine.jsonl: line 2 is no measurement of a study: missing field");
 }
+
+/// What each arm has of a quantity: its samples, or why there are none.
+fn measured_or_left_out(lines: &[Value], arm: &str, quantity: &str) -> Result<Vec<f64>, String> {
+    let of = |line: &&Value| line["arm"] == arm;
+    if let Some(line) = lines
+        .iter()
+        .filter(of)
+        .find(|it| it["left_out"].is_string())
+    {
+        return Err(line["left_out"].to_string());
+    }
+    let mut lines = lines.iter().filter(of);
+    let line = lines.find(|line| line["quantity"] == quantity);
+    let line = line.unwrap_or_else(|| panic!("no {quantity} of {arm}"));
+    let samples = line["samples"].as_array().expect("samples").iter();
+    Ok(samples.filter_map(Value::as_f64).collect())
+}
+
+#[test]
+fn a_gateway_with_little_memory_is_measured_and_tells_what_it_holds() {
+    let words = "lab run novakouski2010/7 --quick --filter figure-11-latency/memory/64 --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    for arm in [
+        "none",
+        "sign-encrypt/Basic256",
+        "secure-conversation/Basic256",
+    ] {
+        match measured_or_left_out(&lines, arm, "rate") {
+            Ok(rates) => {
+                assert!(rates.len() == 2 && rates.iter().all(|rate| *rate > 0.0));
+                let memory = measured_or_left_out(&lines, arm, "memory").expect("octets");
+                assert!(
+                    memory
+                        .iter()
+                        .all(|octets| (1e6..64.0 * 1_048_576.0).contains(octets))
+                );
+            }
+            // Neither control groups nor prlimit may be there.
+            Err(why) => assert!(why.contains("limit memory here"), "{why}"),
+        }
+    }
+}
+
+#[test]
+fn a_slow_network_delays_each_call_or_is_left_out_where_there_can_be_none() {
+    let words = "lab run novakouski2010/11 --quick --filter network/10-Mbit-5-ms --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    for arm in ["none", "https", "sign-encrypt/Basic256"] {
+        match measured_or_left_out(&lines, arm, "time") {
+            // 5 ms each way.
+            Ok(times) => assert!(times.iter().all(|micros| *micros > 10_000.0), "{times:?}"),
+            Err(why) => assert!(!why.is_empty()),
+        }
+    }
+}
+
+#[test]
+fn clients_that_come_later_begin_their_own_conversations() {
+    let words = "lab run novakouski2010/3 --quick --filter figure-5/characters/12 --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    for arm in ["direct", "none", "secure-conversation/Basic256"] {
+        let times = measured_or_left_out(&lines, arm, "newcomer").expect("times");
+        assert_eq!(times.len(), 3);
+    }
+}

@@ -8,6 +8,7 @@ use std::path::Path;
 use soapstone_gateway::{Config, Gateway};
 use soapstone_services::Services;
 
+use super::apart::LOOPBACK;
 use super::scratch::Ports;
 use super::tap::{Exchange, Tap};
 use super::{Layout, Scratch};
@@ -36,18 +37,14 @@ impl Network {
         }
         let addresses: Vec<SocketAddr> = services.iter().map(|running| running.addr()).collect();
         scratch.make_keys(layout)?;
-        let inbound = gateway(&scratch.write_inbound(layout, &addresses, false)?).await?;
+        let inbound = gateway(&scratch.write_inbound(layout, LOOPBACK, &addresses, false)?).await?;
         let inbound_tls = if layout.routes.iter().any(|route| route.tls) {
-            Some(gateway(&scratch.write_inbound(layout, &addresses, true)?).await?)
+            Some(gateway(&scratch.write_inbound(layout, LOOPBACK, &addresses, true)?).await?)
         } else {
             None
         };
         let tap = Tap::start(inbound.address()).await?;
-        let ports = Ports {
-            inbound: inbound.address().port(),
-            inbound_tls: inbound_tls.as_ref().map(|running| running.address().port()),
-            tap: tap.address().port(),
-        };
+        let ports = ports(&inbound, inbound_tls.as_ref(), &tap);
         let outbound = gateway(&scratch.write_outbound(layout, ports)?).await?;
         Ok(Self {
             services,
@@ -56,6 +53,16 @@ impl Network {
             outbound,
             tap,
         })
+    }
+
+    /// Another gateway for clients, beside the one that is there.
+    pub(crate) async fn newcomer(
+        &self,
+        scratch: &Scratch,
+        layout: &Layout,
+    ) -> Result<soapstone_gateway::Running, Failure> {
+        let ports = ports(&self.inbound, self.inbound_tls.as_ref(), &self.tap);
+        gateway(&scratch.write_outbound(layout, ports)?).await
     }
 
     /// Where an instance of the services is; nowhere, if the layout has fewer.
@@ -97,7 +104,20 @@ impl Network {
     }
 }
 
-async fn gateway(file: &Path) -> Result<soapstone_gateway::Running, Failure> {
+fn ports(
+    inbound: &soapstone_gateway::Running,
+    inbound_tls: Option<&soapstone_gateway::Running>,
+    tap: &Tap,
+) -> Ports {
+    Ports {
+        inbound: inbound.address().port(),
+        inbound_tls: inbound_tls.map(|running| running.address().port()),
+        tap: tap.address().port(),
+    }
+}
+
+/// Starts a gateway from a file.
+pub(super) async fn gateway(file: &Path) -> Result<soapstone_gateway::Running, Failure> {
     let config = Config::load(file, &|name| std::env::var(name).ok())?;
     Gateway::start(config).await.map_err(Failure::new)
 }

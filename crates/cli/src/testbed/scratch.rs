@@ -3,7 +3,7 @@
 //! The rule kept here: whatever is in it is made anew each time, and gone when it is dropped.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -12,6 +12,7 @@ use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
 use soapstone::wss::Mechanism;
 use tempfile::TempDir;
 
+use super::apart::LOOPBACK;
 use super::{Layout, Route};
 use crate::commands::keys::convert::write_pair;
 use crate::failure::Failure;
@@ -103,15 +104,17 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Writes the file of the gateway before the services, whose instances are at `services`; with TLS or without.
+    /// Writes the file of the gateway before the services, which listens at this address and whose instances are at `services`; with TLS or
+    /// without.
     pub(super) fn write_inbound(
         &self,
         layout: &Layout,
+        listen: IpAddr,
         services: &[SocketAddr],
         tls: bool,
     ) -> Result<PathBuf, Failure> {
         let purpose = "The gateway before the services: opens requests, secures responses.";
-        let mut text = heading(purpose, layout);
+        let mut text = heading(purpose, layout, listen);
         if tls {
             text.push_str("[tls]\ncertificate = \"server.cert.pem\"\nkey = \"server.key.pem\"\n");
         }
@@ -129,7 +132,7 @@ impl Scratch {
     /// Writes the file of the gateway for clients; each route twice, the second time by way of the tap.
     pub(super) fn write_outbound(&self, layout: &Layout, ports: Ports) -> Result<PathBuf, Failure> {
         let purpose = "The gateway for clients: secures requests, opens responses.";
-        let mut text = heading(purpose, layout);
+        let mut text = heading(purpose, layout, LOOPBACK);
         for route in &layout.routes {
             let path = route.path();
             let backend = match ports.inbound_tls.filter(|_| route.tls) {
@@ -151,9 +154,9 @@ impl Scratch {
     }
 }
 
-fn heading(purpose: &str, layout: &Layout) -> String {
+fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
     format!(
-        "# {purpose}\nlisten = \"127.0.0.1:0\"\n[limits]\nbody = \"{}MiB\"\n",
+        "# {purpose}\nlisten = \"{listen}:0\"\n[limits]\nbody = \"{}MiB\"\n",
         layout.largest_message
     )
 }

@@ -159,9 +159,10 @@ const NETWORKS: [(&str, Link); 6] = [
         "outages",
         Link {
             delay: Duration::from_millis(5),
+            // TCP waits 0.2 s, then 0.4 s, then 0.8 s …: a period of those would meet it again and again.
             outages: Some(Outages {
-                every: Duration::from_millis(800),
-                lasting: Duration::from_millis(300),
+                every: Duration::from_millis(1_000),
+                lasting: Duration::from_millis(150),
             }),
             ..Link::PERFECT
         },
@@ -189,7 +190,7 @@ pub(super) const NETWORK: Experiment = Experiment {
                     clients: 1,
                     requests: match link.kilobits {
                         Some(_) => scope.scale.pick(3, 50),
-                        None => scope.scale.pick(25, 200),
+                        None => scope.scale.pick(20, 200),
                     },
                     repetitions: scope.scale.pick(2, 5),
                 };

@@ -5,6 +5,7 @@
 mod asked;
 mod ours;
 mod program;
+mod under;
 mod wish;
 
 use std::collections::BTreeMap;

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport};
+use soapstone_lab::study::{
+    Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Transport,
+};
 use soapstone_services::DatabaseLocation;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::asked::{Asked, service};
+use super::under::{self, Calls};
 use super::wish::Wish;
 use crate::failure::Failure;
-use crate::testbed::{Client, Layout, Network, Route, Scratch, canonical_body};
+use crate::testbed::{Apart, Client, Layout, Network, Route, Scratch, canonical_body};
 
 /// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
 const LARGEST_MESSAGE: u32 = 32;
@@ -170,7 +173,11 @@ fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<St
     ))
 }
 
-async fn post(client: &Client, url: &str, asked: &Asked) -> Result<(Bytes, Duration), Failure> {
+pub(super) async fn post(
+    client: &Client,
+    url: &str,
+    asked: &Asked,
+) -> Result<(Bytes, Duration), Failure> {
     let message = asked.message.clone();
     let begun = Instant::now();
     let answer = client
@@ -300,5 +307,76 @@ impl Bench for Gateways<'_> {
         let answers = self.wish.wait(self.runtime, all)?;
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
+    }
+
+    fn newcomer(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
+        let asked = Asked::of(call.operation);
+        let layout = layout("newcomer", &[*call], Vec::new());
+        let (scratch, network) = (self.scratch, self.network);
+        let client = self.clients[0].another();
+        // Other ways than ours through gateways have nothing but the client that could be new.
+        let through = call.stack == Stack::Soapstone && !call.way.direct;
+        let first = async {
+            let mut url = url(network, call, &asked, "")?;
+            let mut gateway = None;
+            if through {
+                let running = network.newcomer(scratch, &layout).await?;
+                let (path, query) = (asked.service.path(), asked.query);
+                url = format!("http://{}{}{path}{query}", running.address(), prefix(call));
+                gateway = Some(running);
+            }
+            let answer = post(&client, &url, &asked).await?;
+            drop(client);
+            if let Some(running) = gateway {
+                running.shutdown().await;
+            }
+            Ok(answer)
+        };
+        let answers = vec![self.wish.wait(self.runtime, first)?];
+        self.check(&asked, call, &answers)?;
+        Ok(answers[0].1)
+    }
+
+    fn under(
+        &mut self,
+        call: &Call,
+        condition: &Condition,
+        clients: u32,
+        requests: u32,
+        rounds: u32,
+    ) -> Result<Vec<Round>, NoCall<Failure>> {
+        if call.stack != Stack::Soapstone || call.way.direct {
+            let why = "only the gateway before the services is put under a condition";
+            return Err(NoCall::LeftOut(why.to_owned()));
+        }
+        let asked = Arc::new(Asked::of(call.operation));
+        let layout = layout("apart", &[*call], Vec::new());
+        let services = self.network.services(instance(call.operation));
+        let services =
+            services.ok_or_else(|| Failure::new("the sample services were not started"))?;
+        let (runtime, scratch) = (self.runtime, self.scratch);
+        let start = async { Ok(Apart::start(scratch, &layout, *condition, services).await) };
+        let mut apart = self.wish.wait(runtime, start)??;
+        let (path, query) = (asked.service.path(), asked.query);
+        let mut calls = Calls {
+            clients: (0..clients).map(|_| self.clients[0].another()).collect(),
+            requests: 1,
+            url: format!("http://{}{}{path}{query}", apart.address(), prefix(call)),
+            asked: Arc::clone(&asked),
+        };
+        let mut measured = Vec::new();
+        for number in 0..=rounds {
+            let round = async { Ok(under::round(&mut apart, condition, &calls).await) };
+            let (round, answers) = self.wish.wait(runtime, round)??;
+            self.check(&asked, call, &answers)?;
+            // The first, of one call of each client, is for connections and whatever else begins.
+            if number > 0 {
+                measured.push(round);
+            }
+            calls.requests = requests;
+        }
+        drop(calls);
+        runtime.block_on(apart.shutdown());
+        Ok(measured)
     }
 }
