@@ -2,7 +2,8 @@
 //
 //   peer serve PORT MECHANISM SUITE KEYS PAYLOADS [TLS.pem]
 //   peer call     reads jobs from standard input, words separated by tabs, and answers each with one line of JSON:
-//     together CLIENTS REQUESTS  CALL
+//     together CLIENTS REQUESTS  CALL    clients that are new have made a call before
+//     fresh REQUESTS             CALL    one that is new, with its first call
 //     paced PER_SECOND SECONDS   CALL
 //     weigh                      CALL
 //     leave                      ADDRESS
@@ -55,11 +56,15 @@ struct Clients {
     const Payloads &payloads;
     std::vector<std::unique_ptr<Client>> kept{};
 
-    std::vector<Client *> first(std::size_t number) {
+    // The connection is made with the first call of each, which does not count unless it is asked for.
+    std::vector<Client *> first(std::size_t number, bool first_call_counts = false) {
         std::vector<Client *> found;
         for (std::size_t i = 0; i < number; i++) {
             if (i == kept.size()) {
                 kept.push_back(std::make_unique<Client>(security, address, Operation::named(operation, count, payloads)));
+                if (!first_call_counts) {
+                    kept.back()->call();
+                }
             }
             found.push_back(kept[i].get());
         }
@@ -73,6 +78,9 @@ class Jobs {
         const std::string &job = words.at(0);
         if (job == "together") {
             return times(together(clients(words, 3).first(std::stoul(words.at(1))), std::stoi(words.at(2))));
+        }
+        if (job == "fresh") {
+            return times(together(clients(words, 2).first(1, true), std::stoi(words.at(1))));
         }
         if (job == "paced") {
             return times(paced(clients(words, 3).first(paced_clients), std::stod(words.at(1)), std::stod(words.at(2))));
@@ -89,7 +97,7 @@ class Jobs {
             }
             return "{\"exit\":0}";
         }
-        throw std::runtime_error("job: expected together, paced, weigh or leave, found " + job);
+        throw std::runtime_error("job: expected together, fresh, paced, weigh or leave, found " + job);
     }
 
   private:

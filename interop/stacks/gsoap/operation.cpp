@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr int a = 17, b = 25;
+constexpr int a = 19, b = 93;
 
 Operation echo(std::size_t characters) {
     struct State {
@@ -29,7 +29,7 @@ Operation strings(std::size_t elements) {
     };
     auto state = std::make_shared<State>();
     for (std::size_t number = 0; number < elements; number++) {
-        state->request.item.push_back("element number " + std::to_string(number));
+        state->request.item.push_back("string " + std::to_string(number));
     }
     return {
         [state](soap *context, const char *address) {

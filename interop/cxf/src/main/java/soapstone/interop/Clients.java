@@ -4,6 +4,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 import javax.xml.namespace.QName;
 
@@ -31,6 +35,7 @@ final class Clients implements AutoCloseable {
     private final Bus bus = BusFactory.newInstance().createBus();
     private final Weighing weighing = new Weighing();
     private final List<Object> proxies = new ArrayList<>();
+    private Service service;
 
     Clients(Options options, Class<?> port) {
         this.options = options;
@@ -40,12 +45,30 @@ final class Clients implements AutoCloseable {
         weighing.listen(bus);
     }
 
-    /** The client of that number. */
-    Object number(int number) throws Exception {
-        while (proxies.size() <= number) {
+    /** So many clients; those among them that were made just now have made a call before, unless the first one counts. */
+    List<Object> first(int count, Operation<?, ?> operation, boolean firstCallCounts) throws Exception {
+        int known = proxies.size();
+        while (proxies.size() < count) {
             proxies.add(proxy());
         }
-        return proxies.get(number);
+        if (!firstCallCounts && known < count) {
+            introduce(proxies.subList(known, count), operation);
+        }
+        return proxies.subList(0, count);
+    }
+
+    /** Connections, policies and conversations are made with the first call of each. */
+    private static void introduce(List<Object> fresh, Operation<?, ?> operation) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors());
+        try {
+            List<Callable<Long>> calls = new ArrayList<>();
+            fresh.forEach(proxy -> calls.add(() -> operation.ask(proxy)));
+            for (Future<Long> call : threads.invokeAll(calls)) {
+                Measuring.result(call);
+            }
+        } finally {
+            threads.shutdown();
+        }
     }
 
     /** Octets of all messages since this was asked the last time. */
@@ -56,8 +79,10 @@ final class Clients implements AutoCloseable {
     private Object proxy() throws Exception {
         Bus before = BusFactory.getAndSetThreadDefaultBus(bus);
         try {
-            Service service = Service.create(Path.of(options.required("wsdl")).toUri().toURL(),
-                QName.valueOf(options.required("service")));
+            if (service == null) {
+                service = Service.create(Path.of(options.required("wsdl")).toUri().toURL(),
+                    QName.valueOf(options.required("service")));
+            }
             Object proxy = service.getPort(QName.valueOf(options.required("port")), port);
             Client client = ClientProxy.getClient(proxy);
             STSClient tokens = new STSClient(client.getBus());

@@ -18,7 +18,7 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  *       [--cancel true] SECURITY REQUEST ANSWER
  * measure --address URL --wsdl FILE --service {ns}name --port {ns}name --payloads FOLDER
  *       --operation echo|strings|books|employees|sum [--count N] [--warm-up SECONDS]
- *       ([--clients N] [--requests N] | --per-second N --seconds N) SECURITY
+ *       ([--clients N] [--requests N] [--first true] | --per-second N --seconds N) SECURITY
  * weigh … as measure
  * leave --address URL
  * versions

@@ -32,19 +32,20 @@ final class Measuring {
     /**
      * {@code measure}: so many {@code --clients} at once, each {@code --requests} one after another; or, with
      * {@code --per-second} and {@code --seconds}, requests that begin at a steady rate. Nothing of {@code --warm-up} seconds
-     * before it counts.
+     * before it counts, and the first call of a new client only with {@code --first true}.
      */
     static String measure(Options options) throws Exception {
         Operation<?, ?> operation = operation(options);
         Clients clients = clients(options, operation);
-        warmUp(operation, clients.number(0), Double.parseDouble(options.optional("warm-up", "0")));
+        int atOnce = Integer.parseInt(options.optional("clients", "1"));
+        List<Object> callers = clients.first(atOnce, operation, options.is("first"));
+        warmUp(operation, callers.get(0), Double.parseDouble(options.optional("warm-up", "0")));
         long[] nanoseconds;
         if (options.optional("per-second") != null) {
-            nanoseconds = paced(operation, clients.number(0), Double.parseDouble(options.required("per-second")),
+            nanoseconds = paced(operation, callers.get(0), Double.parseDouble(options.required("per-second")),
                 Double.parseDouble(options.required("seconds")));
         } else {
-            int atOnce = Integer.parseInt(options.optional("clients", "1"));
-            nanoseconds = together(operation, clients, atOnce, Integer.parseInt(options.optional("requests", "1")));
+            nanoseconds = together(operation, callers, Integer.parseInt(options.optional("requests", "1")));
         }
         String micros = Arrays.stream(nanoseconds).mapToObj(Measuring::micros).collect(Collectors.joining(","));
         return "{\"exit\":0,\"us\":[" + micros + "]}";
@@ -54,9 +55,9 @@ final class Measuring {
     static String weigh(Options options) throws Exception {
         Operation<?, ?> operation = operation(options);
         Clients clients = clients(options, operation);
-        operation.ask(clients.number(0));
+        Object caller = clients.first(1, operation, false).get(0);
         clients.weighed();
-        operation.ask(clients.number(0));
+        operation.ask(caller);
         return "{\"exit\":0,\"octets\":" + clients.weighed() + "}";
     }
 
@@ -88,10 +89,9 @@ final class Measuring {
         }
     }
 
-    private static long[] together(Operation<?, ?> operation, Clients clients, int atOnce, int requests) throws Exception {
+    private static long[] together(Operation<?, ?> operation, List<Object> clients, int requests) throws Exception {
         List<Callable<long[]>> tasks = new ArrayList<>();
-        for (int number = 0; number < atOnce; number++) {
-            Object client = clients.number(number);
+        for (Object client : clients) {
             tasks.add(() -> {
                 long[] times = new long[requests];
                 for (int i = 0; i < requests; i++) {
@@ -100,10 +100,10 @@ final class Measuring {
                 return times;
             });
         }
-        if (atOnce == 1) {
+        if (tasks.size() == 1) {
             return tasks.get(0).call();
         }
-        ExecutorService threads = Executors.newFixedThreadPool(atOnce);
+        ExecutorService threads = Executors.newFixedThreadPool(tasks.size());
         try {
             List<long[]> times = new ArrayList<>();
             for (Future<long[]> done : threads.invokeAll(tasks)) {
@@ -140,7 +140,7 @@ final class Measuring {
         }
     }
 
-    private static <T> T result(Future<T> done) throws Exception {
+    static <T> T result(Future<T> done) throws Exception {
         try {
             return done.get();
         } catch (ExecutionException e) {

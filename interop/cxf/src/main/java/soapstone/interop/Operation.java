@@ -21,8 +21,8 @@ import soapstone.samples.sum.Sum;
  */
 record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredicate<A, A> same) {
     private static final String WORDS = "seven quick brown foxes carry sealed letters over nine lazy hills before noon ";
-    private static final int A = 17;
-    private static final int B = 25;
+    private static final int A = 19;
+    private static final int B = 93;
 
     /** What is done with a port. */
     interface Asking<P, A> {
@@ -76,7 +76,7 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
     private static Operation<EchoStringArray, List<String>> strings(int count) {
         StringList list = new StringList();
         for (int number = 0; number < count; number++) {
-            list.getItem().add("element number " + number);
+            list.getItem().add("string " + number);
         }
         return new Operation<>(EchoStringArray.class, port -> port.echoStringArray(list).getItem(), list.getItem(), List::equals);
     }
