@@ -11,3 +11,4 @@ mod policies;
 mod secured;
 mod support;
 mod tls;
+mod tuned;
