@@ -135,7 +135,7 @@ fn key(signature: &SignatureEvidence, part: &PartDigest) -> Option<Vec<u8>> {
         return None;
     }
     let mut key = signature.partner?.to_vec();
-    key.extend_from_slice(part.algorithm.uri().as_bytes());
+    key.extend_from_slice(part.algorithm.short_name().as_bytes());
     key.push(b'\n');
     // Two methods can give the same octets; their objects are the same, too.
     key.extend_from_slice(&part.digest);

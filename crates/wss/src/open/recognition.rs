@@ -74,7 +74,7 @@ impl<'p> Recognition<'p> {
         self.key.clear();
         self.key.extend_from_slice(&self.partner);
         self.key
-            .extend_from_slice(reference.digest_method.uri().as_bytes());
+            .extend_from_slice(reference.digest_method.short_name().as_bytes());
         self.key.push(b'\n');
         self.key.extend_from_slice(&reference.digest_value);
         Some(Candidate {

@@ -8,8 +8,8 @@ use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
 };
 use soapstone_xmlsec::dsig::{
-    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Scratch, Signature, Target,
-    Transform, VerificationKey,
+    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, SameDocument, Scratch,
+    Signature, Target, Transform, VerificationKey,
 };
 
 use super::Opening;
@@ -70,7 +70,6 @@ impl Opening<'_> {
         signature.verify_value(&self.envelope.document, key, &mut self.scratch)?;
         self.observer.ended(Operation::Signature);
 
-        let mut nodes = Vec::with_capacity(signature.references.len());
         let plan = self.plan;
         let partner = plan.known.as_ref().and_then(|_| partner(&found.signer));
         let mut recognition = plan
@@ -78,14 +77,10 @@ impl Opening<'_> {
             .as_ref()
             .zip(partner)
             .map(|(known, partner)| Recognition::new(known, partner));
+        let mut nodes = Vec::with_capacity(signature.references.len());
         for reference in &signature.references {
             nodes.push(self.verify_reference(reference, recognition.as_mut())?);
         }
-        let kept_digests = match &plan.known {
-            Some(_) => self.digests(&signature.references),
-            None => Vec::new(),
-        };
-        nodes.sort_unstable();
         // Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
         let digests = signature
             .references
@@ -96,6 +91,11 @@ impl Opening<'_> {
                 .into_iter()
                 .chain(digests),
         );
+        let kept_digests = match &plan.known {
+            Some(_) => digests_of(signature.references, &nodes),
+            None => Vec::new(),
+        };
+        nodes.sort_unstable();
         let step = self.next_step();
         let role = self.role_of(&found.key, &nodes);
         if let Some(token) = found.token {
@@ -118,29 +118,6 @@ impl Opening<'_> {
             digests: kept_digests,
         });
         Ok(())
-    }
-
-    /// The digests of the elements that references are to themselves and as a whole, ascending by node.
-    fn digests(&self, references: &[Reference]) -> Vec<PartDigest> {
-        let document = &self.envelope.document;
-        let part = |reference: &Reference| match (
-            reference.target(document),
-            reference.transforms.as_slice(),
-        ) {
-            (Ok(Target::Element { node, comments }), [Transform::Canonicalization(method)]) => {
-                Some(PartDigest {
-                    node,
-                    algorithm: reference.digest_method,
-                    canonicalization: method.selecting(comments),
-                    inclusive_prefixes: method.inclusive_prefixes.clone(),
-                    digest: reference.digest_value.clone(),
-                })
-            }
-            _ => None,
-        };
-        let mut digests: Vec<PartDigest> = references.iter().filter_map(part).collect();
-        digests.sort_unstable_by_key(|part| part.node);
-        digests
     }
 
     /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it;
@@ -373,6 +350,42 @@ pub(super) fn not_allowed(
         found: found.to_owned(),
         allowed: allowed.collect::<Vec<_>>().join(", "),
     }
+}
+
+/// The digests of the elements that references are to as a whole and without comments, ascending by node. `nodes` are what the references
+/// prove.
+fn digests_of(references: Vec<Reference>, nodes: &[NodeId]) -> Vec<PartDigest> {
+    let part = |(reference, node): (Reference, &NodeId)| {
+        let selects_comments = reference
+            .uri
+            .as_deref()
+            .and_then(SameDocument::parse)
+            .is_none_or(|selected| {
+                !matches!(
+                    selected,
+                    SameDocument::Element {
+                        comments: false,
+                        ..
+                    }
+                )
+            });
+        let mut transforms = reference.transforms.into_iter();
+        match (transforms.next(), transforms.next()) {
+            (Some(Transform::Canonicalization(method)), None) if !selects_comments => {
+                Some(PartDigest {
+                    node: *node,
+                    algorithm: reference.digest_method,
+                    canonicalization: method.selecting(false),
+                    inclusive_prefixes: method.inclusive_prefixes,
+                    digest: reference.digest_value,
+                })
+            }
+            _ => None,
+        }
+    };
+    let mut digests: Vec<PartDigest> = references.into_iter().zip(nodes).filter_map(part).collect();
+    digests.sort_unstable_by_key(|part| part.node);
+    digests
 }
 
 /// Verifies the digest of a reference, canonicalization and digest one after the other where octets are collected.
