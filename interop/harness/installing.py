@@ -28,6 +28,16 @@ def java():
     debian(*(package for command, package in JAVA.items() if not shutil.which(command)))
 
 
+def gsoap():
+    """Installs gSOAP with the sources of its plugins, and what compiles them."""
+    debian("gsoap", "libgsoap-dev", "libssl-dev", "zlib1g-dev", "g++", "make", "pkg-config")
+
+
+def libxmlsec1():
+    """Installs libxmlsec1's headers, and what compiles against them."""
+    debian("pkg-config", "gcc", "make", "libxmlsec1-dev")
+
+
 def build(target):
     """Builds one of the peers (a target of interop/Makefile)."""
     subprocess.run(["make", "--no-print-directory", "-s", "-C", str(INTEROP), target], check=True, stdout=sys.stderr)
