@@ -10,11 +10,16 @@ use serde_json::Value;
 
 /// A folder with a program of the stack `cxf`, which says what the script does.
 fn with_program(script: &str) -> Folder {
+    with_program_of("cxf", script)
+}
+
+fn with_program_of(stack: &str, script: &str) -> Folder {
     let folder = Folder::new();
-    std::fs::create_dir_all(folder.path("stacks/cxf")).expect("a folder");
-    folder.write("stacks/cxf/run", format!("#!/bin/sh\n{script}"));
+    let file = format!("stacks/{stack}/run");
+    std::fs::create_dir_all(folder.path(&format!("stacks/{stack}"))).expect("a folder");
+    folder.write(&file, format!("#!/bin/sh\n{script}"));
     let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder.path("stacks/cxf/run"), mode).expect("a program");
+    std::fs::set_permissions(folder.path(&file), mode).expect("a program");
     folder
 }
 
@@ -32,7 +37,7 @@ const TIMED: &str = r#"*) echo '{"us":[250.5]}';;"#;
 
 fn run(folder: &Folder, stacks: &str) -> Run {
     folder.run(&format!(
-        "lab run mchale2012/1 --quick --filter books/1 --stacks stacks --json --stack {stacks}"
+        "lab run mchale2012/1 --quick --filter figures-5-6 --filter books/1 --stacks stacks --json --stack {stacks}"
     ))
 }
 
@@ -102,8 +107,7 @@ fn a_program_is_measured_beside_our_gateways_and_what_it_cannot_do_is_left_out()
 #[test]
 fn the_version_of_a_program_is_in_the_manifest_and_another_version_is_another_run() {
     let folder = answering(&format!("{WEIGHED}\n{TIMED}"));
-    let words =
-        "lab run mchale2012/1 --quick --filter books/1 --stacks stacks --stack cxf --keep kept";
+    let words = "lab run mchale2012/1 --quick --filter figures-5-6 --filter books/1 --stacks stacks --stack cxf --keep kept";
     folder.run(words).succeeds();
     let manifest: Value = serde_json::from_str(&folder.read("kept/manifest.json")).expect("JSON");
     assert_eq!(manifest["stacks"]["cxf"], "4.2 on Java 17");
@@ -193,5 +197,38 @@ fn a_program_that_dies_in_a_point_is_left_out_from_then_on() {
             .iter()
             .any(|line| line["arm"] == **arm && line["figures"].is_object());
         assert!(!measured, "{arm} has half a measurement");
+    }
+}
+
+#[test]
+fn a_program_processes_messages_in_memory_beside_our_engine() {
+    let folder = with_program_of(
+        "wss4j",
+        &format!(
+            "{READY}\nwhile read -r line; do echo \"$line\" >> asked; echo '{{\"us\":[7.0,9.0]}}'; done\n"
+        ),
+    );
+    let run = folder
+        .run("lab run mchale2012/1 --quick --filter beyond-opening --filter books/1 --stacks stacks --json --stack soapstone,wss4j")
+        .succeeds();
+    let lines = lines(&run);
+    let time = |stack: &str| {
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line["stack"] == stack && line["quantity"] == "time");
+        line.expect("a line")["figures"].clone()
+    };
+    assert_eq!(
+        (&time("wss4j")["n"], &time("wss4j")["worst"]),
+        (&2.into(), &9.0.into())
+    );
+    assert_eq!(time("soapstone")["n"], 10);
+    let asked = folder.read("asked");
+    for part in [
+        r#""do":"open""#,
+        r#""payload":"books""#,
+        r#""items":1"#,
+        r#""repetitions":10"#,
+    ] {
+        assert!(asked.contains(part), "{part} is not in\n{asked}");
     }
 }

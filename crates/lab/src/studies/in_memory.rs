@@ -4,6 +4,8 @@
 //! The rule kept here: what is measured is what gateways run, endpoint and plans, with messages of the sample services.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use soapstone::crypto::{KeyKind, SecretBytes};
@@ -15,7 +17,7 @@ use soapstone_services::{EMPLOYEES, SoapVersion, requests, responses};
 use crate::engine::{Established, Forgetful};
 use crate::measurement::{Effort, Samples};
 use crate::peers::{PASSWORD, Peers, USER};
-use crate::study::{Line, Operation, Quantity, Scale, Stack};
+use crate::study::{Call, Line, Operation, Quantity, Scale, Stack, Step};
 
 const VERSION: SoapVersion = SoapVersion::Soap11;
 
@@ -104,6 +106,49 @@ impl Workbench {
             endpoint,
             established: conversation.then(Established::new),
         }
+    }
+}
+
+/// Our engine as it processes messages in memory, with parties for each size of keys.
+#[derive(Default)]
+pub struct InMemory(BTreeMap<u32, Workbench>);
+
+impl InMemory {
+    /// Secures or opens the answer to the call so many times: the time of each.
+    pub fn process(&mut self, call: &Call, step: Step, repetitions: u32) -> Vec<Duration> {
+        let bits = call.way.rsa_bits;
+        let parties = self.0.entry(bits);
+        let parties = parties.or_insert_with(|| Workbench::with_keys(KeyKind::Rsa { bits }));
+        // Where nothing is signed or encrypted the suite does not matter.
+        let suite = Suite::named(call.way.suite).or_else(|| Suite::named("Basic256GCM"));
+        let suite = suite.expect("a suite that is known");
+        let processing = parties.processing(call.way.mechanism, &suite, |_| {});
+        let Messages([_, plain]) = Messages::of(call.operation);
+        let mut buffers = Buffers::default();
+        let copy = |octets: &[u8], buffers: &mut Buffers| {
+            let mut copy = buffers.take(octets.len());
+            copy.extend_from_slice(octets);
+            copy
+        };
+        let mut times = Vec::with_capacity(repetitions as usize);
+        // The first fills the buffers, and counts nowhere.
+        for _ in 0..=repetitions {
+            let message = copy(&plain, &mut buffers);
+            let begun = Instant::now();
+            let secured = processing.secure(message, &mut buffers);
+            let mut took = begun.elapsed();
+            let octets = if step == Step::Open {
+                let begun = Instant::now();
+                let opened = processing.open(secured, &mut buffers);
+                took = begun.elapsed();
+                opened
+            } else {
+                secured
+            };
+            times.push(took);
+            buffers.give(octets);
+        }
+        times.split_off(1)
     }
 }
 

@@ -10,7 +10,7 @@ use soapstone::wss::Mechanism;
 
 use crate::study::{
     Claim, Estimate, Experiment, Figure, How, Operation, Paper, Point, Quantity, Reported, Scale,
-    Scope, Shows, Source, Study, Way,
+    Scope, Shows, Source, Step, Study, Way,
 };
 
 /// The study.
@@ -64,28 +64,71 @@ const IMPACT: Shows = Shows::Impact {
 const SIZE: Experiment = Experiment {
     number: 1,
     question: "What does signing and encrypting with X.509 cost as answers grow?",
-    figures: &[Figure {
-        shown_in: "figures-5-6",
-        caption: "impact of signing and encrypting with X.509, by the number of books from memory",
-        x: "books",
-        logarithmic: false,
-        shows: IMPACT,
-        reported: &[Reported {
-            arm: "sign-encrypt",
-            at: &[],
-            least: 1_000.0,
-            most: 1_500.0,
-            place: "figures 5 and 6",
-        }],
-    }],
+    figures: &[
+        Figure {
+            shown_in: "figures-5-6",
+            caption: "impact of signing and encrypting with X.509, by the number of books from memory",
+            x: "books",
+            logarithmic: false,
+            shows: IMPACT,
+            reported: &[Reported {
+                arm: "sign-encrypt",
+                at: &[],
+                least: 1_000.0,
+                most: 1_500.0,
+                place: "figures 5 and 6",
+            }],
+        },
+        in_memory(
+            "beyond-securing",
+            "beyond the paper: time to secure an answer in memory, octets to octets, by its number of books",
+        ),
+        in_memory(
+            "beyond-opening",
+            "beyond the paper: time to open a secured answer in memory, octets to octets, by its number of books",
+        ),
+    ],
     points: |scope| {
         let books = [
             1, 2_500, 5_000, 7_500, 10_000, 12_500, 15_000, 17_500, 20_000, 22_500, 25_000,
         ];
         let point = |books| Load::once(books).point("figures-5-6", scope, &[WS_SECURITY]);
-        books.map(point).to_vec()
+        let mut points = books.map(point).to_vec();
+        for books in [1, 2_500, 25_000] {
+            for (shown_in, step) in [
+                ("beyond-securing", Step::Secure),
+                ("beyond-opening", Step::Open),
+            ] {
+                let operation = Operation::Books {
+                    source: Source::Memory,
+                    books,
+                };
+                points.push(Point {
+                    shown_in,
+                    at: BTreeMap::from([("books", books.to_string())]),
+                    arms: scope.arms_in_memory(&[WS_SECURITY], operation),
+                    how: How::InMemory {
+                        step,
+                        repetitions: scope.scale.pick(10, 100),
+                    },
+                });
+            }
+        }
+        points
     },
 };
+
+/// What one message takes without services and gateways.
+const fn in_memory(shown_in: &'static str, caption: &'static str) -> Figure {
+    Figure {
+        shown_in,
+        caption,
+        x: "books",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Time, Estimate::Median),
+        reported: &[],
+    }
+}
 
 const SUITES: Experiment = Experiment {
     number: 2,

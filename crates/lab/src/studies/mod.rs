@@ -9,6 +9,8 @@ mod rodrigues2011;
 mod shopov2007;
 mod vanengelen2008;
 
+pub use in_memory::InMemory;
+
 use crate::study::Study;
 
 /// All of them, by name.

@@ -197,6 +197,15 @@ pub enum Operation {
     Temperature,
 }
 
+/// What is done to a message in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// From the plain message to the secured one.
+    Secure,
+    /// From the secured message to the plain one.
+    Open,
+}
+
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
@@ -312,5 +321,20 @@ pub trait Bench {
         Err(NoCall::LeftOut(format!(
             "this stack cannot be put under a condition ({condition})"
         )))
+    }
+
+    /// Secures or opens the answer to the call in memory, octets to octets, so many times: the time of each.
+    ///
+    /// # Errors
+    /// The stack cannot do it, or what came of it was wrong.
+    fn process(
+        &mut self,
+        _call: &Call,
+        _step: Step,
+        _repetitions: u32,
+    ) -> Result<Vec<Duration>, NoCall<Self::Failure>> {
+        Err(NoCall::LeftOut(
+            "this stack processes no messages in memory".to_owned(),
+        ))
     }
 }

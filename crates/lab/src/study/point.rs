@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::call::{Call, Operation, Stack, Way};
+use super::call::{Call, Operation, Stack, Step, Way};
 use super::condition::Condition;
 use super::line::Line;
 
@@ -42,6 +42,15 @@ impl Scope {
             }
         }
         arms
+    }
+
+    /// Arms for these ways on each stack that processes messages in memory.
+    pub fn arms_in_memory(&self, ways: &[Way], operation: Operation) -> Vec<Arm> {
+        let in_memory = [Stack::Soapstone, Stack::Wss4j, Stack::Xmlsec1];
+        let stacks = self.stacks.iter().filter(|stack| in_memory.contains(stack));
+        stacks
+            .flat_map(|stack| ways.iter().map(|way| Arm::new(*stack, *way, operation)))
+            .collect()
     }
 }
 
@@ -149,6 +158,13 @@ pub enum How {
         /// Calls of each in a repetition.
         requests: u32,
         /// Repetitions: each gives one sample of the mean time of calls, and one of their rate.
+        repetitions: u32,
+    },
+    /// In memory, octets to octets: what is done to the answer to each arm's call. One sample for each time.
+    InMemory {
+        /// What is done.
+        step: Step,
+        /// How often.
         repetitions: u32,
     },
     /// By the study's own means, in memory: it hands out lines without `study`, `experiment`, `shown_in` and `at`, which are filled in.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::call::{Bench, Call, NoCall, Stack};
+use super::call::{Bench, Call, NoCall, Stack, Step};
 use super::condition::Condition;
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
@@ -117,6 +117,7 @@ fn weight(task: &Task) -> f64 {
             repetitions,
             ..
         } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
+        How::InMemory { repetitions, .. } => f64::from(repetitions),
         How::Own(_) => return OWN,
     };
     let arms = task.point.arms.iter();
@@ -208,7 +209,7 @@ impl<B: Bench> Run<'_, B> {
             .collect();
         let runs_already = !matches!(
             task.point.how,
-            How::Fresh { .. } | How::Newcomers { .. } | How::Under { .. }
+            How::Fresh { .. } | How::Newcomers { .. } | How::Under { .. } | How::InMemory { .. }
         );
         if runs_already {
             for gathered in &mut gathered {
@@ -251,10 +252,13 @@ impl<B: Bench> Run<'_, B> {
                 let rounds = (clients, requests, repetitions);
                 self.under(&mut gathered, &condition, rounds, progress)?;
             }
+            How::InMemory { step, repetitions } => {
+                self.in_memory(&mut gathered, step, repetitions, &clock, progress)?;
+            }
             How::Own(_) => {}
         }
         for gathered in &mut gathered {
-            if let Some(floor) = self.floor(&gathered.arm.call) {
+            if let Some(floor) = self.floor(&gathered.arm.call, task.point.how) {
                 gathered.add(Quantity::Floor, floor);
             }
         }
@@ -479,9 +483,36 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
+    fn in_memory(
+        &mut self,
+        gathered: &mut [Gathered<'_>],
+        step: Step,
+        repetitions: u32,
+        clock: &Clock,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), B::Failure> {
+        let mut turns: Vec<usize> = (0..gathered.len()).collect();
+        let mut done = 0;
+        while done < repetitions && !clock.is_over(done) {
+            let row = ROW.min(repetitions - done);
+            self.order.shuffle(&mut turns);
+            for &turn in &turns {
+                let gathered = &mut gathered[turn];
+                if gathered.left_out.is_none() {
+                    let made = self.bench.process(&gathered.arm.call, step, row);
+                    let times = gathered.take(made)?.unwrap_or_default();
+                    gathered.add_times(Quantity::Time, &times);
+                }
+            }
+            done += row;
+            progress(f64::from(done) / f64::from(repetitions));
+        }
+        Ok(())
+    }
+
     /// What private keys take of a call alone, where each message is protected with certificates: request and response are each signed by
-    /// one side, and have a key that the other unwraps.
-    fn floor(&mut self, call: &Call) -> Option<f64> {
+    /// one side, and have a key that the other unwraps. In memory it is one message and one side.
+    fn floor(&mut self, call: &Call, how: How) -> Option<f64> {
         if call.stack != Stack::Soapstone || call.way.direct || !call.way.has_certificates() {
             return None;
         }
@@ -490,12 +521,19 @@ impl<B: Bench> Run<'_, B> {
             .private_keys
             .entry(bits)
             .or_insert_with(|| PrivateKeyTimes::measure(bits));
+        let (signatures, keys) = match how {
+            How::InMemory { step, .. } => match step {
+                Step::Secure => (1.0, 0.0),
+                Step::Open => (0.0, 1.0),
+            },
+            _ => (2.0, 2.0),
+        };
         let (mechanism, mut floor) = (call.way.mechanism, 0.0);
         if mechanism.signs() {
-            floor += 2.0 * times.sign;
+            floor += signatures * times.sign;
         }
         if mechanism.encrypts() {
-            floor += 2.0 * times.unwrap;
+            floor += keys * times.unwrap;
         }
         Some(floor)
     }

@@ -130,7 +130,10 @@ pub fn select(selections: &[Selection], options: &Options) -> Vec<Task> {
 /// as little as can be.
 pub fn needs(tasks: &[Task]) -> Vec<Call> {
     let mut needs = Vec::new();
-    for arm in tasks.iter().flat_map(|task| &task.point.arms) {
+    let calling = tasks
+        .iter()
+        .filter(|task| !matches!(task.point.how, How::InMemory { .. }));
+    for arm in calling.flat_map(|task| &task.point.arms) {
         let need = small(arm.call);
         if !needs.contains(&need) {
             needs.push(need);

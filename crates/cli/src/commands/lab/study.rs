@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
     self, Absent, Event, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
 };
@@ -310,6 +311,7 @@ impl Started<'_> {
         let mut bench = Stacks {
             wish: self.wish,
             ours: gateways.transpose()?,
+            engine: InMemory::default(),
             programs: self.programs,
         };
         let begun = Instant::now();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::studies;
 use crate::study::{
-    Operation, Round, Scope, Selection, Sizes, Study, Transport, Way, needs, select, whole,
+    Operation, Round, Scope, Selection, Sizes, Step, Study, Transport, Way, needs, select, whole,
 };
 
 /// Answers at once, and says it took what was asked of it.
@@ -66,6 +66,15 @@ impl Bench for Pretending {
     fn paced(&mut self, call: &Call, per_second: f64, lasting: Duration) -> Made<Vec<Duration>> {
         let calls = (per_second * lasting.as_secs_f64()) as u32;
         self.together(call, 1, calls)
+    }
+
+    fn process(&mut self, call: &Call, step: Step, repetitions: u32) -> Made<Vec<Duration>> {
+        let took = match step {
+            Step::Secure => self.plain,
+            Step::Open => self.secured,
+        };
+        self.calls.push(*call);
+        Ok(vec![Duration::from_micros(took); repetitions as usize])
     }
 
     fn fresh(&mut self, call: &Call, calls: u32) -> Made<Vec<Duration>> {
@@ -147,7 +156,7 @@ fn lines(records: &[Record]) -> Vec<&Line> {
 
 /// A point of the first experiment, measured in another way.
 fn point_measured(how: How, bench: &mut Pretending) -> Vec<Record> {
-    let options = options(&["books/1"]);
+    let options = options(&["figures-5-6", "books/1"]);
     let mut tasks = selected(1, &options);
     tasks[0].point.how = how;
     records_of(&tasks, &options, bench)
@@ -155,7 +164,7 @@ fn point_measured(how: How, bench: &mut Pretending) -> Vec<Record> {
 
 #[test]
 fn every_quantity_of_every_arm_is_a_line_and_the_point_ends_with_that_it_is_done() {
-    let options = options(&["books/2500"]);
+    let options = options(&["figures-5-6", "books/2500"]);
     let records = records_of(
         &selected(1, &options),
         &options,
@@ -226,7 +235,7 @@ fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
 #[test]
 fn the_paper_s_experiments_are_all_there() {
     let count = |experiment| selected(experiment, &options(&[])).len();
-    assert_eq!([1, 2, 3, 4].map(count), [11, 10, 9, 12]);
+    assert_eq!([1, 2, 3, 4].map(count), [17, 10, 9, 12]);
     let options = options(&["books/20000"]);
     assert_eq!(
         names(&selected(4, &options)),
@@ -298,7 +307,7 @@ fn points_and_arms_come_in_orders_that_the_seed_decides() {
 fn what_was_measured_before_a_failure_was_told() {
     let mut bench = Pretending::new(1_000, 1_500);
     bench.fails_at = 3 * (20 + 1 + 3) + 2;
-    let options = options(&[]);
+    let options = options(&["figures-5-6"]);
     let mut told = 0;
     let ended = run(
         &selected(1, &options),
@@ -314,7 +323,7 @@ fn what_was_measured_before_a_failure_was_told() {
 
 #[test]
 fn an_arm_that_a_stack_cannot_do_is_left_out_and_the_others_are_measured() {
-    let mut options = options(&["books/1"]);
+    let mut options = options(&["figures-5-6", "books/1"]);
     options.scope.stacks = vec![Stack::Soapstone, Stack::Gsoap];
     let records = records_of(
         &selected(1, &options),
@@ -461,12 +470,33 @@ fn a_stack_without_clients_that_come_later_is_left_out() {
 }
 
 #[test]
+fn messages_are_processed_in_memory_without_any_call_before() {
+    let mut options = options(&["books/1"]);
+    options.filter.push("beyond-opening".to_owned());
+    options.scope.stacks = vec![Stack::Soapstone, Stack::Cxf, Stack::Wss4j];
+    let mut bench = Pretending::new(1_000, 1_500);
+    let tasks = selected(1, &options);
+    assert!(needs(&tasks).is_empty(), "no route is needed");
+    let records = records_of(&tasks, &options, &mut bench);
+    let told: Vec<_> = lines(&records)
+        .into_iter()
+        .filter(|line| line.quantity == Quantity::Time)
+        .map(|line| (line.stack, line.figures.n, line.figures.median))
+        .collect();
+    assert_eq!(
+        told,
+        [(Stack::Soapstone, 10, 1_500.0), (Stack::Wss4j, 10, 1_500.0)]
+    );
+    assert_eq!(bench.calls.len(), 2, "a row of each");
+}
+
+#[test]
 fn where_time_runs_short_points_are_repeated_three_times() {
     let how = How::Turns {
         repetitions: 50,
         requests: 1,
     };
-    let mut options = options(&["books/1"]);
+    let mut options = options(&["figures-5-6", "books/1"]);
     options.budget = Some(Duration::ZERO);
     let mut tasks = selected(1, &options);
     tasks[0].point.how = how;

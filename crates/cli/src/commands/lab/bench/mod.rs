@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use soapstone_lab::study::{Absent, Bench, Call, Condition, NoCall, Round, Sizes, Stack};
+use soapstone_lab::studies::InMemory;
+use soapstone_lab::study::{Absent, Bench, Call, Condition, NoCall, Round, Sizes, Stack, Step};
 
 pub(super) use ours::{Gateways, is_ours, layout};
 use program::Program;
@@ -61,6 +62,7 @@ pub(super) struct Stacks<'n> {
     pub(super) wish: Wish,
     /// Nothing, where only others are measured.
     pub(super) ours: Option<Gateways<'n>>,
+    pub(super) engine: InMemory,
     pub(super) programs: Programs,
 }
 
@@ -130,5 +132,17 @@ impl Bench for Stacks<'_> {
     ) -> Result<Vec<Round>, NoCall<Failure>> {
         self.of(call)?
             .under(call, condition, clients, requests, rounds)
+    }
+
+    fn process(
+        &mut self,
+        call: &Call,
+        step: Step,
+        repetitions: u32,
+    ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        match call.stack {
+            Stack::Soapstone => Ok(self.engine.process(call, step, repetitions)),
+            _ => self.of(call)?.process(call, step, repetitions),
+        }
     }
 }

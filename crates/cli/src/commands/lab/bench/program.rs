@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Transport};
+use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Step, Transport};
 
 use super::wish::Wish;
 use crate::failure::Failure;
@@ -221,7 +221,6 @@ fn lines(output: Option<impl std::io::Read + Send + 'static>) -> Receiver<String
 
 /// The call as the programs are told it.
 fn told(call: &Call) -> Asked<Value> {
-    let left_out = |why: &str| Err(NoCall::LeftOut(why.to_owned()));
     let operation = match call.operation {
         Operation::Books {
             source: Source::Database(_),
@@ -285,4 +284,29 @@ impl Bench for Program {
         let request = json!({"do": "fresh", "call": told(call)?, "requests": calls});
         self.times(&request, Duration::ZERO)
     }
+
+    fn process(&mut self, call: &Call, step: Step, repetitions: u32) -> Asked<Vec<Duration>> {
+        let (payload, items) = match call.operation {
+            Operation::Books { books, .. } => ("books", books),
+            Operation::Echo { characters } => ("echo", characters),
+            _ => return left_out("it has answers of Echo and of getBooks in memory only"),
+        };
+        let request = json!({
+            "do": match step {
+                Step::Secure => "secure",
+                Step::Open => "open",
+            },
+            "mechanism": call.way.mechanism.name(),
+            "suite": call.way.suite,
+            "rsa_bits": call.way.rsa_bits,
+            "payload": payload,
+            "items": items,
+            "repetitions": repetitions,
+        });
+        self.times(&request, Duration::ZERO)
+    }
+}
+
+fn left_out<T>(why: &str) -> Asked<T> {
+    Err(NoCall::LeftOut(why.to_owned()))
 }
