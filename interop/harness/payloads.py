@@ -55,9 +55,21 @@ def text(length):
     return f"{text[:-1]}." if text.endswith(" ") else text
 
 
+def controller(log):
+    """A sensor's controller, which getTemperature reads: a context in which it runs, and its address."""
+    port = free_port()
+    command = [_soapstone(), "services", "controller", "--listen", f"127.0.0.1:{port}"]
+    # It listens to UDP, and whoever asks too early asks again.
+    return server("controller", command, [], log), f"127.0.0.1:{port}"
+
+
+def _soapstone():
+    """The program that SOAPSTONE_PROGRAM names, or the one that cargo builds."""
+    return os.environ.get("SOAPSTONE_PROGRAM") or built()
+
+
 def _record():
-    """Asks the services of the program that SOAPSTONE_PROGRAM names, or of the one that cargo builds."""
-    soapstone = os.environ.get("SOAPSTONE_PROGRAM") or built()
+    soapstone = _soapstone()
     port = free_port()
     installing.say("recording what the sample services answer")
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 // gSOAP with its wsse plugin as a program for the lab: services and clients of the sample contracts.
 //
-//   peer serve PORT MECHANISM SUITE KEYS PAYLOADS [TLS.pem]
+//   peer serve PORT MECHANISM SUITE KEYS PAYLOADS CONTROLLER [TLS.pem]
 //   peer call     reads jobs from standard input, words separated by tabs, and answers each with one line of JSON:
 //     together CLIENTS REQUESTS  CALL    clients that are new have made a call before
 //     fresh REQUESTS             CALL    one that is new, with its first call
@@ -153,11 +153,12 @@ int main(int count, char **arguments) {
             call();
             return 0;
         }
-        if ((words.size() == 6 || words.size() == 7) && words[0] == "serve") {
+        if ((words.size() == 7 || words.size() == 8) && words[0] == "serve") {
             Security security(words[2], words[3], words[4], "server", "client");
-            Serving{std::move(security), Payloads::in(words[5]), words.size() == 7 ? words[6] : ""}.serve(std::stoi(words[1]));
+            std::string tls = words.size() == 8 ? words[7] : "";
+            Serving{std::move(security), Payloads::in(words[5]), words[6], tls}.serve(std::stoi(words[1]));
         }
-        std::cerr << "usage: peer serve PORT MECHANISM SUITE KEYS PAYLOADS [TLS.pem] | peer call\n";
+        std::cerr << "usage: peer serve PORT MECHANISM SUITE KEYS PAYLOADS CONTROLLER [TLS.pem] | peer call\n";
     } catch (const std::exception &failure) {
         std::cerr << "peer: " << failure.what() << '\n';
     }

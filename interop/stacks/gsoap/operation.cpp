@@ -6,6 +6,8 @@
 namespace {
 
 constexpr int a = 19, b = 93;
+// What the sensor of a controller measures that was told nothing else.
+constexpr const char *degrees = "21.50";
 
 Operation echo(std::size_t characters) {
     struct State {
@@ -87,6 +89,20 @@ Operation sum() {
     };
 }
 
+Operation temperature() {
+    struct State {
+        _temperature__getTemperature request;
+        _temperature__getTemperatureResponse response;
+    };
+    auto state = std::make_shared<State>();
+    return {
+        [state](soap *context, const char *address) {
+            return soap_call___temperature__getTemperature(context, address, nullptr, &state->request, state->response);
+        },
+        [state] { return state->response.temperature == degrees; },
+    };
+}
+
 } // namespace
 
 Operation Operation::named(const std::string &name, std::size_t count, const Payloads &payloads) {
@@ -105,5 +121,8 @@ Operation Operation::named(const std::string &name, std::size_t count, const Pay
     if (name == "sum") {
         return sum();
     }
-    throw std::runtime_error("operation: expected echo, strings, books, employees or sum, found " + name);
+    if (name == "temperature") {
+        return temperature();
+    }
+    throw std::runtime_error("operation: expected echo, strings, books, employees, sum or temperature, found " + name);
 }

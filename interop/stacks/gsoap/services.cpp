@@ -1,5 +1,10 @@
 // The sample services: what gSOAP calls when a request has come in. A service opens the request as the mechanism demands, and has
 // its answer secured.
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "sensor.hpp"
 #include "serving.hpp"
 
 namespace {
@@ -54,5 +59,19 @@ int __sum__Sum(soap *context, _sum__Sum *request, _sum__SumResponse &response) {
     return secured(context, [&] {
         response.sum = static_cast<LONG64>(request->a) + request->b;
         return SOAP_OK;
+    });
+}
+
+int __temperature__getTemperature(soap *context, _temperature__getTemperature *, _temperature__getTemperatureResponse &response) {
+    return secured(context, [&] {
+        try {
+            int hundredths = hundredths_of_sensor(serving(context).controller);
+            char degrees[16];
+            snprintf(degrees, sizeof degrees, "%s%d.%02d", hundredths < 0 ? "-" : "", std::abs(hundredths) / 100, std::abs(hundredths) % 100);
+            response.temperature = degrees;
+            return SOAP_OK;
+        } catch (const std::runtime_error &failure) {
+            return soap_receiver_fault(context, "the temperature cannot be read", failure.what());
+        }
     });
 }

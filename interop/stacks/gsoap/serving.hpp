@@ -9,6 +9,8 @@
 struct Serving {
     Security security;
     Payloads payloads;
+    // HOST:PORT of the sensor's controller.
+    std::string controller;
     // The PEM file with key and certificate of TLS; empty, where there is none.
     std::string tls;
 

@@ -12,12 +12,12 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  *
  * <pre>
  * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name (--backend URL | --payloads FOLDER)
- *       [--record FOLDER] [--lifetime SECONDS] SECURITY
+ *       [--controller HOST:PORT] [--record FOLDER] [--lifetime SECONDS] SECURITY
  * withdraw --address URL
  * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--generated true] [--calls N] [--renew true]
  *       [--cancel true] SECURITY REQUEST ANSWER
  * measure --address URL --wsdl FILE --service {ns}name --port {ns}name --payloads FOLDER
- *       --operation echo|strings|books|employees|sum [--count N] [--warm-up SECONDS]
+ *       --operation echo|strings|books|employees|sum|temperature [--count N] [--warm-up SECONDS]
  *       ([--clients N] [--requests N] [--first true] | --per-second N --seconds N) SECURITY
  * weigh … as measure
  * leave --address URL

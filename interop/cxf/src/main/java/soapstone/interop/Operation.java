@@ -1,5 +1,6 @@
 package soapstone.interop;
 
+import java.math.BigDecimal;
 import java.util.List;
 import java.util.function.BiPredicate;
 
@@ -11,6 +12,7 @@ import soapstone.samples.employees.Employees;
 import soapstone.samples.strings.EchoStringArray;
 import soapstone.samples.strings.StringList;
 import soapstone.samples.sum.Sum;
+import soapstone.samples.temperature.Temperature;
 
 /**
  * One operation of a sample service with its arguments: how it is called through a generated interface, and which answer
@@ -23,13 +25,18 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
     private static final String WORDS = "seven quick brown foxes carry sealed letters over nine lazy hills before noon ";
     private static final int A = 19;
     private static final int B = 93;
+    /** What the sensor of a controller measures that was told nothing else. */
+    private static final BigDecimal DEGREES = new BigDecimal("21.50");
 
     /** What is done with a port. */
     interface Asking<P, A> {
         A ask(P port);
     }
 
-    /** {@code echo} of so many characters, {@code strings} of so many elements, so many {@code books}, {@code sum}, {@code employees}. */
+    /**
+     * {@code echo} of so many characters, {@code strings} of so many elements, so many {@code books}, {@code sum},
+     * {@code employees}, {@code temperature}.
+     */
     static Operation<?, ?> named(String name, int count, Payloads payloads) {
         return switch (name) {
             case "echo" -> echo(text(count));
@@ -39,8 +46,10 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
             case "employees" -> new Operation<>(Employees.class, Employees::employeeDetails, payloads.employees(),
                 (one, other) -> all(one, other, Payloads::same));
             case "sum" -> new Operation<>(Sum.class, port -> port.sum(A, B), (long) A + B, Long::equals);
+            case "temperature" -> new Operation<>(Temperature.class, Temperature::getTemperature, DEGREES,
+                (one, other) -> one.compareTo(other) == 0);
             default -> throw new IllegalArgumentException(
-                "operation: expected echo, strings, books, employees or sum, found " + name);
+                "operation: expected echo, strings, books, employees, sum or temperature, found " + name);
         };
     }
 

@@ -1,5 +1,6 @@
 package soapstone.interop;
 
+import java.math.BigDecimal;
 import java.util.List;
 
 import jakarta.jws.WebService;
@@ -13,20 +14,25 @@ import soapstone.samples.employees.Employees;
 import soapstone.samples.strings.EchoStringArray;
 import soapstone.samples.strings.StringList;
 import soapstone.samples.sum.Sum;
+import soapstone.samples.temperature.Temperature;
 
 /** The sample services, implemented on the classes that CXF generates from their contract, with all data in memory. */
 final class Samples {
     private Samples() {
     }
 
-    /** The implementation of a service, by the local name of its {@code wsdl:service}. */
-    static Object named(String service, Payloads payloads) {
+    /**
+     * The implementation of a service, by the local name of its {@code wsdl:service}; {@code controller} is what a temperature
+     * is read from.
+     */
+    static Object named(String service, Payloads payloads, String controller) {
         return switch (service) {
             case "BooksService" -> new InMemoryBooks(payloads);
             case "EchoService" -> new Echoing();
             case "EchoStringArrayService" -> new EchoingStrings();
             case "EmployeesService" -> new AllEmployees(payloads);
             case "SumService" -> new Adding();
+            case "TemperatureService" -> new Measured(Sensor.at(controller));
             default -> throw new IllegalArgumentException("service: expected one of the samples, found " + service);
         };
     }
@@ -80,6 +86,20 @@ final class Samples {
         @Override
         public long sum(int a, int b) {
             return (long) a + b;
+        }
+    }
+
+    @WebService(endpointInterface = "soapstone.samples.temperature.Temperature")
+    private static final class Measured implements Temperature {
+        private final Sensor sensor;
+
+        Measured(Sensor sensor) {
+            this.sensor = sensor;
+        }
+
+        @Override
+        public BigDecimal getTemperature() {
+            return BigDecimal.valueOf(sensor.hundredths(), 2);
         }
     }
 }

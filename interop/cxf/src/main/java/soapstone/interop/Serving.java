@@ -55,7 +55,7 @@ final class Serving {
         if (payloads == null) {
             payloads = Payloads.in(Path.of(options.required("payloads")));
         }
-        return Samples.named(QName.valueOf(options.required("service")).getLocalPart(), payloads);
+        return Samples.named(QName.valueOf(options.required("service")).getLocalPart(), payloads, options.optional("controller"));
     }
 
     private static void record(Bus bus, String folder) {
