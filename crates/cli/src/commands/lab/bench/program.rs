@@ -71,6 +71,10 @@ impl Program {
         let path = file.canonicalize().map_err(|error| absent(&error))?;
         let mut command = Command::new(path);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What the sample services answer, others record from us.
+        if let Ok(own) = std::env::current_exe() {
+            command.env("SOAPSTONE_PROGRAM", own);
+        }
         #[cfg(unix)]
         {
             // What it starts is ended with it, and not by the Ctrl-C that is meant for us.
