@@ -7,6 +7,7 @@
 //     paced PER_SECOND SECONDS   CALL
 //     weigh                      CALL
 //     leave                      ADDRESS
+//     secure REPETITIONS MECHANISM SUITE KEYS PAYLOADS echo|books COUNT     in memory; open likewise
 //   CALL: ADDRESS MECHANISM SUITE KEYS PAYLOADS OPERATION COUNT
 //
 // Clients of an address and operation are kept from job to job until it is left.
@@ -19,6 +20,7 @@
 
 #include "EchoSoap11.nsmap"
 #include "client.hpp"
+#include "memory.hpp"
 #include "serving.hpp"
 
 namespace {
@@ -90,6 +92,11 @@ class Jobs {
             client.call();
             return "{\"exit\":0,\"octets\":" + std::to_string(client.weight()) + "}";
         }
+        if (job == "secure" || job == "open") {
+            Security security(words.at(2), words.at(3), words.at(4), "server", "server");
+            const Payloads &known = payloads(words.at(5));
+            return times(in_memory(job, std::stoi(words.at(1)), security, words.at(6), std::stoul(words.at(7)), known));
+        }
         if (job == "leave") {
             const std::string address = words.at(1) + '\t';
             for (auto kept = kept_.begin(); kept != kept_.end();) {
@@ -97,7 +104,7 @@ class Jobs {
             }
             return "{\"exit\":0}";
         }
-        throw std::runtime_error("job: expected together, fresh, paced, weigh or leave, found " + job);
+        throw std::runtime_error("job: expected together, fresh, paced, weigh, secure, open or leave, found " + job);
     }
 
   private:
@@ -106,13 +113,18 @@ class Jobs {
         std::string name = address + '\t' + operation + '\t' + count;
         auto found = kept_.find(name);
         if (found == kept_.end()) {
-            if (payloads_.books.empty()) {
-                payloads_ = Payloads::in(words.at(at + 4));
-            }
+            const Payloads &known = payloads(words.at(at + 4));
             Security security(words.at(at + 1), words.at(at + 2), words.at(at + 3), "client", "server");
-            found = kept_.emplace(name, Clients{std::move(security), address, operation, std::stoul(count), payloads_}).first;
+            found = kept_.emplace(name, Clients{std::move(security), address, operation, std::stoul(count), known}).first;
         }
         return found->second;
+    }
+
+    const Payloads &payloads(const std::string &folder) {
+        if (payloads_.books.empty()) {
+            payloads_ = Payloads::in(folder);
+        }
+        return payloads_;
     }
 
     static std::string times(const std::vector<Microseconds> &all) {
