@@ -10,7 +10,7 @@
 //     secure REPETITIONS MECHANISM SUITE KEYS PAYLOADS echo|books COUNT     in memory; open likewise
 //   CALL: ADDRESS MECHANISM SUITE KEYS PAYLOADS OPERATION COUNT
 //
-// Clients of an address and operation are kept from job to job until it is left.
+// Clients of an address, with a mechanism and an operation, are kept from job to job until it is left.
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -110,7 +110,7 @@ class Jobs {
   private:
     Clients &clients(const Words &words, std::size_t at) {
         const std::string &address = words.at(at), &operation = words.at(at + 5), &count = words.at(at + 6);
-        std::string name = address + '\t' + operation + '\t' + count;
+        std::string name = address + '\t' + words.at(at + 1) + '\t' + words.at(at + 2) + '\t' + operation + '\t' + count;
         auto found = kept_.find(name);
         if (found == kept_.end()) {
             const Payloads &known = payloads(words.at(at + 4));
