@@ -10,8 +10,8 @@ use std::sync::{Arc, LazyLock};
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, Identity, SecretBytes, SymmetricKey, TrustRules, TrustStore};
 use soapstone_wss::{
-    EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Keys,
-    Mechanism, Part, Policy, Rejected, SharedKey, Suite, User, Verified,
+    CacheBounds, EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference,
+    Keys, Mechanism, Part, Policy, Rejected, SharedKey, Suite, Tuning, User, Verified,
 };
 use soapstone_xml::{Apex, Buffers, Canonicalization, Element, Limits};
 
@@ -144,6 +144,8 @@ pub struct Case {
     /// The secured message.
     pub message: Vec<u8>,
     plan: InboundPlan,
+    /// The same policy with every tuning that could be fooled, and a memory that knows the message.
+    tuned: InboundPlan,
     said: Said,
 }
 
@@ -161,14 +163,24 @@ pub static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         .into_iter()
         .map(|(name, policy)| {
             let keys = known(Arc::clone(&service), "client");
+            let mut tuned = policy.clone();
+            tuned.tuning = Tuning {
+                canonical_runs: false,
+                on_demand: true,
+                digest_cache: Some(CacheBounds::default()),
+                ..Tuning::default()
+            };
+            let tuned = InboundPlan::compile(tuned, keys.clone()).expect("a plan");
             let plan = InboundPlan::compile(policy, keys).expect("a plan");
             let message = file(&format!("seeds/open/{name}.xml"));
             let verified = open(&plan, &message).expect("the message as it was recorded");
+            open(&tuned, &message).expect("the same message");
             Case {
                 name,
                 said: said(&verified).expect("a message of ordinary size"),
                 message,
                 plan,
+                tuned,
             }
         })
         .collect()
@@ -178,9 +190,11 @@ impl Case {
     /// Opens bytes by the plan of this case, and checks what comes of it.
     ///
     /// # Panics
-    /// If a plan that wants a signature accepts what the client never signed.
+    /// If a plan that wants a signature accepts what the client never signed, or a tuned plan decides otherwise than one that is not.
     pub fn open(&self, bytes: &[u8]) {
-        let Ok(verified) = open(&self.plan, bytes) else {
+        let opened = open(&self.plan, bytes);
+        self.open_tuned(bytes, opened.as_ref().ok());
+        let Ok(verified) = opened else {
             return;
         };
         if self.plan.policy().signature.is_none() {
@@ -201,6 +215,27 @@ impl Case {
         // Every block that is passed on was signed, so none of them can be left out.
         let count = self.said.blocks.len();
         assert_eq!(blocks.len(), count, "{}: a header is missing", self.name);
+    }
+}
+
+impl Case {
+    /// Opens bytes by the tuned plan, which must come to the same.
+    fn open_tuned(&self, bytes: &[u8], expected: Option<&Verified<Envelope>>) {
+        let forwarded = |verified: &Verified<Envelope>| {
+            let mut octets = Vec::new();
+            verified.forward(&mut octets).is_ok().then_some(octets)
+        };
+        let found = open(&self.tuned, bytes).ok();
+        assert!(
+            found.as_ref().map(forwarded) == expected.map(forwarded),
+            "{}: tuned, the message is {}",
+            self.name,
+            if found.is_some() {
+                "accepted"
+            } else {
+                "refused"
+            }
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Experiment 1: calls under each proof, over HTTP and over TLS (figure 2).
 //!
 //! HMAC-SHA-1 signs and AES enciphers the messages of a conversation here, whose key was agreed before; signatures by RSA are those of
-//! the suite `Basic256`. The rule kept here: what is called is as small as can be, so that what is added is seen.
+//! the suite `Basic256`. Passwords travel as digests; what they take as text is in the breakdown by operations. The rule kept here: what is called is as small as can be, so that what is added is seen.
 
 use std::collections::BTreeMap;
 
