@@ -32,11 +32,10 @@ fn lines(experiment: u8, wanted: impl Fn(&Point) -> bool) -> Vec<(Point, Vec<Lin
         .collect()
 }
 
-fn median(lines: &[Line], arm: &str) -> f64 {
+/// The best: what else the machine does makes it no better.
+fn best(lines: &[Line], arm: &str) -> f64 {
     let line = lines.iter().find(|line| line.arm == arm);
-    line.unwrap_or_else(|| panic!("an arm {arm}"))
-        .figures
-        .median
+    line.unwrap_or_else(|| panic!("an arm {arm}")).figures.best
 }
 
 #[test]
@@ -94,7 +93,7 @@ fn every_proof_is_broken_down_into_the_operations_that_it_takes() {
             assert_eq!(has(operation), names, "{proof}: {operation}");
         }
         if proof == "rsa-sha1" {
-            assert!(median(&lines, "sign") > 5.0 * median(&lines, "verify"));
+            assert!(best(&lines, "sign") > 2.0 * best(&lines, "verify"));
         }
     }
 }
@@ -117,12 +116,12 @@ fn the_cache_and_the_ways_to_send_are_measured_on_all_their_arms() {
                 "cache-100"
             ]
         );
-        assert!(median(&lines, "none") < median(&lines, "elements"));
-        assert!(median(&lines, "cache-100") < median(&lines, "cache-0"));
+        assert!(best(&lines, "none") < best(&lines, "elements"));
+        assert!(best(&lines, "cache-100") < best(&lines, "cache-0"));
     }
     for (_, lines) in lines(4, |point| small(point) && point.shown_in == "figure-5") {
         assert_eq!(lines.len(), 5);
-        assert!(median(&lines, "streaming-prehashed") < median(&lines, "two-pass"));
+        assert!(best(&lines, "streaming-prehashed") < best(&lines, "two-pass"));
     }
 }
 
@@ -139,7 +138,7 @@ fn the_gamble_costs_more_where_it_is_lost_and_less_where_it_is_won() {
         let [(_, lines)] = points.as_slice() else {
             panic!("one point");
         };
-        median(lines, "on-demand") / median(lines, "always")
+        best(lines, "on-demand") / best(lines, "always")
     };
     let (lost, won) = (share("0"), share("100"));
     assert!(lost > won, "{lost} {won}");
@@ -154,7 +153,7 @@ fn canonicalization_is_told_from_the_rest_on_both_ways() {
     };
     for (_, lines) in lines(5, small) {
         assert_eq!(lines.len(), 8);
-        assert!(lines.iter().all(|line| line.figures.median > 0.0));
-        assert!(median(&lines, "c14n-in/runs") < median(&lines, "c14n-in/anew"));
+        assert!(lines.iter().all(|line| line.figures.best > 0.0));
+        assert!(best(&lines, "c14n-in/runs") < best(&lines, "c14n-in/anew"));
     }
 }
