@@ -6,6 +6,7 @@ mod bench;
 mod compare;
 mod conversations;
 mod kept;
+mod open_files;
 mod report;
 mod study;
 mod tables;

@@ -154,9 +154,13 @@ impl Scratch {
     }
 }
 
+/// What every gateway's file begins with. A thousand clients that call at once may wait long, and that is what is measured: nobody is turned
+/// away for it.
 fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
     format!(
-        "# {purpose}\nlisten = \"{listen}:0\"\n[limits]\nbody = \"{}MiB\"\n",
+        "# {purpose}\nlisten = \"{}\"\n[timeouts]\nheader = \"60s\"\nrequest = \"120s\"\nconnect = \"60s\"\nresponse = \"120s\"\n\
+         [limits]\nbody = \"{}MiB\"\n",
+        SocketAddr::new(listen, 0),
         layout.largest_message
     )
 }

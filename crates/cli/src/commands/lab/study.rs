@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 
 use super::bench::{Gateways, Programs, Stacks, Wish, is_ours, layout};
 use super::kept::{Asked, Kept};
+use super::open_files;
 use super::report::RESULTS;
 use super::tables;
 use crate::failure::Failure;
@@ -136,6 +137,7 @@ impl Run<'_> {
         if study::select(&selections, &options).is_empty() {
             return Err(nothing());
         }
+        open_files::allow();
         let runtime = runtime::multi_threaded()?;
         let wish = Wish::listen(&runtime);
         let (programs, absent) = self.programs(&wish)?;
