@@ -81,7 +81,7 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
                 escape(paper.title),
                 escape(paper.authors),
                 paper.year,
-                escape(paper.published),
+                escape(&words::sentence(paper.published)),
                 escape(paper.stack)
             );
         } else if told != Some((study.name, experiment.number)) {
@@ -116,8 +116,8 @@ fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
     );
     let _ = writeln!(
         h,
-        "<p class=\"place\">The paper: {}</p>",
-        escape(&words::places(figure.shown_in))
+        "<p class=\"place\">{}</p>",
+        escape(&words::sentence(&words::places(figure.shown_in)))
     );
     let drawings = plot::WIDTHS.map(|(width, class)| plot::draw(shown, width, class));
     if drawings.iter().any(Option::is_some) {
@@ -136,6 +136,11 @@ fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
     if let Some(held) = table::held(shown) {
         h.push_str("<details open><summary>What held</summary>\n");
         write_table(h, &held, "held");
+        h.push_str("</details>\n");
+    }
+    if let Some(crossovers) = table::crossovers(shown) {
+        h.push_str("<details open><summary>Where they cross</summary>\n");
+        write_table(h, &crossovers, "crossovers");
         h.push_str("</details>\n");
     }
     if !shown.lines.is_empty() {

@@ -7,7 +7,8 @@ use super::held::{self, Held};
 use super::number::{Unit, tick};
 use super::shown::{Series, Shown, Value, place};
 use super::words;
-use crate::study::{Line, Shows, Stack};
+use crate::statistics::{Crossover, Growth};
+use crate::study::{Line, Quantity, Shows, Stack};
 
 /// A table.
 pub(super) struct Table {
@@ -325,6 +326,47 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
         });
     }
     row
+}
+
+/// Where totals of two arms cross, by the lines through them; `None`, if the figure shows no totals, or none cross.
+pub(super) fn crossovers(shown: &Shown<'_>) -> Option<Table> {
+    if !matches!(shown.figure.shows, Shows::Itself(Quantity::Total, _)) {
+        return None;
+    }
+    let line = |series: &Series| {
+        let points = series.values.iter();
+        let points = points.filter_map(|value| Some((value.x.parse().ok()?, value.value)));
+        Growth::through(&points.collect::<Vec<_>>())
+    };
+    let mut rows = Vec::new();
+    for (place, one) in shown.series.iter().enumerate() {
+        for other in &shown.series[place + 1..] {
+            if (one.stack, &one.besides) != (other.stack, &other.besides) {
+                continue;
+            }
+            let Some((first, second)) = line(one).zip(line(other)) else {
+                continue;
+            };
+            let (below, above, at) = match first.crossover(&second) {
+                Crossover::FirstThenSecond(at) => (one, other, at),
+                Crossover::SecondThenFirst(at) => (other, one, at),
+                Crossover::FirstAlways | Crossover::SecondAlways => continue,
+            };
+            if at >= 1.0 {
+                rows.push(vec![
+                    Cell::name(below.full_name()),
+                    Cell::text(above.name()),
+                    // A hair above a whole number is that number.
+                    Cell::number(tick((at - 1e-6).ceil())),
+                ]);
+            }
+        }
+    }
+    let head = ["less at first", "less in the end", shown.figure.x].map(Cell::text);
+    (!rows.is_empty()).then_some(Table {
+        head: head.to_vec(),
+        rows,
+    })
 }
 
 /// What held, in a sentence for each stack.

@@ -38,8 +38,12 @@ pub(super) fn sentence(text: &str) -> String {
     first.into_iter().flatten().chain(characters).collect()
 }
 
-/// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1, figure 14` for `table-1-figure-14`.
+/// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1, figure 14` for `table-1-figure-14`; `beyond the
+/// paper` for what it has not.
 pub(super) fn places(shown_in: &str) -> String {
+    if !shown_in.starts_with("figure") && !shown_in.starts_with("table") {
+        return "beyond the paper".to_owned();
+    }
     let mut text = String::new();
     let mut last_is_number = false;
     for word in shown_in.split('-') {
@@ -83,10 +87,10 @@ mod tests {
 
     #[test]
     fn names_of_figures_are_read_as_places() {
-        let told = ["figures-5-6", "table-1-figure-14", "future-work-cpu"].map(places);
+        let told = ["figures-5-6", "table-1-figure-14", "networks"].map(places);
         assert_eq!(
             told,
-            ["figures 5, 6", "table 1, figure 14", "future work cpu"]
+            ["figures 5, 6", "table 1, figure 14", "beyond the paper"]
         );
         assert_eq!(sentence("impact of all"), "Impact of all");
     }

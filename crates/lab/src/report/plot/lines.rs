@@ -72,8 +72,8 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
             let (x, y) = at(value);
             svg.begin("point", &drawn.title(series, value));
             if let Some(ends) = value.spread {
-                let [low, high] = ends.map(|end| up.place(end / unit.divisor));
-                whisker(&mut svg, &format!("whisker c{colour}"), x, (low, high));
+                let class = format!("whisker c{colour}");
+                whisker(&mut svg, &class, x, &up, ends.map(|end| end / unit.divisor));
             }
             svg.mark(shape, &format!("mark c{colour}"), (x, y), 4.0);
             svg.end();
@@ -98,13 +98,17 @@ fn along(drawn: &Drawn<'_, '_>, places: (f64, f64)) -> Scale {
     Scale::of(&xs, drawn.shown.figure.logarithmic, places, ticks)
 }
 
-fn whisker(svg: &mut Svg, class: &str, x: f64, (low, high): (f64, f64)) {
+fn whisker(svg: &mut Svg, class: &str, x: f64, up: &Scale, ends: [f64; 2]) {
+    let [low, high] = ends.map(|end| up.place(end));
     if (low - high).abs() < 1.0 {
         return;
     }
     svg.line(class, (x, low), (x, high));
-    for y in [low, high] {
-        svg.line(class, (x - 3.5, y), (x + 3.5, y));
+    // What goes on beyond the axis has no end here.
+    for (y, end) in [low, high].into_iter().zip(ends) {
+        if up.has(end) {
+            svg.line(class, (x - 3.5, y), (x + 3.5, y));
+        }
     }
 }
 
@@ -132,7 +136,8 @@ fn paper(
             Some((_, x)) => {
                 let x = along.place(number(x));
                 let [low, high] = places;
-                whisker(svg, &format!("whisker c{colour}"), x, (low, high));
+                let ends = [reported.least, reported.most].map(|it| it / unit.divisor);
+                whisker(svg, &format!("whisker c{colour}"), x, up, ends);
                 let middle = f64::midpoint(low, high);
                 svg.diamond(&format!("paper c{colour}"), (x, middle), 5.5);
             }

@@ -133,15 +133,23 @@ impl<'s, 'r> Drawn<'s, 'r> {
         title
     }
 
-    /// Everything that an axis must have room for.
+    /// Everything that an axis must have room for: values, the paper's, and their intervals as far as they do not dwarf the values, which those
+    /// of few samples may.
     fn values(&self) -> Vec<f64> {
         let values = self.series.iter().flat_map(|it| &it.values);
-        let ours = values.flat_map(|it| {
-            let spread = it.spread.into_iter().flatten();
-            spread.chain([it.value])
-        });
+        let own = values.clone().map(|it| it.value);
         let paper = self.reported().flat_map(|it| [it.least, it.most]);
-        ours.chain(paper).collect()
+        let mut all: Vec<f64> = own.chain(paper).collect();
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let room = if least >= 0.0 {
+            least / 2.0..=most * 1.5
+        } else {
+            least - (most - least) / 2.0..=most + (most - least) / 2.0
+        };
+        let ends = values.flat_map(|it| it.spread.into_iter().flatten());
+        all.extend(ends.map(|end| end.clamp(*room.start(), *room.end())));
+        all
     }
 
     /// What the paper reported of the arms that are drawn.

@@ -159,8 +159,11 @@ fn one(svg: &mut Svg, drawn: &Drawn<'_, '_>, along: &Scale, (series, value): Mem
         let [low, high] = ends.map(place);
         if high - low >= 1.0 {
             svg.line("axis", (low, middle), (high, middle));
-            for x in [low, high] {
-                svg.line("axis", (x, middle - 3.5), (x, middle + 3.5));
+            // What goes on beyond the axis has no end here.
+            for (x, end) in [low, high].into_iter().zip(ends) {
+                if along.has(end / unit.divisor) {
+                    svg.line("axis", (x, middle - 3.5), (x, middle + 3.5));
+                }
             }
             last = last.max(high);
         }

@@ -109,6 +109,12 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
+    /// Whether a value has a place of its own, and is not moved to an end.
+    pub(super) fn has(&self, value: f64) -> bool {
+        let rounding = (self.most - self.least) * 1e-9;
+        (self.least - rounding..=self.most + rounding).contains(&value)
+    }
+
     /// Where bars begin.
     pub(super) fn base(&self) -> f64 {
         self.place(if self.logarithmic { self.least } else { 0.0 })
@@ -143,6 +149,7 @@ mod tests {
             (scale.base(), scale.place(-50.0), scale.place(1e9)),
             (100.0, 100.0, 0.0)
         );
+        assert!(scale.has(1_000.0) && !scale.has(1_001.0) && !scale.has(-1.0));
     }
 
     #[test]
