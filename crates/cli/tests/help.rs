@@ -56,6 +56,7 @@ fn every_command_explains_itself() {
         "xml decrypt",
         "lab run",
         "lab report",
+        "lab advise",
         "lab compare",
         "completions",
     ] {

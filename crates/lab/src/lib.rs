@@ -4,6 +4,7 @@
 //! them. The rule kept here: no figure without its number of repetitions and its spread.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod compare;
 pub mod conversations;
 pub mod engine;
@@ -16,5 +17,6 @@ pub mod report;
 pub mod statistics;
 pub mod studies;
 pub mod study;
+mod tls;
 
 pub use payload::Payload;

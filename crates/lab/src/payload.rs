@@ -42,11 +42,42 @@ impl Payload {
         }
     }
 
+    /// Elements of the envelope.
+    pub const fn elements(self) -> usize {
+        match self {
+            // Envelope, Body, the response and its text.
+            Self::Echo(_) => 4,
+            // Envelope, Body, the response; a book has eight elements, and its author and publisher two each.
+            Self::Books(books) => 3 + 12 * books as usize,
+        }
+    }
+
     /// The envelope.
     pub fn envelope(self) -> Vec<u8> {
         match self {
             Self::Echo(characters) => responses::echo_of_length(SoapVersion::Soap11, characters),
             Self::Books(books) => responses::books(SoapVersion::Soap11, books),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_counted_as_the_envelope_has_them() {
+        for payload in [
+            Payload::Echo(12),
+            Payload::Books(0),
+            Payload::Books(1),
+            Payload::Books(7),
+        ] {
+            let envelope = payload.envelope();
+            let starts = envelope
+                .windows(2)
+                .filter(|pair| pair[0] == b'<' && pair[1].is_ascii_alphabetic());
+            assert_eq!(starts.count(), payload.elements(), "{payload:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
+mod advise;
 mod bench;
 mod compare;
 mod conversations;
@@ -61,6 +62,7 @@ Examples:
   soapstone lab report books -o books.html
   soapstone lab run all --quick --stack soapstone,cxf,gsoap
   soapstone lab compare lab-results/before lab-results/after --apart
+  soapstone lab advise --bytes 20kB --needs integrity,confidentiality,intermediaries
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";
 
 /// What the lab does.
@@ -79,6 +81,9 @@ pub enum Command {
     /// Compare two runs of studies, line by line
     #[command(long_about = COMPARE_ABOUT)]
     Compare(compare::CompareArguments),
+    /// Advise which mechanism to choose for one's own messages
+    #[command(long_about = advise::ABOUT)]
+    Advise(Box<advise::AdviseArguments>),
 }
 
 /// What can be run.
@@ -168,6 +173,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::List => list(),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Advise(arguments) => advise::run(&arguments),
         Command::Run(arguments) => match &arguments.subject {
             Subject::Engine => measure(&arguments),
             Subject::Growth => grow(&arguments),

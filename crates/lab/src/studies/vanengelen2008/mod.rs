@@ -11,7 +11,6 @@ mod messages;
 mod operations;
 mod processor;
 mod sending;
-mod tls;
 
 use std::collections::BTreeMap;
 

@@ -24,11 +24,11 @@ use soapstone_store::MemoryReplay;
 use super::messages::{self, Spelling};
 use super::point;
 use super::processor;
-use super::tls::Connection;
 use crate::peers::{PASSWORD, Peers, USER};
 use crate::study::{
     Estimate, Experiment, Figure, How, Line, Point, Quantity, Reported, Scope, Shows,
 };
+use crate::tls::Connection;
 
 /// Strings of the message.
 const STRINGS: usize = 10;
@@ -291,7 +291,7 @@ impl Sides {
 
         let (time, ()) = processor::time(|| carrier.over_tcp(&message));
         took.push(("tcp", time));
-        let (time, ()) = processor::time(|| carrier.tls.carry(&message));
+        let (time, _) = processor::time(|| carrier.tls.carry(&message));
         took.push(("https", time));
 
         let (time, envelope) = processor::time(|| messages::parse(message, buffers));

@@ -11,18 +11,24 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, Server
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Curve, KeyKind};
 
-/// Both ends.
-pub(super) struct Connection {
+/// Who speaks with whom, and what each believes.
+pub(crate) struct Parties {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+/// Both ends of a connection.
+pub(crate) struct Connection {
     client: ClientConnection,
     server: ServerConnection,
     wire: Vec<u8>,
     received: Vec<u8>,
+    handshake: usize,
 }
 
-impl Connection {
-    /// Establishes one with TLS 1.3 and certificates of P-256.
-    pub(super) fn new() -> Self {
-        let kind = KeyKind::Ec(Curve::P256);
+impl Parties {
+    /// A server with a certificate for a key of this kind, and a client that believes it.
+    pub(crate) fn new(kind: KeyKind) -> Self {
         let validity = Validity::days(Timestamp::now(), 2);
         let authority =
             issue::authority("CN=Soapstone Lab CA", kind, validity).expect("an authority");
@@ -51,17 +57,36 @@ impl Connection {
         roots
             .add(CertificateDer::from(authority.certificate().der().to_vec()))
             .expect("a certificate of an authority");
-        let client = ClientConfig::builder_with_provider(provider)
+        let mut client = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("the provider has them")
             .with_root_certificates(roots)
             .with_no_client_auth();
+        // Each connection begins with a whole handshake: nothing is remembered of an earlier one.
+        client.resumption = rustls::client::Resumption::disabled();
+        Self {
+            client: Arc::new(client),
+            server: Arc::new(server),
+        }
+    }
+}
+
+impl Connection {
+    /// Establishes one with TLS 1.3 and certificates of P-256.
+    pub(crate) fn new() -> Self {
+        Self::between(&Parties::new(KeyKind::Ec(Curve::P256)))
+    }
+
+    /// Establishes one with TLS 1.3.
+    pub(crate) fn between(parties: &Parties) -> Self {
         let name = ServerName::try_from("localhost").expect("a name");
+        let (client, server) = (Arc::clone(&parties.client), Arc::clone(&parties.server));
         let mut connection = Self {
-            client: ClientConnection::new(Arc::new(client), name).expect("a client"),
-            server: ServerConnection::new(Arc::new(server)).expect("a server"),
+            client: ClientConnection::new(client, name).expect("a client"),
+            server: ServerConnection::new(server).expect("a server"),
             wire: Vec::new(),
             received: Vec::new(),
+            handshake: 0,
         };
         while connection.client.is_handshaking() || connection.server.is_handshaking() {
             connection.exchange();
@@ -75,6 +100,7 @@ impl Connection {
         while self.client.wants_write() {
             self.client.write_tls(&mut self.wire).expect("memory");
         }
+        self.handshake += self.wire.len();
         take(&mut self.wire.as_slice(), |octets| {
             let read = self.server.read_tls(octets);
             self.server.process_new_packets().expect("good records");
@@ -84,6 +110,7 @@ impl Connection {
         while self.server.wants_write() {
             self.server.write_tls(&mut self.wire).expect("memory");
         }
+        self.handshake += self.wire.len();
         take(&mut self.wire.as_slice(), |octets| {
             let read = self.client.read_tls(octets);
             self.client.process_new_packets().expect("good records");
@@ -91,8 +118,14 @@ impl Connection {
         });
     }
 
-    /// Carries octets from client to server.
-    pub(super) fn carry(&mut self, octets: &[u8]) {
+    /// Octets that travelled until it was established.
+    pub(crate) fn handshake(&self) -> usize {
+        self.handshake
+    }
+
+    /// Carries octets from client to server, and says how many travelled.
+    pub(crate) fn carry(&mut self, octets: &[u8]) -> usize {
+        let mut travelled = 0;
         self.received.clear();
         self.received.resize(octets.len(), 0);
         let mut at = 0;
@@ -103,6 +136,7 @@ impl Connection {
             while self.client.wants_write() {
                 self.client.write_tls(&mut self.wire).expect("memory");
             }
+            travelled += self.wire.len();
             take(&mut self.wire.as_slice(), |octets| {
                 let read = self.server.read_tls(octets);
                 self.server.process_new_packets().expect("good records");
@@ -115,6 +149,7 @@ impl Connection {
                 .expect("what was sent");
             at = end;
         }
+        travelled
     }
 }
 

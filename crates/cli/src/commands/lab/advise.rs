@@ -1,0 +1,313 @@
+//! `soapstone lab advise`: which mechanism to choose for one's own messages.
+//!
+//! The rule kept here: no prediction is printed without how far it may be off, and how well such predictions came true.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use soapstone_lab::advise::{
+    self, Advice, Check, Message, Models, Need, Over, Prediction, Workload, gateway_file,
+};
+use soapstone_lab::measurement::{Effort, Measurement};
+
+use crate::failure::Failure;
+use crate::files::{self, Existing, Privacy};
+use crate::progress::Progress;
+use crate::table::{Align, Table};
+
+pub(super) const ABOUT: &str = "\
+Advise which mechanism to choose for one's own messages.
+
+What each mechanism and suite costs is measured on this machine (half a minute), or taken from the lines that `soapstone lab run engine --json` or \
+an earlier --save left, and fitted: a fixed part, one per octet, one per element, what it takes to begin a conversation or a connection, and \
+how clients wait for cores. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
+errors; then where another one becomes the better, and the gateway's file for the winner. Predictions are checked with measurements that \
+were held back.";
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  soapstone lab advise --bytes 20kB --needs integrity,confidentiality,authentication,intermediaries
+  soapstone lab advise --sample request.xml --response-bytes 1MB --messages-per-conversation 50 --rate 200
+  soapstone lab advise --save engine.jsonl --bytes 2000 --needs integrity
+  soapstone lab advise --measured engine.jsonl --bytes 2000 --needs confidentiality --bandwidth 10 --file gateway.toml";
+
+/// Suites whose signatures or digests are SHA-1, or whose cipher is Triple DES, are only considered when named.
+const WEAK: [&str; 2] = ["Basic256", "TripleDes"];
+/// What a measurement takes: some half a minute for all of them.
+const EFFORT: Effort = Effort {
+    time: Duration::from_millis(40),
+    least: 5,
+    most: 2_000,
+};
+
+/// Arguments of `soapstone lab advise`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct AdviseArguments {
+    /// Octets of a request without security, such as 2000, 20kB or 1MiB
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "2000", conflicts_with = "sample")]
+    bytes: f64,
+    /// Elements of a request; as many as records of that size have, if not given
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "sample")]
+    elements: Option<f64>,
+    /// Octets of a response; as many as a request, if not given
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    response_bytes: Option<f64>,
+    /// A captured request, without security, that octets and elements are taken from
+    #[arg(long, value_name = "FILE")]
+    sample: Option<PathBuf>,
+    /// Calls of a conversation, or of a connection, before it ends
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "1")]
+    messages_per_conversation: f64,
+    /// Calls in a second, all clients together
+    #[arg(long, value_name = "N", value_parser = positive)]
+    rate: Option<f64>,
+    /// Clients that call at once
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "1")]
+    clients: f64,
+    /// What must be true of messages: integrity, confidentiality, authentication, intermediaries
+    #[arg(
+        long,
+        value_name = "NEEDS",
+        value_delimiter = ',',
+        default_value = "integrity,confidentiality"
+    )]
+    needs: Vec<Need>,
+    /// What the network carries, in megabits a second; no limit, if not given
+    #[arg(long, value_name = "MBIT/S", value_parser = positive)]
+    bandwidth: Option<f64>,
+    /// What octets take to the other side and back, in milliseconds
+    #[arg(long, value_name = "MS", value_parser = positive)]
+    round_trip: Option<f64>,
+    /// Cores of each side; those of this machine, if not given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    cores: Option<f64>,
+    /// Only this suite; all measured ones without SHA-1 and Triple DES, if not given
+    #[arg(long, value_name = "NAME")]
+    suite: Option<String>,
+    /// Lines of `soapstone lab run engine --json`, or of an earlier --save, instead of measuring
+    #[arg(long, value_name = "FILE")]
+    measured: Vec<PathBuf>,
+    /// Save what was measured
+    #[arg(long, value_name = "FILE", conflicts_with = "measured")]
+    save: Option<PathBuf>,
+    /// Write the gateway's file for the winner here, and do not print it
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// One line of JSON for each mechanism, the best first
+    #[arg(long)]
+    json: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<f64, String> {
+    soapstone::config::parse_size(text)
+        .map(|octets| octets as f64)
+        .filter(|octets| *octets > 0.0)
+        .ok_or_else(|| "expected a size such as 2000, 20kB or 1MiB".to_owned())
+}
+
+/// Advises.
+///
+/// # Errors
+/// Files cannot be read or written, or nothing that was measured satisfies the needs.
+pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
+    let workload = workload(arguments)?;
+    let measurements = measurements(arguments)?;
+    let models = Models::of(&measurements);
+    let Some(check) = models.check() else {
+        return Err(
+            Failure::new("there are too few measurements to fit what anything costs")
+                .with_hint("soapstone lab run engine --json"),
+        );
+    };
+    let allowed = |suite: &str| match &arguments.suite {
+        Some(named) => named == suite,
+        None => !WEAK.contains(&suite),
+    };
+    let advice = models.advise(&workload, allowed);
+    let Some(winner) = advice.ranked.first() else {
+        return Err(
+            Failure::new("nothing that was measured satisfies the needs")
+                .with_hint("leave out a need, or name another suite"),
+        );
+    };
+    let file = gateway_file(&winner.means);
+    if let Some(path) = &arguments.file {
+        files::create(path, file.as_bytes(), Privacy::Public, Existing::Keep)?;
+    }
+    if arguments.json {
+        return files::print(lines(&advice));
+    }
+    let mut text = told(&workload, &advice, &check);
+    match &arguments.file {
+        Some(path) => text.push_str(&format!(
+            "The gateway's file for {} is in {}.\n",
+            winner.means,
+            path.display()
+        )),
+        None => text.push_str(&format!("A gateway's file for {}:\n\n{file}", winner.means)),
+    }
+    files::print(text)
+}
+
+fn workload(arguments: &AdviseArguments) -> Result<Workload, Failure> {
+    let mut request = Message::of_bytes(arguments.bytes);
+    if let Some(elements) = arguments.elements {
+        request.elements = elements;
+    }
+    if let Some(sample) = &arguments.sample {
+        let octets = files::read(Some(sample))?;
+        request = Message::of_sample(&octets)
+            .ok_or_else(|| Failure::file(sample, "is no SOAP message"))?;
+    }
+    let response = arguments.response_bytes.map_or(request, |bytes| Message {
+        bytes,
+        elements: request.elements / request.bytes * bytes,
+    });
+    let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+    Ok(Workload {
+        request,
+        response,
+        messages_per_conversation: arguments.messages_per_conversation,
+        rate: arguments.rate.unwrap_or(0.0),
+        clients: arguments.clients,
+        bandwidth: arguments
+            .bandwidth
+            .map_or(f64::INFINITY, |megabits| megabits * 1e6),
+        round_trip: arguments.round_trip.unwrap_or(0.0) * 1e3,
+        cores: arguments.cores.unwrap_or(cores),
+        needs: arguments.needs.clone(),
+    })
+}
+
+fn measurements(arguments: &AdviseArguments) -> Result<Vec<Measurement>, Failure> {
+    let mut measurements = Vec::new();
+    for path in &arguments.measured {
+        let octets = files::read(Some(path))?;
+        let text = std::str::from_utf8(&octets).map_err(|error| Failure::file(path, error))?;
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, it)| !it.trim().is_empty())
+        {
+            let read = serde_json::from_str(line);
+            measurements.push(read.map_err(|error| {
+                Failure::file(
+                    path,
+                    format_args!(
+                        "line {} is no measurement of the engine: {error}",
+                        number + 1
+                    ),
+                )
+            })?);
+        }
+    }
+    if arguments.measured.is_empty() {
+        let mut progress = Progress::new();
+        advise::measure(EFFORT, &mut |measurement| {
+            progress.say(&format!("measuring {}", measurement.case()));
+            measurements.push(measurement.clone());
+        });
+        progress.end();
+    }
+    if let Some(path) = &arguments.save {
+        let mut text = String::new();
+        for measurement in &measurements {
+            text.push_str(&serde_json::to_string(measurement).map_err(Failure::new)?);
+            text.push('\n');
+        }
+        files::create(path, text.as_bytes(), Privacy::Public, Existing::Keep)?;
+    }
+    Ok(measurements)
+}
+
+fn lines(advice: &Advice) -> String {
+    let line = |it: &Prediction| {
+        let line = serde_json::json!({
+            "means": it.means.to_string(), "latency_us": it.latency[0], "latency_error_us": it.latency[1],
+            "processor_us": it.processor[0], "processor_error_us": it.processor[1], "octets": it.octets,
+            "handshake_us": it.handshake, "utilization": it.utilization,
+        });
+        format!("{line}\n")
+    };
+    advice.ranked.iter().map(line).collect()
+}
+
+fn told(workload: &Workload, advice: &Advice, check: &Check) -> String {
+    let needs: Vec<&str> = workload.needs.iter().map(|need| need.name()).collect();
+    let mut text = format!(
+        "Requests of {} octets and {} elements, responses of {} octets; {} calls of a conversation or connection. Needs: {}.\n\n",
+        workload.request.bytes.round(),
+        workload.request.elements.round(),
+        workload.response.bytes.round(),
+        workload.messages_per_conversation,
+        needs.join(", ")
+    );
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("latency ms", Align::Right),
+        ("±", Align::Right),
+        ("processor ms", Align::Right),
+        ("±", Align::Right),
+        ("octets", Align::Right),
+        ("to begin ms", Align::Right),
+        ("cores taken", Align::Right),
+    ]);
+    for it in &advice.ranked {
+        let ms = |microseconds: f64| format!("{:.3}", microseconds / 1e3);
+        let sustained = it.utilization < 1.0;
+        table.row([
+            it.means.to_string(),
+            if sustained {
+                ms(it.latency[0])
+            } else {
+                "too slow".to_owned()
+            },
+            if sustained {
+                ms(it.latency[1])
+            } else {
+                String::new()
+            },
+            ms(it.processor[0]),
+            ms(it.processor[1]),
+            format!("{:.0}", it.octets),
+            ms(it.handshake),
+            format!("{:.1} %", it.utilization * 100.0),
+        ]);
+    }
+    text.push_str(&table.to_string());
+    text.push_str(
+        "\nLatency is what security and the network add to a call, services left out; processor time is that of both sides. Beginning a conversation or \
+         a connection is shared by its calls.\n\n",
+    );
+    for turn in &advice.turns {
+        let (what, at) = match turn.over {
+            Over::Calls => ("calls of a conversation or connection", turn.at.ceil()),
+            Over::Octets => ("octets of a message", turn.at.round()),
+        };
+        text.push_str(&format!(
+            "From {at} {what} on, {} is better than {}.\n",
+            turn.above, turn.below
+        ));
+    }
+    for (means, need, why) in &advice.left_out {
+        text.push_str(&format!("Left out for {need}: {means}, as {why}.\n"));
+    }
+    let verdict = if check.median_percent <= Check::BAR {
+        "within"
+    } else {
+        "above: do not trust the ranking of what lies close together, and measure again when the machine is quiet"
+    };
+    text.push_str(&format!(
+        "\nOf {} measurements that were held back, half were predicted to within {:.1} % (worst {:.0} %); the bar is {:.0} %, and this is {verdict}.\n\n",
+        check.n, check.median_percent, check.worst_percent, Check::BAR
+    ));
+    text
+}

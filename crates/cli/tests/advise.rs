@@ -1,0 +1,162 @@
+//! `soapstone lab advise`: from measurements to a gateway's file that loads.
+
+mod common;
+
+use common::Folder;
+
+/// Lines of the engine, as if messages took this long and grew by this much.
+fn lines(mechanism: &str, suite: &str, binding: &str, fixed: f64, grows: usize) -> String {
+    let mut lines = String::new();
+    // Envelopes of these sizes have an echo of so many characters.
+    for (items, bytes) in [
+        (12, 260),
+        (1_000, 1_248),
+        (100_000, 100_248),
+        (1_000_000, 1_000_248),
+    ] {
+        for op in ["secure", "open"] {
+            let time = fixed + 0.001 * f64::from(bytes);
+            let secured = bytes as usize + grows;
+            lines.push_str(&format!(
+                r#"{{"stack":"soapstone","op":"{op}","mechanism":"{mechanism}","suite":"{suite}","binding":"{binding}","payload":"echo","items":{items},"bytes":{bytes},"secured_bytes":{secured},"clients":1,"n":9,"mean_us":{time},"median_us":{time},"p95_us":{time},"stdev_us":0.0,"per_s":1.0,"tuning":{{"canonical_runs":true}}}}
+"#
+            ));
+        }
+    }
+    lines
+}
+
+fn measured(folder: &Folder) {
+    let all = [
+        lines("none", "Basic128GCM", "certificate", 1.0, 0),
+        lines("username", "Basic128GCM", "certificate", 9.0, 400),
+        lines("sign", "Basic128GCM", "certificate", 800.0, 4_000),
+        lines("encrypt", "Basic128GCM", "certificate", 700.0, 3_000),
+        lines("sign-encrypt", "Basic128GCM", "certificate", 1_000.0, 6_000),
+        lines("sign-encrypt", "TripleDes", "certificate", 10.0, 6_000),
+        lines(
+            "secure-conversation",
+            "Basic128GCM",
+            "context",
+            100.0,
+            5_000,
+        ),
+    ];
+    folder.write("engine.jsonl", all.concat());
+}
+
+const ALL_NEEDS: &str = "integrity,confidentiality,authentication,intermediaries";
+
+#[test]
+fn mechanisms_are_ranked_with_errors_crossovers_and_a_check() {
+    let folder = Folder::new();
+    measured(&folder);
+    let told = folder
+        .run(&format!("lab advise --measured engine.jsonl --bytes 2kB --messages-per-conversation 100 --needs {ALL_NEEDS}"))
+        .succeeds();
+    let text = told.text();
+    let place = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("{part} is not in\n{text}"))
+    };
+    assert!(place("secure-conversation/Basic128GCM") < place("sign-encrypt/Basic128GCM"));
+    for part in [
+        "calls of a conversation or connection on, secure-conversation/Basic128GCM is better than sign-encrypt/Basic128GCM.",
+        "Left out for integrity: username, as nothing is signed.",
+        "Left out for confidentiality: sign/Basic128GCM, as nothing is encrypted.",
+        "measurements that were held back, half were predicted to within",
+        "the bar is 15 %, and this is within",
+        "security = { mechanism = \"secure-conversation\", suite = \"Basic128GCM\" }",
+    ] {
+        place(part);
+    }
+    assert!(!text.contains("TripleDes"), "{text}");
+}
+
+#[test]
+fn the_winner_s_file_is_one_that_the_gateway_takes() {
+    let folder = Folder::new();
+    measured(&folder);
+    folder
+        .run("keys new ca --ca --subject CN=Example")
+        .succeeds();
+    folder.run("keys new service --signed-by ca").succeeds();
+    for (needs, messages, mechanism) in [
+        (ALL_NEEDS, "1", "sign-encrypt"),
+        (ALL_NEEDS, "50", "secure-conversation"),
+        ("integrity,intermediaries", "1", "sign"),
+        ("confidentiality,intermediaries", "1", "encrypt"),
+        ("authentication,intermediaries", "1", "username"),
+    ] {
+        let file = format!("{mechanism}.toml");
+        folder
+            .run(&format!(
+                "lab advise --measured engine.jsonl --needs {needs} --messages-per-conversation {messages} --file {file}"
+            ))
+            .succeeds();
+        let checked = folder
+            .run(&format!("gateway --config {file} --check"))
+            .succeeds();
+        assert!(
+            checked.text().contains(&format!("inbound {mechanism}")),
+            "{}",
+            checked.text()
+        );
+    }
+}
+
+#[test]
+fn a_captured_message_gives_octets_and_elements() {
+    let folder = Folder::new();
+    measured(&folder);
+    let sample = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><a><b/><b/></a></s:Body></s:Envelope>";
+    folder.write("sample.xml", sample);
+    let told = folder
+        .run("lab advise --measured engine.jsonl --sample sample.xml")
+        .succeeds();
+    let expected = format!("Requests of {} octets and 5 elements", sample.len());
+    assert!(told.text().contains(&expected), "{}", told.text());
+    let json = folder
+        .run("lab advise --measured engine.jsonl --rate 100 --json")
+        .succeeds();
+    let first: serde_json::Value =
+        serde_json::from_str(json.text().lines().next().expect("a line")).expect("JSON");
+    assert!(
+        first["latency_us"].as_f64() > Some(0.0) && first["utilization"].as_f64() > Some(0.0),
+        "{first}"
+    );
+}
+
+#[test]
+fn what_cannot_be_advised_is_told() {
+    let folder = Folder::new();
+    measured(&folder);
+    folder.write("empty.jsonl", "\n");
+    folder.write("broken.jsonl", "{}\n");
+    folder.write("no-soap.xml", "<a/>");
+    for (words, expected) in [
+        ("lab advise --measured empty.jsonl", "too few measurements"),
+        (
+            "lab advise --measured broken.jsonl",
+            "line 1 is no measurement of the engine",
+        ),
+        (
+            "lab advise --measured engine.jsonl --suite Basic512",
+            "nothing that was measured satisfies the needs",
+        ),
+        (
+            "lab advise --measured engine.jsonl --sample no-soap.xml",
+            "is no SOAP message",
+        ),
+        (
+            "lab advise --measured engine.jsonl --needs speed",
+            "expected a need (integrity",
+        ),
+        (
+            "lab advise --measured engine.jsonl --rate 0",
+            "expected a number above 0",
+        ),
+    ] {
+        folder.run(words).fails(expected);
+    }
+}

@@ -1,0 +1,86 @@
+//! The measurements that advice is drawn from: the engine's cases, and TLS between two parties in memory.
+//!
+//! The rule kept here: they are lines like those of `lab run engine`, so that kept ones serve as well.
+
+use soapstone::crypto::KeyKind;
+
+use crate::engine::{self, Options};
+use crate::measurement::{Effort, Measurement, Samples, Tuning};
+use crate::payload::Payload;
+use crate::statistics::Figures;
+use crate::tls::{Connection, Parties};
+
+/// The mechanism of lines that measure TLS.
+pub(super) const HTTPS: &str = "https";
+/// The operation of such a line that is a handshake.
+pub(super) const HANDSHAKE: &str = "handshake";
+/// The operation that carries a message.
+pub(super) const CARRY: &str = "carry";
+
+/// Measures everything that can be advised.
+pub fn measure(effort: Effort, emit: &mut dyn FnMut(&Measurement)) {
+    let options = Options {
+        effort,
+        ..Options::default()
+    };
+    engine::run(&options, &mut |measurement| {
+        if measurement.mechanism != "parts" {
+            emit(measurement);
+        }
+    });
+    let parties = Parties::new(KeyKind::Rsa { bits: 2048 });
+    let mut travelled = 0;
+    let samples = Samples::of(effort, || {
+        travelled = Connection::between(&parties).handshake();
+    });
+    emit(&line(
+        HANDSHAKE,
+        Payload::Echo(0),
+        0,
+        travelled,
+        &samples.figures(),
+    ));
+    for payload in Payload::ALL {
+        let message = payload.envelope();
+        let mut connection = Connection::between(&parties);
+        let mut travelled = 0;
+        let samples = Samples::of(effort, || travelled = connection.carry(&message));
+        emit(&line(
+            CARRY,
+            payload,
+            message.len(),
+            travelled,
+            &samples.figures(),
+        ));
+    }
+}
+
+fn line(
+    op: &'static str,
+    payload: Payload,
+    bytes: usize,
+    travelled: usize,
+    figures: &Figures,
+) -> Measurement {
+    Measurement {
+        stack: "soapstone".into(),
+        op: op.into(),
+        mechanism: HTTPS.into(),
+        suite: "TLS 1.3".to_owned(),
+        binding: "certificate".into(),
+        payload: payload.kind().into(),
+        items: payload.items(),
+        bytes,
+        secured_bytes: travelled,
+        clients: 1,
+        n: figures.n,
+        mean_us: figures.mean,
+        median_us: figures.median,
+        p95_us: figures.p95,
+        stdev_us: figures.stdev,
+        per_s: 1e6 / figures.median,
+        tuning: Tuning {
+            canonical_runs: true,
+        },
+    }
+}

@@ -1,0 +1,448 @@
+//! Advice: which mechanism to choose for one's own messages, from what each costs on this machine.
+//!
+//! [`Models`] are fitted to measurements of the engine: for each mechanism and suite, what securing and opening cost, in processor time and in
+//! octets, by a fixed part, one per octet and one per element; what beginning a conversation or a connection costs; and what clients at
+//! once cost each other, by waiting for cores. A [`Workload`] then ranks those that satisfy its needs.
+//!
+//! The rule kept here: every prediction has its error, from measurements that were held back.
+
+mod endpoint;
+mod measure;
+mod model;
+mod workload;
+
+use soapstone::wss::Mechanism;
+
+use crate::measurement::Measurement;
+use crate::payload::Payload;
+use crate::statistics::{Crossover, Growth};
+
+pub use endpoint::gateway_file;
+pub use measure::measure;
+pub use model::{Cost, Fit, Observation};
+pub use workload::{Means, Message, Need, Workload};
+
+/// What each mechanism and suite costs on a machine.
+#[derive(Clone, Debug)]
+pub struct Models {
+    models: Vec<Model>,
+    /// Of a TLS connection: time of both sides together, microseconds, and octets.
+    tls_handshake: Option<(f64, f64)>,
+}
+
+/// What one of them costs.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Which.
+    pub means: Means,
+    /// Microseconds to secure a message; of TLS, to carry it.
+    pub secure: Fit,
+    /// Microseconds to open a message; of TLS, nothing more.
+    pub open: Option<Fit>,
+    /// Octets as they travel.
+    pub octets: Fit,
+}
+
+/// How well predictions of measurements that were held back come true.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Check {
+    /// Of how many.
+    pub n: usize,
+    /// Half are off by no more, in percent.
+    pub median_percent: f64,
+    /// The largest, in percent.
+    pub worst_percent: f64,
+}
+
+impl Check {
+    /// What the median must not exceed for predictions to be trusted, in percent.
+    pub const BAR: f64 = 15.0;
+}
+
+/// What a call is predicted to cost under one mechanism.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Which.
+    pub means: Means,
+    /// Time that security and the network add to a call, microseconds, and how far that may be off.
+    pub latency: [f64; 2],
+    /// Processor time of both sides for a call, microseconds, and how far that may be off.
+    pub processor: [f64; 2],
+    /// Octets of a call as they travel.
+    pub octets: f64,
+    /// Microseconds that beginning a conversation or a connection takes, which is shared by its calls.
+    pub handshake: f64,
+    /// Share of the cores of the busier side that the rate takes; above 1 it cannot be served.
+    pub utilization: f64,
+}
+
+/// Advice.
+#[derive(Clone, Debug)]
+pub struct Advice {
+    /// Those that satisfy the needs, the best first.
+    pub ranked: Vec<Prediction>,
+    /// Those that do not, and why.
+    pub left_out: Vec<(Means, Need, &'static str)>,
+    /// Where another one becomes the better.
+    pub turns: Vec<Turn>,
+}
+
+/// Where one mechanism becomes better than another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// What grows: calls of a conversation, or octets of a message.
+    pub over: Over,
+    /// Which is better below.
+    pub below: Means,
+    /// Which is better above.
+    pub above: Means,
+    /// How many it takes.
+    pub at: f64,
+}
+
+/// What grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Calls of a conversation or connection.
+    Calls,
+    /// Octets of request and response each.
+    Octets,
+}
+
+/// The messages that a conversation begins with are small: a request for a token and its answer.
+const TOKEN_MESSAGE: Message = Message {
+    bytes: 2_000.0,
+    elements: 30.0,
+};
+
+impl Models {
+    /// From measurements: those of `lab run engine`, and of TLS, where there are some. What is too few to fit is left out.
+    pub fn of(measurements: &[Measurement]) -> Self {
+        let mut models: Vec<Model> = Vec::new();
+        for first in measurements {
+            let Some(means) = means(first) else { continue };
+            if models.iter().any(|it| it.means == means) {
+                continue;
+            }
+            let of = |op: &str, cost: fn(&Measurement) -> f64| {
+                let same = measurements
+                    .iter()
+                    .filter(|it| it.op == op && self::means(it).as_ref() == Some(&means));
+                let observed = same.filter_map(|it| observation(it, cost));
+                Fit::of(&observed.collect::<Vec<_>>())
+            };
+            let (secure, open) = if means.tls {
+                (measure::CARRY, None)
+            } else {
+                ("secure", Some("open"))
+            };
+            let time = |it: &Measurement| it.median_us;
+            let fits = (of(secure, time), of(secure, |it| it.secured_bytes as f64));
+            let opening = open.map(|op| of(op, time));
+            if let ((Some(secure), Some(octets)), None | Some(Some(_))) = (fits, &opening) {
+                models.push(Model {
+                    means,
+                    secure,
+                    open: opening.flatten(),
+                    octets,
+                });
+            }
+        }
+        let handshake = measurements.iter().find(|it| it.op == measure::HANDSHAKE);
+        Self {
+            models,
+            tls_handshake: handshake.map(|it| (it.median_us, it.secured_bytes as f64)),
+        }
+    }
+
+    /// What was fitted.
+    pub fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    /// How well times of measurements that were held back are predicted; `None`, if nothing was fitted.
+    pub fn check(&self) -> Option<Check> {
+        let fits = self
+            .models
+            .iter()
+            .flat_map(|it| [Some(&it.secure), it.open.as_ref()].into_iter().flatten());
+        let mut errors: Vec<f64> = fits.flat_map(|it| it.held_back.iter().copied()).collect();
+        errors.sort_by(f64::total_cmp);
+        let worst = errors.last()?;
+        Some(Check {
+            n: errors.len(),
+            median_percent: errors[errors.len() / 2] * 100.0,
+            worst_percent: worst * 100.0,
+        })
+    }
+
+    /// Advice for a workload. Only suites that `allowed` lets through are considered.
+    pub fn advise(&self, workload: &Workload, allowed: impl Fn(&str) -> bool) -> Advice {
+        let mut left_out = Vec::new();
+        let mut chosen = Vec::new();
+        for means in self.choices(allowed) {
+            let fails = workload
+                .needs
+                .iter()
+                .find_map(|need| Some((*need, means.satisfies(*need).err()?)));
+            match fails {
+                Some((need, why)) => left_out.push((means, need, why)),
+                None => chosen.push(means),
+            }
+        }
+        let mut ranked: Vec<Prediction> = chosen
+            .iter()
+            .filter_map(|means| self.predict(means, workload))
+            .collect();
+        let sustained = |it: &Prediction| it.utilization < 1.0;
+        ranked.sort_by(|one, other| {
+            let by_latency = one.latency[0].total_cmp(&other.latency[0]);
+            sustained(other).cmp(&sustained(one)).then(by_latency)
+        });
+        let turns = self.turns(&ranked, workload);
+        Advice {
+            ranked,
+            left_out,
+            turns,
+        }
+    }
+
+    fn choices(&self, allowed: impl Fn(&str) -> bool) -> Vec<Means> {
+        let all = self.models.iter().map(|it| &it.means);
+        let of_messages = all.filter(|it| !it.tls && (it.suite.is_empty() || allowed(&it.suite)));
+        let mut choices: Vec<Means> = of_messages.cloned().collect();
+        if self.tls().is_some() {
+            choices.extend(
+                [Mechanism::None, Mechanism::Username].map(|mechanism| Means {
+                    tls: true,
+                    mechanism,
+                    suite: String::new(),
+                }),
+            );
+        }
+        choices
+    }
+
+    fn tls(&self) -> Option<(&Model, (f64, f64))> {
+        let model = self.models.iter().find(|it| it.means.tls)?;
+        Some((model, self.tls_handshake?))
+    }
+
+    fn model(&self, mechanism: Mechanism, suite: &str) -> Option<&Model> {
+        let mut models = self.models.iter();
+        models
+            .find(|it| !it.means.tls && it.means.mechanism == mechanism && it.means.suite == suite)
+    }
+
+    /// What a call costs under these means; `None`, if they were not measured.
+    pub fn predict(&self, means: &Means, workload: &Workload) -> Option<Prediction> {
+        let mut call = Parts::default();
+        let mut handshake = Parts::default();
+        let mut exchanges = 0.0;
+        if means.tls {
+            let (model, (time, octets)) = self.tls()?;
+            call.add(model, workload.request);
+            call.add(model, workload.response);
+            handshake.time += time;
+            handshake.octets += octets;
+            exchanges += 1.0;
+        }
+        if !means.tls || means.mechanism != Mechanism::None {
+            let model = self.model(means.mechanism, &means.suite)?;
+            call.add(model, workload.request);
+            call.add(model, workload.response);
+        }
+        if means.mechanism == Mechanism::SecureConversation {
+            // Begun by messages that are signed and encrypted with certificates.
+            let bootstrap = self
+                .model(Mechanism::SignEncrypt, &means.suite)
+                .or_else(|| {
+                    let mut models = self.models.iter();
+                    models.find(|it| it.means.mechanism == Mechanism::SignEncrypt)
+                })?;
+            handshake.add(bootstrap, TOKEN_MESSAGE);
+            handshake.add(bootstrap, TOKEN_MESSAGE);
+            exchanges += 1.0;
+        }
+        if means.tls && means.mechanism != Mechanism::None {
+            // Both count the octets of the plain message.
+            call.octets -= workload.request.bytes + workload.response.bytes;
+        }
+        let shared = 1.0 / workload.messages_per_conversation.max(1.0);
+        let processor = call.time + handshake.time * shared;
+        let error = call.error + handshake.error * shared;
+        let octets = call.octets + handshake.octets * shared;
+        // Each side does about half; clients beyond its cores wait for each other.
+        let side = processor / 2.0;
+        let utilization = workload.rate * side / 1e6 / workload.cores;
+        let crowd = (workload.clients / workload.cores).max(1.0);
+        // What arrives at random and takes the same time each waits for ρ/(2(1 − ρ)) of it (Pollaczek and Khinchine), at either side.
+        let waiting = if utilization < 1.0 {
+            processor / workload.cores * utilization / (2.0 * (1.0 - utilization))
+        } else {
+            f64::INFINITY
+        };
+        let network = octets * 8.0 / workload.bandwidth * 1e6
+            + workload.round_trip * (1.0 + exchanges * shared);
+        let slower = crowd
+            + if waiting.is_finite() {
+                waiting / processor
+            } else {
+                0.0
+            };
+        Some(Prediction {
+            means: means.clone(),
+            latency: [processor * crowd + waiting + network, error * slower],
+            processor: [processor, error],
+            octets,
+            handshake: handshake.time
+                + handshake.octets * 8.0 / workload.bandwidth * 1e6
+                + workload.round_trip * exchanges,
+            utilization,
+        })
+    }
+
+    /// Where others become better than the best, or the best becomes better than others.
+    fn turns(&self, ranked: &[Prediction], workload: &Workload) -> Vec<Turn> {
+        let Some((best, others)) = ranked.split_first() else {
+            return Vec::new();
+        };
+        let mut turns = Vec::new();
+        for other in others {
+            for over in [Over::Calls, Over::Octets] {
+                let lines = [&best.means, &other.means].map(|it| self.line(it, workload, over));
+                if let [Some(one), Some(two)] = lines {
+                    turns.extend(turn(over, (&best.means, one), (&other.means, two)));
+                }
+            }
+        }
+        turns
+    }
+
+    /// The time of all calls of a conversation over their number, or of a call over octets of its messages.
+    fn line(&self, means: &Means, workload: &Workload, over: Over) -> Option<Growth> {
+        let alone = Workload {
+            rate: 0.0,
+            ..workload.clone()
+        };
+        match over {
+            Over::Calls => {
+                let endless = Workload {
+                    messages_per_conversation: f64::INFINITY,
+                    ..alone
+                };
+                let call = self.predict(means, &endless)?;
+                Some(Growth {
+                    fixed: call.handshake,
+                    each: call.latency[0],
+                })
+            }
+            Over::Octets => {
+                let of = |bytes: f64| {
+                    let scaled = |message: Message| Message {
+                        bytes,
+                        elements: message.elements / message.bytes.max(1.0) * bytes,
+                    };
+                    let workload = Workload {
+                        request: scaled(workload.request),
+                        response: scaled(workload.response),
+                        ..alone.clone()
+                    };
+                    Some(self.predict(means, &workload)?.latency[0])
+                };
+                const FAR: f64 = 1e6;
+                let fixed = of(0.0)?;
+                Some(Growth {
+                    fixed,
+                    each: (of(FAR)? - fixed) / FAR,
+                })
+            }
+        }
+    }
+}
+
+/// A turn that somebody could meet: within 1 to a million calls, 100 octets to 100 MB.
+fn turn(
+    over: Over,
+    (one, first): (&Means, Growth),
+    (two, second): (&Means, Growth),
+) -> Option<Turn> {
+    let (below, above, at) = match first.crossover(&second) {
+        Crossover::FirstThenSecond(at) => (one, two, at),
+        Crossover::SecondThenFirst(at) => (two, one, at),
+        Crossover::FirstAlways | Crossover::SecondAlways => return None,
+    };
+    let likely = match over {
+        Over::Calls => 1.0..1e6,
+        Over::Octets => 100.0..1e8,
+    };
+    likely.contains(&at).then(|| Turn {
+        over,
+        below: below.clone(),
+        above: above.clone(),
+        at,
+    })
+}
+
+/// Time and octets that add up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    time: f64,
+    error: f64,
+    octets: f64,
+}
+
+impl Parts {
+    fn add(&mut self, model: &Model, message: Message) {
+        for fit in [Some(&model.secure), model.open.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            let time = fit.cost.of(message.bytes, message.elements);
+            self.time += time;
+            self.error += time * fit.error();
+        }
+        self.octets += model.octets.cost.of(message.bytes, message.elements);
+    }
+}
+
+/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys that are shared beforehand, other stacks.
+fn means(of: &Measurement) -> Option<Means> {
+    if of.stack != "soapstone" {
+        return None;
+    }
+    if of.mechanism == measure::HTTPS {
+        return Some(Means {
+            tls: true,
+            mechanism: Mechanism::None,
+            suite: String::new(),
+        });
+    }
+    let mechanism: Mechanism = of.mechanism.parse().ok()?;
+    let keyed = mechanism.signs() || mechanism.encrypts();
+    (of.binding != "shared").then(|| Means {
+        tls: false,
+        mechanism,
+        suite: if keyed {
+            of.suite.clone()
+        } else {
+            String::new()
+        },
+    })
+}
+
+fn observation(of: &Measurement, cost: fn(&Measurement) -> f64) -> Option<Observation> {
+    let payload = match &*of.payload {
+        "echo" => Payload::Echo(of.items),
+        "books" => Payload::Books(u32::try_from(of.items).ok()?),
+        _ => return None,
+    };
+    Some(Observation {
+        bytes: of.bytes as f64,
+        elements: payload.elements() as f64,
+        cost: cost(of),
+    })
+}
+
+#[cfg(test)]
+mod tests;

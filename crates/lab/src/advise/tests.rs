@@ -1,0 +1,276 @@
+//! Advice drawn from measurements that are made up, so that what is right is known.
+
+use super::*;
+use crate::measurement::Tuning;
+
+/// Lines of one mechanism whose operations take `fixed + 0.001 × octets` microseconds, and whose messages grow by `fixed_octets` and a third.
+fn lines(
+    mechanism: &str,
+    suite: &str,
+    binding: &str,
+    fixed: f64,
+    fixed_octets: usize,
+) -> Vec<Measurement> {
+    let grows = if fixed_octets > 500 { 3 } else { usize::MAX };
+    let of = |op: &str, payload: Payload| {
+        let bytes = payload.envelope().len();
+        let time = fixed + 0.001 * bytes as f64;
+        Measurement {
+            stack: "soapstone".into(),
+            op: op.to_owned().into(),
+            mechanism: mechanism.to_owned().into(),
+            suite: suite.to_owned(),
+            binding: binding.to_owned().into(),
+            payload: payload.kind().into(),
+            items: payload.items(),
+            bytes,
+            secured_bytes: bytes + bytes / grows + fixed_octets,
+            clients: 1,
+            n: 10,
+            mean_us: time,
+            median_us: time,
+            p95_us: time,
+            stdev_us: 0.0,
+            per_s: 1e6 / time,
+            tuning: Tuning {
+                canonical_runs: true,
+            },
+        }
+    };
+    let payloads = [
+        Payload::Echo(12),
+        Payload::Echo(10_000),
+        Payload::Books(10),
+        Payload::Books(500),
+    ];
+    let ops: &[&'static str] = if mechanism == "https" {
+        &["carry"]
+    } else {
+        &["secure", "open"]
+    };
+    let pairs = ops
+        .iter()
+        .flat_map(|op| payloads.map(|payload| (*op, payload)));
+    pairs.map(|(op, payload)| of(op, payload)).collect()
+}
+
+fn measurements() -> Vec<Measurement> {
+    let mut all = lines("none", "Basic128GCM", "certificate", 1.0, 0);
+    all.extend(lines("username", "Basic128GCM", "certificate", 10.0, 400));
+    all.extend(lines("sign", "Basic128GCM", "certificate", 800.0, 4_000));
+    all.extend(lines(
+        "sign-encrypt",
+        "Basic128GCM",
+        "certificate",
+        1_000.0,
+        6_000,
+    ));
+    all.extend(lines(
+        "sign-encrypt",
+        "TripleDes",
+        "certificate",
+        900.0,
+        6_000,
+    ));
+    all.extend(lines("sign-encrypt", "Basic256GCM", "shared", 1.0, 100));
+    all.extend(lines(
+        "secure-conversation",
+        "Basic128GCM",
+        "context",
+        100.0,
+        5_000,
+    ));
+    let mut tls = lines("https", "TLS 1.3", "certificate", 5.0, 50);
+    let mut handshake = tls[0].clone();
+    handshake.op = "handshake".into();
+    handshake.median_us = 1_500.0;
+    handshake.secured_bytes = 3_000;
+    tls.push(handshake);
+    all.extend(tls);
+    all
+}
+
+fn workload(needs: &[Need]) -> Workload {
+    Workload {
+        request: Message::of_bytes(2_000.0),
+        response: Message::of_bytes(2_000.0),
+        messages_per_conversation: 100.0,
+        rate: 0.0,
+        clients: 1.0,
+        bandwidth: f64::INFINITY,
+        round_trip: 0.0,
+        cores: 2.0,
+        needs: needs.to_vec(),
+    }
+}
+
+fn modern(suite: &str) -> bool {
+    suite.ends_with("GCM")
+}
+
+fn ranked(workload: &Workload) -> Vec<String> {
+    let advice = Models::of(&measurements()).advise(workload, modern);
+    advice
+        .ranked
+        .iter()
+        .map(|it| it.means.to_string())
+        .collect()
+}
+
+#[test]
+fn those_that_satisfy_the_needs_are_ranked_by_latency() {
+    use Need::{Authentication, Confidentiality, Integrity, Intermediaries};
+    assert_eq!(
+        ranked(&workload(&[
+            Integrity,
+            Confidentiality,
+            Authentication,
+            Intermediaries
+        ])),
+        [
+            "secure-conversation/Basic128GCM",
+            "sign-encrypt/Basic128GCM"
+        ]
+    );
+    assert_eq!(
+        ranked(&workload(&[Integrity, Confidentiality]))[..2],
+        ["https", "https+username"]
+    );
+    assert_eq!(
+        ranked(&workload(&[Integrity, Authentication, Intermediaries])),
+        [
+            "secure-conversation/Basic128GCM",
+            "sign/Basic128GCM",
+            "sign-encrypt/Basic128GCM"
+        ]
+    );
+    let alone = Workload {
+        messages_per_conversation: 1.0,
+        ..workload(&[Confidentiality, Intermediaries])
+    };
+    assert_eq!(ranked(&alone)[0], "sign-encrypt/Basic128GCM");
+}
+
+#[test]
+fn a_prediction_is_the_sum_of_its_parts() {
+    let models = Models::of(&measurements());
+    let means = Means {
+        tls: false,
+        mechanism: Mechanism::SecureConversation,
+        suite: "Basic128GCM".to_owned(),
+    };
+    let slow = Workload {
+        bandwidth: 8e6,
+        round_trip: 1_000.0,
+        ..workload(&[])
+    };
+    let call = models.predict(&means, &slow).expect("a prediction");
+    // Four operations of 102 µs; a handshake of four of 1,002 µs for 100 calls; octets at one a microsecond; the way there and back.
+    let processor = 4.0 * 102.0 + 4.0 * 1_002.0 / 100.0;
+    assert!((call.processor[0] - processor).abs() < 0.1, "{call:?}");
+    let octets =
+        2.0 * (2_000.0 * 4.0 / 3.0 + 5_000.0) + 2.0 * (2_000.0 * 4.0 / 3.0 + 6_000.0) / 100.0;
+    assert!(
+        (call.octets - octets).abs() < 3.0,
+        "{call:?}, expected {octets}"
+    );
+    let latency = processor + call.octets + 1_000.0 * 1.01;
+    assert!((call.latency[0] - latency).abs() < 0.1, "{call:?}");
+    assert!(call.processor[1] < 1.0, "what was made up fits: {call:?}");
+}
+
+#[test]
+fn clients_wait_for_cores_and_a_rate_beyond_them_ranks_last() {
+    let crowded = |clients, rate| {
+        let workload = Workload {
+            clients,
+            rate,
+            messages_per_conversation: 1e9,
+            ..workload(&[Need::Confidentiality, Need::Intermediaries])
+        };
+        Models::of(&measurements()).advise(&workload, modern).ranked
+    };
+    let (alone, ten) = (crowded(1.0, 0.0), crowded(10.0, 0.0));
+    assert!((ten[0].latency[0] / alone[0].latency[0] - 5.0).abs() < 1e-6);
+    // Each side spends 204 µs on a call of a conversation and 2,004 µs on a signed and encrypted one, on two cores.
+    let busy = crowded(1.0, 1_500.0);
+    assert!((busy[0].utilization - 0.153).abs() < 1e-3 && busy[0].latency[0] > alone[0].latency[0]);
+    assert!(busy[1].utilization > 1.0);
+}
+
+#[test]
+fn crossovers_say_from_how_many_calls_a_conversation_wins() {
+    let models = Models::of(&measurements());
+    let advice = models.advise(
+        &workload(&[Need::Confidentiality, Need::Intermediaries]),
+        modern,
+    );
+    let turn = advice
+        .turns
+        .iter()
+        .find(|it| it.over == Over::Calls)
+        .expect("a turn");
+    assert_eq!(
+        (turn.below.to_string(), turn.above.to_string()),
+        (
+            "sign-encrypt/Basic128GCM".to_owned(),
+            "secure-conversation/Basic128GCM".to_owned()
+        )
+    );
+    // 4 × 1,002 µs to begin, and 4 × 900 µs less for each call.
+    assert!((turn.at - 4.0 * 1_002.0 / 3_600.0).abs() < 0.01, "{turn:?}");
+}
+
+#[test]
+fn what_does_not_satisfy_is_left_out_with_its_reason() {
+    let models = Models::of(&measurements());
+    let advice = models.advise(&workload(&[Need::Integrity, Need::Intermediaries]), modern);
+    let told: Vec<String> = advice
+        .left_out
+        .iter()
+        .map(|(means, need, why)| format!("{means}: {need}: {why}"))
+        .collect();
+    assert!(
+        told.contains(&"username: integrity: nothing is signed".to_owned()),
+        "{told:?}"
+    );
+    assert!(
+        told.contains(&"https: intermediaries: TLS ends at the first intermediary".to_owned()),
+        "{told:?}"
+    );
+    assert!(
+        !told
+            .iter()
+            .any(|it| it.contains("TripleDes") || it.contains("Basic256GCM")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn predictions_are_checked_with_measurements_that_were_held_back() {
+    let check = Models::of(&measurements()).check().expect("a check");
+    assert!(check.median_percent < 0.1, "{check:?}");
+    let mut noisy = measurements();
+    for (place, it) in noisy.iter_mut().enumerate() {
+        it.median_us *= [0.6, 1.0, 1.4][place % 3];
+    }
+    let check = Models::of(&noisy).check().expect("a check");
+    assert!(check.median_percent > Check::BAR, "{check:?}");
+    assert_eq!(Models::of(&[]).check(), None);
+}
+
+#[test]
+fn slower_code_is_advised_against() {
+    let mut slowed = measurements();
+    for it in slowed
+        .iter_mut()
+        .filter(|it| it.mechanism == "secure-conversation")
+    {
+        it.median_us *= 50.0;
+    }
+    let advice = Models::of(&slowed).advise(
+        &workload(&[Need::Confidentiality, Need::Intermediaries]),
+        modern,
+    );
+    assert_eq!(advice.ranked[0].means.mechanism, Mechanism::SignEncrypt);
+}
