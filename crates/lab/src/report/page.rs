@@ -294,6 +294,8 @@ fn reading(h: &mut String) {
          <dt>Diamonds, bands</dt><dd>What the paper reported; a band, where it says it of the whole figure.</dd>\
          <dt>Impact</dt><dd>The value in percent of the plain call’s at the same point on the same stack: 100 % is no cost at all.</dd>\
          <dt>Increment</dt><dd>By how many percent it is more than the plain call’s: 0 % is no cost at all.</dd>\
+         <dt>Overhead</dt><dd>How much of it is more than the plain call’s, in percent of itself: 0 % is no cost at all, 100 % nothing but \
+         cost.</dd>\
          <dt>none, direct</dt><dd>On Soapstone, <i>none</i> goes through both gateways without security, <i>direct</i> past them. Other stacks \
          have no gateways.</dd>\
          <dt>Outliers</dt><dd>None is dropped: the column <i>worst</i> shows the largest sample.</dd>\

@@ -375,6 +375,7 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
         Shows::Allocation { of, .. } => (of, Estimate::Mean, None),
         Shows::Impact { of, by, baseline }
         | Shows::Increment { of, by, baseline }
+        | Shows::Overhead { of, by, baseline }
         | Shows::Factor { of, by, baseline } => (of, by, Some(baseline)),
     }
 }
@@ -513,6 +514,13 @@ fn evaluate(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<Spread> {
         }
         (Shows::Factor { .. }, Some(base)) => {
             ratio(&base.figures, &line.figures, by, base.arm == line.arm)
+        }
+        (Shows::Overhead { .. }, Some(base)) => {
+            let rest = ratio(&base.figures, &line.figures, by, base.arm == line.arm);
+            let (rest, spread) = scaled(rest, 100.0);
+            // What is left of it when the rest grows is less.
+            let spread = spread.map(|[least, most]| [100.0 - most, 100.0 - least]);
+            (100.0 - rest, spread)
         }
         (shows, Some(base)) => {
             let ratio = ratio(&line.figures, &base.figures, by, base.arm == line.arm);

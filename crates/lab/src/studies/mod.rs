@@ -132,6 +132,7 @@ mod tests {
                     let figure = study.figure(experiment.number, point.shown_in);
                     if let Shows::Impact { baseline, .. }
                     | Shows::Increment { baseline, .. }
+                    | Shows::Overhead { baseline, .. }
                     | Shows::Factor { baseline, .. } = figure.expect("the point's figure").shows
                         && !matches!(point.how, How::Own(_))
                     {

@@ -98,6 +98,16 @@ pub enum Shows {
         /// The arm that is 0 %.
         baseline: &'static str,
     },
+    /// How much of the quantity is more than the baseline's, as a percentage of itself: 0 % is no cost at all, 100 % nothing but cost. The
+    /// overhead of Shopov and Kakanakov.
+    Overhead {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arm that is 0 %.
+        baseline: &'static str,
+    },
     /// The quantity as a multiple of that on the same arm's baseline: how many times faster, where it is a time.
     Factor {
         /// Which quantity.

@@ -202,6 +202,9 @@ fn axis_title(shown: &Shown<'_>) -> String {
     match (&shown.figure.shows, baseline) {
         (Shows::Impact { .. }, Some(baseline)) => format!("{what}, {unit} of {baseline}"),
         (Shows::Increment { .. }, Some(baseline)) => format!("{what}, {unit} more than {baseline}"),
+        (Shows::Overhead { .. }, Some(baseline)) => {
+            format!("{what}, {unit} of it more than {baseline}")
+        }
         (Shows::Factor { .. }, Some(baseline)) => {
             format!("{what} of {baseline} as a multiple, {unit}")
         }

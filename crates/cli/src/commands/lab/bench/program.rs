@@ -5,14 +5,16 @@
 //! nobody knows what its next line would be an answer to.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use soapstone_lab::study::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Step, Transport};
+use soapstone_lab::study::{
+    Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Step, Transport,
+};
 
 use super::wish::Wish;
 use crate::failure::Failure;
@@ -47,6 +49,8 @@ enum Said {
 /// A program that runs.
 pub(super) struct Program {
     stack: Stack,
+    /// What was started.
+    path: PathBuf,
     version: String,
     wish: Wish,
     child: Child,
@@ -69,7 +73,20 @@ impl Program {
         let absent =
             |why: &dyn std::fmt::Display| NoCall::LeftOut(format!("{}: {why}", file.display()));
         let path = file.canonicalize().map_err(|error| absent(&error))?;
-        let mut command = Command::new(path);
+        Self::start_with(stack, path, wish, &[])
+    }
+
+    /// The same with more in its environment.
+    fn start_with(
+        stack: Stack,
+        path: PathBuf,
+        wish: &Wish,
+        environment: &[(&str, String)],
+    ) -> Asked<Self> {
+        let absent =
+            |why: &dyn std::fmt::Display| NoCall::LeftOut(format!("{}: {why}", path.display()));
+        let mut command = Command::new(&path);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // What the sample services answer, others record from us.
         if let Ok(own) = std::env::current_exe() {
@@ -86,6 +103,7 @@ impl Program {
         let output = lines(child.stdout.take());
         let mut program = Self {
             stack,
+            path,
             version: String::new(),
             wish: wish.clone(),
             child,
@@ -308,6 +326,40 @@ impl Bench for Program {
             "repetitions": repetitions,
         });
         self.times(&request, Duration::ZERO)
+    }
+
+    /// Memory only, and only of a Java stack: the heap of its virtual machines, in a program of its own.
+    fn under(
+        &mut self,
+        call: &Call,
+        condition: &Condition,
+        clients: u32,
+        requests: u32,
+        rounds: u32,
+    ) -> Asked<Vec<Round>> {
+        let (Stack::Cxf, Condition::Memory { mebibytes }) = (self.stack, condition) else {
+            return Err(NoCall::LeftOut(format!(
+                "this stack cannot be put under a condition ({condition})"
+            )));
+        };
+        // It counts more than what is said on the command line, so that the program need not know of it.
+        let heap = [("_JAVA_OPTIONS", format!("-Xmx{mebibytes}m"))];
+        let mut limited = Self::start_with(self.stack, self.path.clone(), &self.wish, &heap)?;
+        let mut measured = Vec::new();
+        for number in 0..=rounds {
+            let begun = Instant::now();
+            let times = limited.together(call, clients, requests)?;
+            let lasted = begun.elapsed();
+            // The first is for what begins, and for what a virtual machine compiles.
+            if number > 0 {
+                measured.push(Round {
+                    times,
+                    lasted,
+                    memory: None,
+                });
+            }
+        }
+        Ok(measured)
     }
 }
 
