@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
@@ -17,6 +17,7 @@ use crate::contract;
 use crate::database::Database;
 use crate::employees::EMPLOYEES;
 use crate::fault::Fault;
+use crate::json;
 use crate::message::Message;
 use crate::refusal::Refusal;
 use crate::responses;
@@ -83,6 +84,10 @@ impl Answers {
         let (head, body) = request.into_parts();
         let answer = match Service::at(head.uri.path()) {
             Some(service) if head.method == Method::POST => self.call(service, &head, body).await,
+            Some(Service::Employees) if is_read(&head.method) && wants_json(&head) => {
+                let employees = json::employee_details(EMPLOYEES);
+                Ok(typed(StatusCode::OK, json::MEDIA_TYPE, employees))
+            }
             Some(service) if is_read(&head.method) => self.contract(service, &head),
             Some(_) => Err(Refusal::Method {
                 allowed: "GET, HEAD, POST",
@@ -315,6 +320,19 @@ fn announced(headers: &HeaderMap) -> Result<SoapVersion, Refusal> {
             found: shown(content_type),
         }),
     }
+}
+
+/// Whether JSON is accepted, and no page asked for.
+fn wants_json(head: &Parts) -> bool {
+    let accepts = |value: &HeaderValue| {
+        let mut types = value.to_str().unwrap_or_default().split(',');
+        types.any(|it| {
+            it.split(';')
+                .next()
+                .is_some_and(|it| it.trim() == json::MEDIA_TYPE)
+        })
+    };
+    head.uri.query().is_none() && head.headers.get_all(ACCEPT).iter().any(accepts)
 }
 
 fn source(uri: &Uri) -> Result<Source, Fault> {

@@ -17,6 +17,7 @@ pub mod contract;
 mod database;
 mod employees;
 mod fault;
+pub mod json;
 mod message;
 mod refusal;
 pub mod requests;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http::{Method, Request, Uri, header};
+use http::{Method, Request, Uri, header, request};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -78,18 +78,34 @@ impl Client {
         soap_action: &str,
         message: Bytes,
     ) -> Result<Bytes, Failure> {
+        let request = Request::builder()
+            .method(Method::POST)
+            .header(header::CONTENT_TYPE, "text/xml; charset=utf-8")
+            .header("SOAPAction", format!("\"{soap_action}\""));
+        self.send(url, request, message).await
+    }
+
+    /// Gets a resource as JSON, whole.
+    pub(crate) async fn json(&self, url: &str) -> Result<Bytes, Failure> {
+        let request = Request::builder().header(header::ACCEPT, "application/json");
+        self.send(url, request, Bytes::new()).await
+    }
+
+    async fn send(
+        &self,
+        url: &str,
+        request: request::Builder,
+        message: Bytes,
+    ) -> Result<Bytes, Failure> {
         let failed = |problem: &dyn fmt::Display| {
             Failure::new(format_args!("the call to {url} failed: {problem}"))
         };
         let uri: Uri = url.parse().map_err(|error| failed(&error))?;
         let authority = uri.authority().ok_or_else(|| failed(&"it has no host"))?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let request = Request::builder()
-            .method(Method::POST)
+        let request = request
             .uri(path)
             .header(header::HOST, authority.as_str())
-            .header(header::CONTENT_TYPE, "text/xml; charset=utf-8")
-            .header("SOAPAction", format!("\"{soap_action}\""))
             .body(Full::new(message))
             .map_err(|error| failed(&error))?;
         let place = format!("{}://{authority}", uri.scheme_str().unwrap_or("http"));

@@ -12,7 +12,7 @@ use soapstone::crypto::{KeyKind, SecretBytes};
 use soapstone::endpoint::{Endpoint, Memory};
 use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
 use soapstone::xml::{Buffers, Limits};
-use soapstone_services::{EMPLOYEES, SoapVersion, requests, responses};
+use soapstone_services::{EMPLOYEES, SoapVersion, json, requests, responses};
 
 use crate::engine::{Established, Forgetful};
 use crate::measurement::{Effort, Samples};
@@ -61,6 +61,7 @@ impl Messages {
                 requests::employee_details(VERSION),
                 responses::employee_details(VERSION, EMPLOYEES),
             ),
+            Operation::Resource => (String::new(), json::employee_details(EMPLOYEES)),
             Operation::Temperature => (
                 requests::get_temperature(VERSION),
                 responses::temperature(VERSION, 2_150),

@@ -84,7 +84,7 @@ pub enum Transport {
 /// Which way a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
-    /// Past the gateways, straight to the service; other stacks have no gateways and take both the same way.
+    /// Past the gateways, straight to the service (over TLS, to one that ends it before the service); other stacks have no gateways and take both the same way.
     pub direct: bool,
     /// What carries messages.
     pub transport: Transport,
@@ -143,7 +143,10 @@ impl Way {
     /// Its name as an arm: `direct`, `none`, `https`, `username`, `https+username`, `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`.
     pub fn arm(&self) -> String {
         if self.direct {
-            return "direct".to_owned();
+            return match self.transport {
+                Transport::Http => "direct".to_owned(),
+                Transport::Https => "direct+https".to_owned(),
+            };
         }
         let mut name = match (self.transport, self.mechanism) {
             (Transport::Https, Mechanism::None) => "https".to_owned(),
@@ -193,6 +196,8 @@ pub enum Operation {
     Sum,
     /// `EmployeeDetails()`.
     Employees,
+    /// What `EmployeeDetails` gives, as JSON and by GET: how it is without SOAP.
+    Resource,
     /// `getTemperature()`, which the service reads from a sensor's controller.
     Temperature,
 }

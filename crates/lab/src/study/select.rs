@@ -148,7 +148,10 @@ pub(super) fn small(call: Call) -> Call {
         Operation::Books { source, .. } => Operation::Books { source, books: 1 },
         Operation::Echo { .. } => Operation::Echo { characters: 12 },
         Operation::Strings { .. } => Operation::Strings { elements: 1 },
-        other @ (Operation::Sum | Operation::Employees | Operation::Temperature) => other,
+        other @ (Operation::Sum
+        | Operation::Employees
+        | Operation::Resource
+        | Operation::Temperature) => other,
     };
     Call { operation, ..call }
 }
@@ -163,6 +166,6 @@ pub(super) fn records(operation: Operation) -> f64 {
         Operation::Echo { characters } => f64::from(characters) / 1_000.0,
         Operation::Strings { elements } => f64::from(elements) / 4.0,
         Operation::Sum | Operation::Temperature => 0.0,
-        Operation::Employees => 25.0,
+        Operation::Employees | Operation::Resource => 25.0,
     }
 }

@@ -4,7 +4,7 @@ use crate::support::{Http, envelope};
 use http::StatusCode;
 use soapstone_services::SoapVersion::{Soap11, Soap12};
 use soapstone_services::{
-    BOOKS, Config, EMPLOYEES, Service, Services, SoapVersion, requests, responses,
+    BOOKS, Config, EMPLOYEES, Service, Services, SoapVersion, json, requests, responses,
 };
 
 #[tokio::test]
@@ -73,6 +73,35 @@ async fn books_from_memory_and_from_the_database_are_the_same_bytes() {
                 assert!(named.body == stored.body, "{source} differs at n = {count}");
             }
         }
+    }
+    services.shutdown().await;
+}
+
+#[tokio::test]
+async fn employees_are_given_as_json_to_those_who_accept_it() {
+    let services = Services::start(Config::default()).await.unwrap();
+    let url = services.url(Service::Employees);
+    let get = |accept: &'static str, url: &str| {
+        let request = http::Request::get(url).header("accept", accept);
+        request.body(Default::default()).unwrap()
+    };
+    let http = Http::one();
+    let answer = http
+        .send(get("text/html;q=0.5, application/json", &url))
+        .await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.header("content-type"), "application/json");
+    assert_eq!(answer.body, json::employee_details(EMPLOYEES));
+    let wsdl = http
+        .send(get("application/json", &format!("{url}?wsdl")))
+        .await;
+    assert_eq!(wsdl.header("content-type"), "text/xml; charset=utf-8");
+    for (accept, service) in [
+        ("text/html", Service::Employees),
+        ("application/json", Service::Echo),
+    ] {
+        let answer = http.send(get(accept, &services.url(service))).await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED);
     }
     services.shutdown().await;
 }

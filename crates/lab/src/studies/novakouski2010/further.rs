@@ -5,8 +5,8 @@ use soapstone::wss::Mechanism;
 
 use super::{FEW, HELLO, SUITE, only, point, policies};
 use crate::study::{
-    Condition, Estimate, Experiment, Figure, How, Link, Operation, Outages, Point, Quantity, Shows,
-    Stack, Way,
+    Arm, Call, Condition, Estimate, Experiment, Figure, How, Link, Operation, Outages, Point,
+    Quantity, Shows, Stack, Way,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -310,6 +310,42 @@ pub(super) const DOUBLE: Experiment = Experiment {
         let at = [("operation", "EmployeeDetails".to_owned())];
         let called = (&ways[..], Operation::Employees);
         vec![point("double-encryption", &at, scope, called, how)]
+    },
+};
+
+pub(super) const REST: Experiment = Experiment {
+    number: 16,
+    question: "What does the alternative cost: no SOAP, but JSON over TLS?",
+    figures: &[Figure {
+        shown_in: "rest",
+        caption: "mean time of getting the records of EmployeeDetails: JSON and SOAP straight from the service over TLS, and SOAP that is \
+                  signed and encrypted between gateways",
+        x: "records",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+        reported: &[],
+    }],
+    points: |scope| {
+        let straight = Way::DIRECT.over_tls();
+        let ways = [&[Way::DIRECT, straight], &FEW[..]].concat();
+        let at = [("records", soapstone_services::EMPLOYEES.to_string())];
+        let how = How::Turns {
+            repetitions: scope.scale.pick(30, 1_000),
+            requests: 1,
+        };
+        let called = (&ways[..], Operation::Employees);
+        let mut point = point("rest", &at, scope, called, how);
+        if scope.stacks.contains(&Stack::Soapstone) {
+            point.arms.push(Arm {
+                name: "rest+https".to_owned(),
+                call: Call {
+                    stack: Stack::Soapstone,
+                    way: straight,
+                    operation: Operation::Resource,
+                },
+            });
+        }
+        vec![point]
     },
 };
 

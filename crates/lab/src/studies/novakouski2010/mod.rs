@@ -39,6 +39,7 @@ pub(super) const STUDY: Study = Study {
         further::PARTIAL,
         further::CONTEXT,
         further::DOUBLE,
+        further::REST,
     ],
     claims: &[Claim {
         says: "the dearest of seven mechanisms makes calls of Echo take up to 20 times as long",

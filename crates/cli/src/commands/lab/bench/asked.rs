@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use soapstone_lab::study::{Operation, Source};
-use soapstone_services::{Device, EMPLOYEES, Service, SoapVersion, requests, responses};
+use soapstone_services::{Device, EMPLOYEES, Service, SoapVersion, json, requests, responses};
 
 /// An operation that the sample services have.
 pub(super) struct Asked {
@@ -53,6 +53,7 @@ impl Asked {
                 let message = requests::employee_details(soap);
                 ("", message, "EmployeeDetails".to_owned())
             }
+            Operation::Resource => ("", String::new(), "the employees as JSON".to_owned()),
             Operation::Temperature => {
                 let message = requests::get_temperature(soap);
                 ("", message, "getTemperature".to_owned())
@@ -67,6 +68,11 @@ impl Asked {
         }
     }
 
+    /// Whether it is asked without SOAP: by GET, for JSON.
+    pub(super) fn is_resource(&self) -> bool {
+        self.operation == Operation::Resource
+    }
+
     /// The answer that is right.
     pub(super) fn right(&self) -> Vec<u8> {
         let soap = SoapVersion::Soap11;
@@ -77,6 +83,7 @@ impl Asked {
                 responses::echo_string_array(soap, &strings(elements))
             }
             Operation::Sum => responses::sum(soap, TERMS.0, TERMS.1),
+            Operation::Resource => json::employee_details(EMPLOYEES),
             Operation::Employees => responses::employee_details(soap, EMPLOYEES),
             Operation::Temperature => responses::temperature(soap, Device::default().temperature),
         }
@@ -90,7 +97,7 @@ pub(super) const fn service(operation: Operation) -> Service {
         Operation::Echo { .. } => Service::Echo,
         Operation::Strings { .. } => Service::EchoStringArray,
         Operation::Sum => Service::Sum,
-        Operation::Employees => Service::Employees,
+        Operation::Employees | Operation::Resource => Service::Employees,
         Operation::Temperature => Service::Temperature,
     }
 }

@@ -253,6 +253,7 @@ fn told(call: &Call) -> Asked<Value> {
         Operation::Strings { elements } => json!({"strings": {"elements": elements}}),
         Operation::Sum => json!("sum"),
         Operation::Employees => json!("employees"),
+        Operation::Resource => return left_out("it speaks SOAP only"),
         Operation::Temperature => json!("temperature"),
     };
     if call.way.direct {
