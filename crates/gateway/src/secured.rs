@@ -252,12 +252,13 @@ impl Call<'_> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
         let metrics = Arc::clone(&self.exchange.route.metrics);
-        let (read, effort) = self.read_if_brief(
+        let brief = self.read_if_brief(
             &mut forward.octets,
             version,
             inbound.as_ref(),
             outbound.as_ref(),
-        )?;
+        );
+        let (read, effort) = brief.map_err(|answer| *answer)?;
         let label = self.label();
         let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
             if let Some(side) = &inbound {
@@ -296,7 +297,7 @@ impl Call<'_> {
         version: SoapVersion,
         inbound: Option<&Side>,
         outbound: Option<&(Side, Option<InUse>)>,
-    ) -> Result<(Option<ReadRequest>, Effort), Response<Reply>> {
+    ) -> Result<(Option<ReadRequest>, Effort), Box<Response<Reply>>> {
         let secures_briefly =
             outbound.is_none_or(|(side, context)| context.is_some() && side.converses_briefly());
         if octets.len() > BRIEF_MESSAGE || !secures_briefly {
@@ -560,7 +561,7 @@ impl Call<'_> {
                 done.result
             }),
         };
-        self.done(version, done, answer)
+        self.done(version, done, answer).map_err(|answer| *answer)
     }
 
     /// What work came to, or the answer for what is wrong.
@@ -569,22 +570,27 @@ impl Call<'_> {
         version: SoapVersion,
         done: Result<Result<T, Trouble>, NotDone>,
         answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
-    ) -> Result<T, Response<Reply>> {
+    ) -> Result<T, Box<Response<Reply>>> {
         match done {
-            Ok(result) => result.map_err(|trouble| answer(self, trouble)),
+            Ok(result) => result.map_err(|trouble| Box::new(answer(self, trouble))),
             Err(NotDone::Full) => {
                 let detail = format!(
                     "{} messages wait for a crypto worker",
                     self.exchange.shared().workers.waiting()
                 );
-                Err(self.fail(version, Cause::Busy, "queue-full", detail))
+                Err(Box::new(self.fail(
+                    version,
+                    Cause::Busy,
+                    "queue-full",
+                    detail,
+                )))
             }
-            Err(NotDone::Failed) => Err(self.fail(
+            Err(NotDone::Failed) => Err(Box::new(self.fail(
                 version,
                 Cause::Internal,
                 "worker-failed",
                 "the crypto worker panicked".to_owned(),
-            )),
+            ))),
         }
     }
 
