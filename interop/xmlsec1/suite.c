@@ -8,7 +8,7 @@ enum { WITH_SHA1, WITH_SHA256 };
 enum { OAEP, RSA15 };
 enum { TRIPLE_DES, AES, AES_GCM };
 
-/* The suites by the letter (SHA-256 digests under RSA-WITH_SHA1 signatures); OAEP is with SHA-1 in all of them, as libxmlsec1 1.2 has no other. */
+/* The suites by the letter: SHA-256 digests under RSA-SHA1 signatures. OAEP is with SHA-1 everywhere: libxmlsec1 1.2 has no other. */
 static const struct {
     const char *name;
     int cipher, bits, signature, digest, transport;

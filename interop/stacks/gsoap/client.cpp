@@ -113,7 +113,8 @@ std::vector<Microseconds> paced(const std::vector<Client *> &clients, double per
     auto start = Clock::now();
     in_threads(clients, [&](Client &client) {
         for (std::size_t i = next++; i < count; i = next++) {
-            auto due = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(static_cast<double>(i) / per_second));
+            std::chrono::duration<double> after(static_cast<double>(i) / per_second);
+            auto due = start + std::chrono::duration_cast<Clock::duration>(after);
             std::this_thread::sleep_until(due);
             Microseconds late = Clock::now() - due;
             all[i] = late + client.call();

@@ -79,8 +79,8 @@ std::vector<Microseconds> repeat(bool opening, int repetitions, const Security &
 
 } // namespace
 
-std::vector<Microseconds> in_memory(const std::string &verb, int repetitions, const Security &security, const std::string &payload,
-                                    std::size_t items, const Payloads &payloads) {
+std::vector<Microseconds> in_memory(const std::string &verb, int repetitions, const Security &security,
+                                    const std::string &payload, std::size_t items, const Payloads &payloads) {
     bool opening = verb == "open";
     if (!opening && verb != "secure") {
         throw std::runtime_error("verb: expected secure or open, found " + verb);

@@ -1,5 +1,6 @@
 #include "sensor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -24,24 +25,26 @@ std::atomic<std::uint32_t> last_sequence{0};
 // A socket that hears the controller alone, and closes with its scope.
 class Line {
   public:
-    explicit Line(const std::string &controller) : socket_(socket(AF_INET, SOCK_DGRAM, 0)) {
+    Line() = default;
+    Line(const Line &) = delete;
+    Line &operator=(const Line &) = delete;
+    ~Line() {
+        if (socket_ >= 0) {
+            close(socket_);
+        }
+    }
+
+    void reach(const std::string &controller) const {
         std::size_t colon = controller.rfind(':');
         sockaddr_in address{};
         address.sin_family = AF_INET;
-        if (socket_ < 0 || colon == std::string::npos || inet_pton(AF_INET, controller.substr(0, colon).c_str(), &address.sin_addr) != 1) {
+        if (colon == std::string::npos || inet_pton(AF_INET, controller.substr(0, colon).c_str(), &address.sin_addr) != 1) {
             throw std::runtime_error("controller: expected HOST:PORT, found " + controller);
         }
         address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(controller.substr(colon + 1))));
         if (connect(socket_, reinterpret_cast<sockaddr *>(&address), sizeof address) ||
             setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience)) {
             throw std::runtime_error("controller: cannot be asked at " + controller);
-        }
-    }
-    Line(const Line &) = delete;
-    Line &operator=(const Line &) = delete;
-    ~Line() {
-        if (socket_ >= 0) {
-            close(socket_);
         }
     }
 
@@ -54,13 +57,14 @@ class Line {
     }
 
   private:
-    int socket_;
+    int socket_ = socket(AF_INET, SOCK_DGRAM, 0);
 };
 
 } // namespace
 
 int hundredths_of_sensor(const std::string &controller) {
-    Line line(controller);
+    Line line;
+    line.reach(controller);
     std::uint32_t sequence = ++last_sequence;
     auto octet = [sequence](int shift) { return static_cast<std::uint8_t>(sequence >> shift); };
     const Datagram request = {begins, read_value, octet(24), octet(16), octet(8), octet(0), 0, number, ends};

@@ -66,8 +66,9 @@ int __temperature__getTemperature(soap *context, _temperature__getTemperature *,
     return secured(context, [&] {
         try {
             int hundredths = hundredths_of_sensor(serving(context).controller);
+            auto [whole, part] = std::div(std::abs(hundredths), 100);
             char degrees[16];
-            snprintf(degrees, sizeof degrees, "%s%d.%02d", hundredths < 0 ? "-" : "", std::abs(hundredths) / 100, std::abs(hundredths) % 100);
+            snprintf(degrees, sizeof degrees, "%s%d.%02d", hundredths < 0 ? "-" : "", whole, part);
             response.temperature = degrees;
             return SOAP_OK;
         } catch (const std::runtime_error &failure) {

@@ -23,8 +23,8 @@ import soapstone.samples.temperature.Temperature;
  */
 record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredicate<A, A> same) {
     private static final String WORDS = "seven quick brown foxes carry sealed letters over nine lazy hills before noon ";
-    private static final int A = 19;
-    private static final int B = 93;
+    private static final int FIRST_TERM = 19;
+    private static final int SECOND_TERM = 93;
     /** What the sensor of a controller measures that was told nothing else. */
     private static final BigDecimal DEGREES = new BigDecimal("21.50");
 
@@ -45,7 +45,8 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
                 (one, other) -> all(one, other, Payloads::same));
             case "employees" -> new Operation<>(Employees.class, Employees::employeeDetails, payloads.employees(),
                 (one, other) -> all(one, other, Payloads::same));
-            case "sum" -> new Operation<>(Sum.class, port -> port.sum(A, B), (long) A + B, Long::equals);
+            case "sum" -> new Operation<>(Sum.class, port -> port.sum(FIRST_TERM, SECOND_TERM),
+                (long) FIRST_TERM + SECOND_TERM, Long::equals);
             case "temperature" -> new Operation<>(Temperature.class, Temperature::getTemperature, DEGREES,
                 (one, other) -> one.compareTo(other) == 0);
             default -> throw new IllegalArgumentException(
