@@ -113,7 +113,7 @@ fn lines(slower: f64) -> Vec<Value> {
     }
     all.push(json!({
         "study": "mchale2012", "experiment": 1, "shown_in": "figures-5-6", "at": {"books": "1"}, "stack": "gsoap",
-        "arm": "sign-encrypt/Basic256", "left_out": "no <Basic256> & no books",
+        "arm": "sign-encrypt/Basic256", "left_out": format!("no <Basic256> & no books: {}", "x".repeat(200)),
     }));
     all
 }
@@ -503,7 +503,7 @@ fn markdown_has_the_same_values() {
         "`soapstone lab run mchale2012/1`",
         "237 %",
         "\nOn cxf, what the paper reports",
-        "\nLeft out: sign-encrypt/Basic256 on gsoap: no \\<Basic256> & no books\n",
+        "\nLeft out: sign-encrypt/Basic256 on gsoap: no \\<Basic256> & no books: xxx",
     ] {
         assert!(markdown.contains(part), "{part} is not in\n{markdown}");
     }
