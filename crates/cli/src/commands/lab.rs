@@ -37,7 +37,7 @@ conversations: clients that begin conversations and go on with them at a steady 
 says what failed and for how long, and fails when a conversation was lost or a message was accepted twice. `interop/cluster` runs it \
 against three gateways and breaks things meanwhile.
 
-mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before services of books. It ends with tables of what calls cost. `all` runs all studies. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
+mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before the sample services. It ends with tables of what calls cost. Points with little memory or processor, or on a poor network, need control groups, or network namespaces and socat; where they cannot be had, they are left out with the reason. `all` runs all studies. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
 
 const REPORT_ABOUT: &str = "\
 Write a page of HTML from what runs of studies kept.
