@@ -92,12 +92,13 @@ impl Asked {
 
     /// The name of a folder for such a run that begins now: `2026-11-21T20-15-00Z-mchale2012-3`.
     fn folder(&self) -> String {
-        let name = format!(
-            "{}-{}",
-            Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ"),
-            self.subjects.join("-")
-        );
-        name.replace('/', "-")
+        let subject = match self.subjects.as_slice() {
+            [one] => one.replace('/', "-"),
+            // More than one are all of them.
+            _ => "all".to_owned(),
+        };
+        let now = Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+        format!("{now}-{subject}")
     }
 }
 
