@@ -18,7 +18,7 @@ use crate::table::{Align, Table};
 pub(super) const ABOUT: &str = "\
 Advise which mechanism to choose for one's own messages.
 
-What each mechanism and suite costs is measured on this machine (half a minute), or taken from the lines that `soapstone lab run engine --json` or \
+What each mechanism and suite costs is measured on this machine (a minute), or taken from the lines that `soapstone lab run engine --json` or \
 an earlier --save left, and fitted: a fixed part, one per octet, one per element, what it takes to begin a conversation or a connection, and \
 how clients wait for cores. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
 errors; then where another one becomes the better, and the gateway's file for the winner. Predictions are checked with measurements that \
@@ -33,7 +33,7 @@ Examples:
 
 /// Suites whose signatures or digests are SHA-1, or whose cipher is Triple DES, are only considered when named.
 const WEAK: [&str; 2] = ["Basic256", "TripleDes"];
-/// What a measurement takes: some half a minute for all of them.
+/// What a measurement takes: about a minute for all of them.
 const EFFORT: Effort = Effort {
     time: Duration::from_millis(40),
     least: 5,
