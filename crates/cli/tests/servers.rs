@@ -391,7 +391,7 @@ fn a_demo_that_is_kept_can_be_called_until_it_is_stopped() {
         .find(|line| line.contains("soapstone-demo-"))
         .map(std::path::PathBuf::from)
         .expect("the scratch folder");
-    assert!(scratch.join("outbound.toml").is_file());
+    assert!(scratch.join("demo-outbound.toml").is_file());
     assert_eq!(demo.stop("-INT"), Some(0));
     assert!(!scratch.exists(), "nothing is left behind");
 }
