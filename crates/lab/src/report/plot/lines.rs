@@ -25,12 +25,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     let right = width - RIGHT;
     let along = along(drawn, (left + 8.0, right - 8.0));
 
-    svg.text(
-        "title",
-        (0.0, 16.0),
-        Anchor::Start,
-        &axis_title(drawn.shown),
-    );
+    axis_title(&mut svg, drawn.shown, width);
     for value in &up.ticks {
         let y = up.place(*value);
         svg.line("grid", (left, y), (right, y));
@@ -42,10 +37,12 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
         let x = along.place(*value);
         svg.line("axis", (x, bottom), (x, bottom + 4.0));
         let text = tick(*value);
-        let half = width_of(&text) / 2.0;
-        if x - half > free && x + half <= width + 2.0 {
-            svg.text("soft", (x, bottom + 18.0), Anchor::Middle, &text);
-            free = x + half + 8.0;
+        // The reader's letters may be wider than ours.
+        let half = width_of(&text) * 0.58;
+        let middle = x.min(width - half);
+        if middle - half > free {
+            svg.text("soft", (middle, bottom + 18.0), Anchor::Middle, &text);
+            free = middle + half + 8.0;
         }
     }
     let middle = f64::midpoint(left, right);

@@ -190,8 +190,23 @@ fn told(reported: &Reported, shown: &Shown<'_>) -> String {
     )
 }
 
-/// What a figure's values are, above its axis.
-fn axis_title(shown: &Shown<'_>) -> String {
+/// Writes what a figure's values are above its axis: in two lines, where one is too narrow.
+fn axis_title(svg: &mut Svg, shown: &Shown<'_>, width: f64) {
+    /// Titles are bold.
+    const BOLD: f64 = 1.15;
+    let text = title_of(shown);
+    let fits = |text: &str| width_of(text) * BOLD <= width;
+    let spaces = text.match_indices(' ').map(|(at, _)| at);
+    match spaces.rev().find(|at| fits(&text[..*at])) {
+        Some(at) if !fits(&text) => {
+            svg.text("title", (0.0, 10.0), Anchor::Start, &text[..at]);
+            svg.text("title", (0.0, 25.0), Anchor::Start, &text[at + 1..]);
+        }
+        _ => svg.text("title", (0.0, 16.0), Anchor::Start, &text),
+    }
+}
+
+fn title_of(shown: &Shown<'_>) -> String {
     let unit = shown.unit.name;
     let (quantity, by, baseline) = super::shown::shows(&shown.figure.shows);
     let what = format!(

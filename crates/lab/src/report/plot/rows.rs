@@ -39,12 +39,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     let rows: usize = groups.iter().map(|it| it.1.len()).sum();
     let bottom = TOP + heads as f64 * 24.0 + rows as f64 * row + groups.len() as f64 * 6.0;
 
-    svg.text(
-        "title",
-        (0.0, 16.0),
-        Anchor::Start,
-        &axis_title(drawn.shown),
-    );
+    axis_title(&mut svg, drawn.shown, width);
     let mut free = f64::NEG_INFINITY;
     for value in &along.ticks {
         let x = along.place(*value);
