@@ -1,11 +1,10 @@
-//! Session keys, security contexts, derived keys, endorsing signatures and confirmations: what is secured opens, and what is forged does not.
+//! Session keys, security contexts and derived keys: what is secured opens, and what is forged does not.
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EncryptedPart,
-    EndorsingPolicy, Facts, InboundPlan, KeyBinding, KeyReference, Layout, Mechanism, OutboundPlan,
-    Outgoing, Part, Policy, ProtectionOrder, Rejected, SecureError, Secured, SecurityContext,
-    SignatureRole, Signer,
+    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Facts, InboundPlan,
+    KeyBinding, KeyReference, Mechanism, OutboundPlan, Outgoing, Policy, Rejected, SecureError,
+    Secured, SecurityContext, Signer,
 };
 use soapstone_xml::Buffers;
 
@@ -16,7 +15,12 @@ use crate::support::{
 
 const VERSIONS: [ConversationVersion; 2] = ConversationVersion::ALL;
 
-fn bound(mechanism: Mechanism, suite: &str, key: KeyBinding, reference: KeyReference) -> Policy {
+pub(crate) fn bound(
+    mechanism: Mechanism,
+    suite: &str,
+    key: KeyBinding,
+    reference: KeyReference,
+) -> Policy {
     let mut policy = policy(mechanism, suite);
     if let Some(signature) = &mut policy.signature {
         (signature.key, signature.reference) = (key, reference);
@@ -27,7 +31,10 @@ fn bound(mechanism: Mechanism, suite: &str, key: KeyBinding, reference: KeyRefer
     policy
 }
 
-fn derived(version: ConversationVersion, form: DerivedKeyForm) -> Option<DerivedKeyPolicy> {
+pub(crate) fn derived(
+    version: ConversationVersion,
+    form: DerivedKeyForm,
+) -> Option<DerivedKeyPolicy> {
     Some(DerivedKeyPolicy {
         version,
         form,
@@ -35,7 +42,7 @@ fn derived(version: ConversationVersion, form: DerivedKeyForm) -> Option<Derived
     })
 }
 
-fn context(version: ConversationVersion) -> SecurityContext {
+pub(crate) fn context(version: ConversationVersion) -> SecurityContext {
     SecurityContext {
         version,
         identifier: "urn:uuid:6b2f7c1e-0000-4000-8000-000000000001".to_owned(),
@@ -47,7 +54,7 @@ fn context(version: ConversationVersion) -> SecurityContext {
     }
 }
 
-fn conversation(version: ConversationVersion) -> Policy {
+pub(crate) fn conversation(version: ConversationVersion) -> Policy {
     let mut policy = bound(
         Mechanism::SignEncrypt,
         "Basic256",
@@ -58,7 +65,7 @@ fn conversation(version: ConversationVersion) -> Policy {
     policy
 }
 
-fn within(policy: &Policy, context: &SecurityContext) -> Secured {
+pub(crate) fn within(policy: &Policy, context: &SecurityContext) -> Secured {
     let plan = OutboundPlan::compile(policy.clone(), client_keys()).unwrap();
     plan.secure(
         envelope(PLAIN),
@@ -69,18 +76,18 @@ fn within(policy: &Policy, context: &SecurityContext) -> Secured {
     .unwrap()
 }
 
-fn knowing(contexts: &[&SecurityContext]) -> Facts {
+pub(crate) fn knowing(contexts: &[&SecurityContext]) -> Facts {
     Facts {
         contexts: contexts.iter().map(|one| (*one).clone()).collect(),
         ..facts()
     }
 }
 
-fn text(secured: &Secured) -> String {
+pub(crate) fn text(secured: &Secured) -> String {
     String::from_utf8(secured.bytes.clone()).unwrap()
 }
 
-fn refused(policy: &Policy, facts: &Facts, message: &str) -> Rejected {
+pub(crate) fn refused(policy: &Policy, facts: &Facts, message: &str) -> Rejected {
     open_with(policy, service_keys(), facts, message, now())
         .unwrap_err()
         .cause()
@@ -444,305 +451,4 @@ fn keys_of_another_kind_are_not_found() {
         refused(&session, &facts(), &signed).name(),
         "algorithm-not-allowed"
     );
-}
-
-#[test]
-fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
-    for token_signed in [false, true] {
-        for order in [
-            ProtectionOrder::SignBeforeEncrypting,
-            ProtectionOrder::EncryptBeforeSigning,
-        ] {
-            let mut endorsed = bound(
-                Mechanism::SignEncrypt,
-                "Basic256GCM",
-                KeyBinding::SessionKey,
-                KeyReference::Thumbprint,
-            );
-            endorsed.order = order;
-            endorsed.endorsing = Some(EndorsingPolicy {
-                reference: KeyReference::Direct,
-                token_signed,
-            });
-            let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
-            let opened = open_with(&endorsed, service_keys(), &facts(), &message, now()).unwrap();
-            assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
-            let roles: Vec<_> = opened
-                .evidence()
-                .signatures
-                .iter()
-                .map(|one| one.role)
-                .collect();
-            assert_eq!(roles, [SignatureRole::Message, SignatureRole::Endorsing]);
-        }
-    }
-}
-
-#[test]
-fn a_missing_or_misplaced_endorsement_is_refused() {
-    let mut endorsed = bound(
-        Mechanism::Sign,
-        "Basic256GCM",
-        KeyBinding::SessionKey,
-        KeyReference::Thumbprint,
-    );
-    let without = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
-    endorsed.endorsing = Some(EndorsingPolicy {
-        reference: KeyReference::Direct,
-        token_signed: false,
-    });
-    assert_eq!(
-        refused(&endorsed, &facts(), &without),
-        Rejected::EndorsementMissing
-    );
-
-    // The endorsement of one message does not serve another.
-    let (one, two) = (
-        text(&secure_with(&endorsed, client_keys(), PLAIN, None)),
-        without,
-    );
-    let at = one.find("<ds:Signature ").unwrap();
-    let second = at + 1 + one[at + 1..].find("<ds:Signature ").unwrap();
-    let end = second + one[second..].find("</ds:Signature>").unwrap() + "</ds:Signature>".len();
-    let token = one.find("<wsse:BinarySecurityToken").unwrap();
-    let token_end =
-        one.find("</wsse:BinarySecurityToken>").unwrap() + "</wsse:BinarySecurityToken>".len();
-    let moved = two.replace(
-        "</wsse:Security>",
-        &format!(
-            "{}{}</wsse:Security>",
-            &one[token..token_end],
-            &one[second..end]
-        ),
-    );
-    assert_eq!(
-        refused(&endorsed, &facts(), &moved).name(),
-        "reference-not-found"
-    );
-
-    let mut token_signed = endorsed.clone();
-    token_signed.endorsing = Some(EndorsingPolicy {
-        reference: KeyReference::Direct,
-        token_signed: true,
-    });
-    assert_eq!(
-        refused(&token_signed, &facts(), &one),
-        Rejected::Unsigned { part: Part::Token }
-    );
-}
-
-/// SOAP Message Security 1.1.1, 8.5.
-#[test]
-fn an_answer_confirms_the_signatures_of_its_request() {
-    let request = policy(Mechanism::Sign, "Basic256GCM");
-    let mut response = request.clone();
-    response.signature_confirmation = true;
-    response
-        .signature
-        .as_mut()
-        .unwrap()
-        .parts
-        .push(Part::SignatureConfirmation);
-    let exchange = |response: &Policy| {
-        let secured = secure_with(&request, client_keys(), PLAIN, None);
-        let opened = open_with(&request, service_keys(), &facts(), &text(&secured), now()).unwrap();
-        let (_, receipt) = opened.finish(&mut Buffers::default());
-        let answer = text(&secure_with(
-            response,
-            service_keys(),
-            PLAIN,
-            Some(&receipt),
-        ));
-        (
-            Facts {
-                request: Some(secured.receipt),
-                ..facts()
-            },
-            answer,
-        )
-    };
-    let opened = |facts: &Facts, answer: &str| {
-        open_with(&response, client_keys(), facts, answer, now())
-            .map(|_| ())
-            .map_err(|error| error.cause().clone())
-    };
-    let (facts_one, one) = exchange(&response);
-    let (facts_two, two) = exchange(&response);
-    opened(&facts_one, &one).unwrap();
-    assert_eq!(
-        opened(&facts_one, &two).unwrap_err(),
-        Rejected::ConfirmationMismatch
-    );
-    assert_eq!(
-        opened(&facts_two, &exchange(&request).1).unwrap_err(),
-        Rejected::ConfirmationMissing
-    );
-}
-
-#[test]
-fn parts_that_are_required_must_be_there() {
-    let mut wants = policy(Mechanism::Sign, "Basic256GCM");
-    let message = text(&secure_with(&wants, client_keys(), PLAIN, None));
-    let header = |local: &str| Part::Header {
-        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
-        local: local.to_owned(),
-    };
-    wants.required = vec![header("To")];
-    open_with(&wants, service_keys(), &facts(), &message, now()).unwrap();
-    wants.required = vec![header("MessageID")];
-    assert_eq!(
-        refused(&wants, &facts(), &message),
-        Rejected::PartMissing {
-            part: header("MessageID")
-        }
-    );
-}
-
-/// WS-SecurityPolicy 1.3, 6.6 and 6.7.
-#[test]
-fn the_layout_and_the_extent_of_signatures_are_checked() {
-    let mut wants = bound(
-        Mechanism::SignEncrypt,
-        "Basic256GCM",
-        KeyBinding::SessionKey,
-        KeyReference::Thumbprint,
-    );
-    wants.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
-    let message = text(&secure_with(&wants, client_keys(), PLAIN, None));
-    for layout in [Layout::Strict, Layout::LaxTimestampFirst] {
-        wants.layout = layout;
-        open_with(&wants, service_keys(), &facts(), &message, now()).unwrap();
-    }
-    wants.layout = Layout::LaxTimestampLast;
-    assert_eq!(
-        refused(&wants, &facts(), &message).name(),
-        "layout-violated"
-    );
-    wants.layout = Layout::Strict;
-    let start = message.find("<wsc:DerivedKeyToken").unwrap();
-    let end = message.rfind("</wsc:DerivedKeyToken>").unwrap() + "</wsc:DerivedKeyToken>".len();
-    let late = message[..start].to_owned()
-        + &message[end..].replace(
-            "</wsse:Security>",
-            &format!("{}</wsse:Security>", &message[start..end]),
-        );
-    assert_eq!(refused(&wants, &facts(), &late).name(), "layout-violated");
-    wants.layout = Layout::Lax;
-    open_with(&wants, service_keys(), &facts(), &late, now()).unwrap();
-
-    let mut by_id = policy(Mechanism::Sign, "Basic256GCM");
-    by_id
-        .signature
-        .as_mut()
-        .unwrap()
-        .parts
-        .push(Part::Id("inner".to_owned()));
-    let wsu = soapstone_wss::names::WSU;
-    let plain = PLAIN.replace(
-        "<e:empty/>",
-        &format!("<e:empty xmlns:wsu=\"{wsu}\" wsu:Id=\"inner\"/>"),
-    );
-    let message = text(&secure_with(&by_id, client_keys(), &plain, None));
-    open_with(&by_id, service_keys(), &facts(), &message, now()).unwrap();
-    let entire = Policy {
-        only_entire_headers_and_body: true,
-        signature: policy(Mechanism::Sign, "Basic256GCM").signature,
-        ..by_id
-    };
-    assert_eq!(
-        refused(&entire, &facts(), &message).name(),
-        "signed-elsewhere"
-    );
-}
-
-#[test]
-fn confirmations_are_encrypted_with_the_signature_in_either_order() {
-    for order in [
-        ProtectionOrder::SignBeforeEncrypting,
-        ProtectionOrder::EncryptBeforeSigning,
-    ] {
-        let request = policy(Mechanism::Sign, "Basic256");
-        let sent = secure_with(&request, client_keys(), PLAIN, None);
-        let received = open_with(&request, service_keys(), &facts(), &text(&sent), now()).unwrap();
-        let (_, receipt) = received.finish(&mut Buffers::default());
-        let mut response = policy(Mechanism::SignEncrypt, "Basic256");
-        response.order = order;
-        response.signature_confirmation = true;
-        let signed = &mut response.signature.as_mut().unwrap().parts;
-        signed.push(Part::SignatureConfirmation);
-        let encrypted = &mut response.encryption.as_mut().unwrap().parts;
-        encrypted
-            .extend([Part::Signature, Part::SignatureConfirmation].map(EncryptedPart::customary));
-        let answer = secure_with(&response, service_keys(), PLAIN, Some(&receipt));
-        assert!(!text(&answer).contains("SignatureConfirmation"));
-        let facts = Facts {
-            request: Some(sent.receipt),
-            ..facts()
-        };
-        open_with(&response, client_keys(), &facts, &text(&answer), now()).unwrap();
-    }
-}
-
-#[test]
-fn the_timestamp_is_last_where_the_layout_wants_it() {
-    let mut policy = policy(Mechanism::SignEncrypt, "Basic256");
-    policy.layout = Layout::LaxTimestampLast;
-    let message = text(&secure_with(&policy, client_keys(), PLAIN, None));
-    assert!(
-        message.contains("</wsu:Timestamp></wsse:Security>"),
-        "{message}"
-    );
-    open_with(&policy, service_keys(), &facts(), &message, now()).unwrap();
-}
-
-/// A partner adds an endorsement of his own to somebody else's message, in order to be taken for its sender.
-#[test]
-fn a_second_endorsement_is_refused() {
-    let mut endorsed = bound(
-        Mechanism::Sign,
-        "Basic256GCM",
-        KeyBinding::SessionKey,
-        KeyReference::Thumbprint,
-    );
-    endorsed.endorsing = Some(EndorsingPolicy {
-        reference: KeyReference::Thumbprint,
-        token_signed: false,
-    });
-    let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
-    let first = message.find("<ds:Signature ").unwrap();
-    let second = first + 1 + message[first + 1..].find("<ds:Signature ").unwrap();
-    let end = second + message[second..].find("</ds:Signature>").unwrap() + "</ds:Signature>".len();
-    let added = message[second..end].replacen("-endorsement\"", "-added\"", 1);
-    let twice = message.replace("</wsse:Security>", &format!("{added}</wsse:Security>"));
-    assert_eq!(
-        refused(&endorsed, &facts(), &twice),
-        Rejected::EndorsementMissing
-    );
-}
-
-/// Under a key that many messages share nothing but the cipher text tells a copy from another message.
-#[test]
-fn a_copy_of_a_message_that_is_only_encrypted_has_the_same_mark() {
-    let context = context(ConversationVersion::V13);
-    let mut encrypt = conversation(ConversationVersion::V13);
-    encrypt.signature = None;
-    let plan = InboundPlan::compile(encrypt.clone(), service_keys()).unwrap();
-    let marks = |message: &str| {
-        let opened = plan.open(
-            envelope(message),
-            &knowing(&[&context]),
-            now(),
-            &mut Buffers::default(),
-        );
-        let marks = opened.unwrap().marks().to_vec();
-        assert_eq!(marks.len(), 1);
-        marks[0].key
-    };
-    let (one, other) = (
-        text(&within(&encrypt, &context)),
-        text(&within(&encrypt, &context)),
-    );
-    let wrapped = one.replace("<xenc:CipherValue>", "<xenc:CipherValue>\n ");
-    assert_eq!(marks(&one), marks(&wrapped));
-    assert_ne!(marks(&one), marks(&other));
 }

@@ -1,5 +1,6 @@
 //! Messages through the whole engine: secured, opened, and attacked on the way.
 
+mod bindings;
 mod conversations;
 mod paths;
 mod refusals;
