@@ -335,6 +335,32 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
+    /// Rounds of all arms that are not left out, each in an order of its own, until they are made or time is over.
+    fn rounds(
+        &mut self,
+        gathered: &mut [Gathered<'_>],
+        rounds: u32,
+        clock: &Clock,
+        progress: &mut dyn FnMut(f64),
+        mut one: impl FnMut(&mut B, &mut Gathered<'_>) -> Result<(), B::Failure>,
+    ) -> Result<(), B::Failure> {
+        let mut turns: Vec<usize> = (0..gathered.len()).collect();
+        for round in 0..rounds {
+            if clock.is_over(round) {
+                break;
+            }
+            self.order.shuffle(&mut turns);
+            for &turn in &turns {
+                let gathered = &mut gathered[turn];
+                if gathered.left_out.is_none() {
+                    one(self.bench, gathered)?;
+                }
+            }
+            progress(f64::from(round + 1) / f64::from(rounds));
+        }
+        Ok(())
+    }
+
     fn together(
         &mut self,
         gathered: &mut [Gathered<'_>],
@@ -343,28 +369,16 @@ impl<B: Bench> Run<'_, B> {
         clock: &Clock,
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        for repetition in 0..repetitions {
-            if clock.is_over(repetition) {
-                break;
+        self.rounds(gathered, repetitions, clock, progress, |bench, gathered| {
+            let made = bench.together(&gathered.arm.call, clients, requests);
+            if let Some(times) = gathered.take(made)?
+                && !times.is_empty()
+            {
+                let total: Duration = times.iter().sum();
+                gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
             }
-            self.order.shuffle(&mut turns);
-            for &turn in &turns {
-                let gathered = &mut gathered[turn];
-                if gathered.left_out.is_some() {
-                    continue;
-                }
-                let made = self.bench.together(&gathered.arm.call, clients, requests);
-                if let Some(times) = gathered.take(made)?
-                    && !times.is_empty()
-                {
-                    let total: Duration = times.iter().sum();
-                    gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
-                }
-            }
-            progress(f64::from(repetition + 1) / f64::from(repetitions));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn paced(
@@ -396,31 +410,19 @@ impl<B: Bench> Run<'_, B> {
         clock: &Clock,
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        for time in 0..times {
-            if clock.is_over(time) {
-                break;
+        self.rounds(gathered, times, clock, progress, |bench, gathered| {
+            let made = bench.fresh(&gathered.arm.call, calls);
+            if let Some(times) = gathered.take(made)?
+                && let [first, later @ ..] = times.as_slice()
+            {
+                gathered.add_times(Quantity::First, &[*first]);
+                gathered.add_times(Quantity::Later, later);
+                let total: Duration = times.iter().sum();
+                gathered.add(Quantity::Total, microseconds(total));
+                gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
             }
-            self.order.shuffle(&mut turns);
-            for &turn in &turns {
-                let gathered = &mut gathered[turn];
-                if gathered.left_out.is_some() {
-                    continue;
-                }
-                let made = self.bench.fresh(&gathered.arm.call, calls);
-                if let Some(times) = gathered.take(made)?
-                    && let [first, later @ ..] = times.as_slice()
-                {
-                    gathered.add_times(Quantity::First, &[*first]);
-                    gathered.add_times(Quantity::Later, later);
-                    let total: Duration = times.iter().sum();
-                    gathered.add(Quantity::Total, microseconds(total));
-                    gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
-                }
-            }
-            progress(f64::from(time + 1) / f64::from(times));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn newcomers(
@@ -430,24 +432,13 @@ impl<B: Bench> Run<'_, B> {
         clock: &Clock,
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        for time in 0..times {
-            if clock.is_over(time) {
-                break;
+        self.rounds(gathered, times, clock, progress, |bench, gathered| {
+            let made = bench.newcomer(&gathered.arm.call);
+            if let Some(time) = gathered.take(made)? {
+                gathered.add_times(Quantity::Newcomer, &[time]);
             }
-            self.order.shuffle(&mut turns);
-            for &turn in &turns {
-                let gathered = &mut gathered[turn];
-                if gathered.left_out.is_none() {
-                    let made = self.bench.newcomer(&gathered.arm.call);
-                    if let Some(time) = gathered.take(made)? {
-                        gathered.add_times(Quantity::Newcomer, &[time]);
-                    }
-                }
-            }
-            progress(f64::from(time + 1) / f64::from(times));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Not in turns: what is under a condition would have to be deployed anew for each.
