@@ -283,25 +283,14 @@ impl Case {
         options: &Options,
     ) -> Measurement {
         Measurement {
-            stack: "soapstone".into(),
-            op: op.into(),
-            mechanism: self.mechanism.name().into(),
             suite: self.suite.to_owned(),
             binding: binding_name(self.binding).into(),
-            payload: self.payload.kind().into(),
-            items: self.payload.items(),
             bytes,
             secured_bytes,
-            clients: 1,
-            n: figures.n,
-            mean_us: figures.mean,
-            median_us: figures.median,
-            p95_us: figures.p95,
-            stdev_us: figures.stdev,
-            per_s: 1e6 / figures.median,
             tuning: measurement::Tuning {
                 canonical_runs: options.tuning.canonical_runs,
             },
+            ..Measurement::ours(op, self.mechanism.name(), self.payload, &figures)
         }
     }
 }

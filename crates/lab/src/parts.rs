@@ -9,7 +9,7 @@ use soapstone::crypto::{
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 
-use crate::measurement::{Effort, Measurement, Samples, Tuning};
+use crate::measurement::{Effort, Measurement, Samples};
 use crate::payload::Payload;
 
 const DATA: DataEncryption = DataEncryption::Aes128Gcm;
@@ -20,25 +20,10 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
     let mut measure = |op: &'static str, worked_on: usize, samples: Samples| {
         let figures = samples.figures();
         emit(&Measurement {
-            stack: "soapstone".into(),
-            op: op.into(),
-            mechanism: "parts".into(),
             suite: "Basic128GCM".to_owned(),
-            binding: "certificate".into(),
-            payload: payload.kind().into(),
-            items: payload.items(),
             bytes: plain.len(),
             secured_bytes: worked_on,
-            clients: 1,
-            n: figures.n,
-            mean_us: figures.mean,
-            median_us: figures.median,
-            p95_us: figures.p95,
-            stdev_us: figures.stdev,
-            per_s: 1e6 / figures.median,
-            tuning: Tuning {
-                canonical_runs: true,
-            },
+            ..Measurement::ours(op, "parts", payload, &figures)
         });
     };
 

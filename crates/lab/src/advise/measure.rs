@@ -5,7 +5,7 @@
 use soapstone::crypto::KeyKind;
 
 use crate::engine::{self, Options};
-use crate::measurement::{Effort, Measurement, Samples, Tuning};
+use crate::measurement::{Effort, Measurement, Samples};
 use crate::payload::Payload;
 use crate::statistics::Figures;
 use crate::tls::{Connection, Parties};
@@ -63,24 +63,9 @@ fn line(
     figures: &Figures,
 ) -> Measurement {
     Measurement {
-        stack: "soapstone".into(),
-        op: op.into(),
-        mechanism: HTTPS.into(),
         suite: "TLS 1.3".to_owned(),
-        binding: "certificate".into(),
-        payload: payload.kind().into(),
-        items: payload.items(),
         bytes,
         secured_bytes: travelled,
-        clients: 1,
-        n: figures.n,
-        mean_us: figures.mean,
-        median_us: figures.median,
-        p95_us: figures.p95,
-        stdev_us: figures.stdev,
-        per_s: 1e6 / figures.median,
-        tuning: Tuning {
-            canonical_runs: true,
-        },
+        ..Measurement::ours(op, HTTPS, payload, figures)
     }
 }
