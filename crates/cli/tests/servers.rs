@@ -4,73 +4,15 @@
 mod common;
 #[path = "common/endpoints.rs"]
 mod endpoints;
+#[path = "common/server.rs"]
+mod server;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use common::{Folder, SOAP11, key};
 use endpoints::Endpoint;
-
-/// A server that is stopped when the test ends, however it ends.
-struct Server {
-    child: Child,
-    /// What it said on standard output up to the line that was waited for.
-    said: String,
-    _rest: BufReader<std::process::ChildStdout>,
-}
-
-impl Server {
-    /// Starts it and waits until it has said `last`.
-    fn start(folder: &Folder, words: &str, last: &str) -> Self {
-        let mut child = folder
-            .command()
-            .args(words.split(' '))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program runs");
-        let mut lines = BufReader::new(child.stdout.take().expect("standard output"));
-        let mut said = String::new();
-        while !said.lines().last().is_some_and(|line| line.contains(last)) {
-            let read = lines.read_line(&mut said).expect("it says something");
-            assert!(read > 0, "it ended without saying {last}: {said}");
-        }
-        Self {
-            child,
-            said,
-            _rest: lines,
-        }
-    }
-
-    /// Tells it to stop, and waits until it has: its exit code.
-    fn stop(&mut self, signal: &str) -> Option<i32> {
-        let id = self.child.id().to_string();
-        let told = std::process::Command::new("kill")
-            .args([signal, &id])
-            .status()
-            .expect("kill runs");
-        assert!(told.success());
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(20) {
-            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("it does not stop");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use server::Server;
 
 /// Posts a message to `http://ADDRESS/PATH`; the whole response.
 fn post(url: &str, message: &str) -> String {

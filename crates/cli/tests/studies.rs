@@ -1,6 +1,9 @@
 //! `soapstone lab`: studies run again, and the report of what came of it.
 
 mod common;
+#[cfg(unix)]
+#[path = "common/server.rs"]
+mod server;
 
 use common::Folder;
 use serde_json::{Value, json};
@@ -152,27 +155,11 @@ fn kept(folder: &Folder) -> Vec<String> {
 #[cfg(unix)]
 #[test]
 fn a_run_that_was_killed_goes_on_where_it_was_and_a_run_that_ended_is_not_overwritten() {
-    use std::io::{BufRead, BufReader};
-    use std::process::Stdio;
-
     let folder = Folder::new();
     let words = "lab run mchale2012/3 --quick --filter figures-12-13 --json";
-    let mut child = folder
-        .command()
-        .args(words.split(' '))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program runs");
-    let output = BufReader::new(child.stdout.take().expect("standard output"));
-    let first = output
-        .lines()
-        .map(|line| line.expect("a line"))
-        .find(|line| line.contains("\"done\""));
-    assert!(first.is_some(), "no point was measured");
-    child.kill().expect("it is killed");
-    child.wait().expect("it ended");
+    let mut run = server::Server::start(&folder, words, "\"done\"");
+    assert!(run.said.contains("\"quantity\""), "{}", run.said);
+    assert_eq!(run.stop("-KILL"), None, "it was killed");
     let [of_the_run] = kept(&folder).try_into().expect("one folder");
     let file = format!("{of_the_run}/lines.jsonl");
     let before = folder.read(&file);

@@ -1,0 +1,66 @@
+//! A run of the program that goes on until it is stopped.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::common::Folder;
+
+/// A server that is stopped when the test ends, however it ends.
+pub(crate) struct Server {
+    child: Child,
+    /// What it said on standard output up to the line that was waited for.
+    pub(crate) said: String,
+    _rest: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    /// Starts it and waits until it has said `last`.
+    pub(crate) fn start(folder: &Folder, words: &str, last: &str) -> Self {
+        let mut child = folder
+            .command()
+            .args(words.split(' '))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("standard output"));
+        let mut said = String::new();
+        while !said.lines().last().is_some_and(|line| line.contains(last)) {
+            let read = lines.read_line(&mut said).expect("it says something");
+            assert!(read > 0, "it ended without saying {last}: {said}");
+        }
+        Self {
+            child,
+            said,
+            _rest: lines,
+        }
+    }
+
+    /// Tells it to stop, and waits until it has: its exit code.
+    pub(crate) fn stop(&mut self, signal: &str) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let told = Command::new("kill")
+            .args([signal, &id])
+            .status()
+            .expect("kill runs");
+        assert!(told.success());
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(20) {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not stop");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
