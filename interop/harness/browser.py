@@ -9,7 +9,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 
-from .processes import Failure
+from .processes import Failure, stop
 
 ARGUMENTS = [
     "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -42,12 +42,7 @@ def running():
         try:
             yield Browser(to_write, from_read)
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
             os.close(to_write)
             os.close(from_read)
 

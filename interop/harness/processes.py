@@ -83,12 +83,17 @@ def server(name, command, ports, log, **options):
             _await(name, process, ports, log)
             yield process
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
+
+
+def stop(process):
+    """Tells a process to end, and ends it where it does not."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _await(name, process, ports, log):
