@@ -160,29 +160,24 @@ impl Opening<'_> {
         let candidate = recognition
             .as_mut()
             .and_then(|recognition| recognition.candidate(document, reference, target));
-        match recognition.zip(candidate) {
-            Some((recognition, candidate)) if recognition.knows(&candidate) => {
-                self.observer.ended(Operation::Recognition);
-            }
-            Some((recognition, candidate)) => {
-                verify_digest(
-                    reference,
-                    document,
-                    target,
-                    &mut dereference,
-                    &mut self.scratch,
-                    self.observer,
-                )?;
-                recognition.learn(&candidate);
-            }
-            None => verify_digest(
+        let candidate = recognition.zip(candidate);
+        if candidate
+            .as_ref()
+            .is_some_and(|(recognition, candidate)| recognition.knows(candidate))
+        {
+            self.observer.ended(Operation::Recognition);
+        } else {
+            verify_digest(
                 reference,
                 document,
                 target,
                 &mut dereference,
                 &mut self.scratch,
                 self.observer,
-            )?,
+            )?;
+            if let Some((recognition, candidate)) = candidate {
+                recognition.learn(&candidate);
+            }
         }
         let weak = reference.digest_method.is_weak();
         let signed = match (target, dereference.token) {
