@@ -369,3 +369,24 @@ fn clients_that_come_later_begin_their_own_conversations() {
         assert_eq!(times.len(), 3);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn clients_and_servers_have_processors_of_their_own_where_that_is_asked_for() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("skipped: there is one processor, which cannot be parted");
+        return;
+    }
+    let folder = Folder::new();
+    let words =
+        "lab run novakouski2010/3 --quick --filter characters/12 --client-cores 1 --keep kept";
+    folder.run(words).succeeds();
+    let manifest: Value = serde_json::from_str(&folder.read("kept/manifest.json")).expect("JSON");
+    let side = |name: &str| manifest["cores"][name].as_array().expect("a list").clone();
+    let (clients, servers) = (side("clients"), side("servers"));
+    assert_eq!(clients.len(), 1);
+    assert!(!servers.is_empty() && !servers.contains(&clients[0]));
+
+    let parted_otherwise = words.replace("cores 1", "cores 0");
+    folder.run(&parted_otherwise).fails("is of another run");
+}

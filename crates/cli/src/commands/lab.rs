@@ -6,6 +6,7 @@ mod advise;
 mod bench;
 mod compare;
 mod conversations;
+mod cores;
 mod kept;
 mod open_files;
 mod report;

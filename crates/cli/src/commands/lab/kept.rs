@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use soapstone::wss::Tuning;
 use soapstone_lab::study::{self, LineError, Options, Record, Scale, Stack};
 
+use super::cores::Cores;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 
@@ -35,6 +36,8 @@ pub(super) struct Asked {
     /// What the engine does, unless a point says otherwise.
     tuning: String,
     machine: Machine,
+    /// Which processors are whose; nothing, where everybody has all of them.
+    cores: Option<Cores>,
 }
 
 /// Where it ran.
@@ -73,6 +76,7 @@ impl Asked {
         subjects: Vec<String>,
         options: &Options,
         versions: &BTreeMap<Stack, String>,
+        cores: Option<Cores>,
     ) -> Self {
         let stacks = options.scope.stacks.iter();
         let stacks = stacks.map(|stack| (*stack, versions.get(stack).cloned()));
@@ -87,6 +91,7 @@ impl Asked {
             seed: options.seed,
             tuning: format!("{:?}", Tuning::default()),
             machine: Machine::this(),
+            cores,
         }
     }
 

@@ -11,9 +11,9 @@ use soapstone_lab::study::{
     self, Absent, Event, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
-use tokio::runtime::Runtime;
 
-use super::bench::{Gateways, Programs, Stacks, Wish, is_ours, layout};
+use super::bench::{Gateways, Programs, Sides, Stacks, Wish, is_ours, layout};
+use super::cores::Cores;
 use super::kept::{Asked, Kept};
 use super::open_files;
 use super::report::RESULTS;
@@ -64,6 +64,9 @@ pub(super) struct StudyArguments {
     /// Keep lines and a manifest in this folder instead of a new one in lab-results; a run that was stopped goes on where it was
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    /// Cores for the clients; services and gateways have the others, and 0 lets everything run on all. One in four, if nothing is said
+    #[arg(long, value_name = "N")]
+    client_cores: Option<usize>,
 }
 
 /// The study, and what of it is there to run.
@@ -138,6 +141,7 @@ impl Run<'_> {
             return Err(nothing());
         }
         open_files::allow();
+        let cores = Cores::apart(self.arguments.client_cores)?;
         let runtime = runtime::multi_threaded()?;
         let wish = Wish::listen(&runtime);
         let (programs, absent) = self.programs(&wish)?;
@@ -147,7 +151,7 @@ impl Run<'_> {
             return Err(Failure::new("none of the stacks to measure is there"));
         }
         let subjects = selections.iter().map(Selection::to_string).collect();
-        let asked = Asked::new(subjects, &options, &programs.versions());
+        let asked = Asked::new(subjects, &options, &programs.versions(), cores.clone());
         let mut kept = match &self.arguments.keep {
             Some(folder) => Kept::open(folder, &asked)?,
             None => Kept::newest(RESULTS.as_ref(), &asked, &|measured| {
@@ -186,7 +190,7 @@ impl Run<'_> {
             Ok(())
         } else {
             let started = Started {
-                runtime: &runtime,
+                sides: &Sides::new(cores)?,
                 wish,
                 scratch: &scratch,
                 programs,
@@ -280,7 +284,7 @@ impl Run<'_> {
 
 /// What a run is made on.
 struct Started<'r> {
-    runtime: &'r Runtime,
+    sides: &'r Sides,
     wish: Wish,
     scratch: &'r Scratch,
     programs: Programs,
@@ -295,7 +299,7 @@ impl Started<'_> {
         options: &Options,
         measured: &mut dyn FnMut(&[Record]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let (runtime, scratch) = (self.runtime, self.scratch);
+        let (sides, scratch) = (self.sides, self.scratch);
         let mut progress = Progress::new();
         let mut ours = study::needs(tasks);
         ours.retain(|call| is_ours(call.stack));
@@ -304,12 +308,12 @@ impl Started<'_> {
         } else {
             progress.say("starting the sample services and two gateways");
             let layout = layout("lab", &ours, self.databases.clone());
-            Some(runtime.block_on(Network::start(scratch, &layout))?)
+            Some(sides.serve(Network::start(scratch, &layout))?)
         };
         let wish = self.wish.clone();
         let gateways = network
             .as_ref()
-            .map(|network| Gateways::new(runtime, scratch, network, self.databases, wish));
+            .map(|network| Gateways::new(sides, scratch, network, self.databases, wish));
         let mut bench = Stacks {
             wish: self.wish,
             ours: gateways.transpose()?,
@@ -334,7 +338,7 @@ impl Started<'_> {
         progress.end();
         drop(bench);
         if let Some(network) = network {
-            runtime.block_on(network.shutdown());
+            sides.serve(network.shutdown());
         }
         run.and(unkept.map_or(Ok(()), Err))
     }

@@ -5,6 +5,7 @@
 mod asked;
 mod ours;
 mod program;
+mod sides;
 mod under;
 mod wish;
 
@@ -17,6 +18,7 @@ use soapstone_lab::study::{Absent, Bench, Call, Condition, NoCall, Round, Sizes,
 
 pub(super) use ours::{Gateways, is_ours, layout};
 use program::Program;
+pub(super) use sides::Sides;
 pub(super) use wish::Wish;
 
 use crate::failure::Failure;

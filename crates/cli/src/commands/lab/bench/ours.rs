@@ -11,10 +11,10 @@ use soapstone_lab::study::{
     Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Transport,
 };
 use soapstone_services::DatabaseLocation;
-use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::asked::{Asked, service};
+use super::sides::Sides;
 use super::under::{self, Calls};
 use super::wish::Wish;
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ fn prefix(call: &Call) -> String {
 
 /// Services and two gateways, called until somebody wants to stop.
 pub(in super::super) struct Gateways<'n> {
-    runtime: &'n Runtime,
+    sides: &'n Sides,
     scratch: &'n Scratch,
     network: &'n Network,
     databases: Vec<DatabaseLocation>,
@@ -90,16 +90,16 @@ pub(in super::super) struct Gateways<'n> {
 type Answers = Vec<(Bytes, Duration)>;
 
 impl<'n> Gateways<'n> {
-    /// The network, called on this runtime until somebody wants to stop.
+    /// The network, called from the clients' side until somebody wants to stop.
     pub(in super::super) fn new(
-        runtime: &'n Runtime,
+        sides: &'n Sides,
         scratch: &'n Scratch,
         network: &'n Network,
         databases: Vec<DatabaseLocation>,
         wish: Wish,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            runtime,
+            sides,
             scratch,
             network,
             databases,
@@ -137,7 +137,7 @@ impl<'n> Gateways<'n> {
         let asked = Asked::of(call.operation);
         let url = url(self.network, call, &asked, before)?;
         let client = &self.clients[0];
-        let answer = self.wish.wait(self.runtime, post(client, &url, &asked))?;
+        let answer = self.sides.call(&self.wish, post(client, &url, &asked))?;
         let answers = vec![answer];
         self.check(&asked, call, &answers)?;
         let (answer, took) = answers.into_iter().next().unwrap_or_default();
@@ -262,7 +262,7 @@ impl Bench for Gateways<'_> {
                 joined(tasks).await
             }
         };
-        let answers = self.wish.wait(self.runtime, each)?.concat();
+        let answers = self.sides.call(&self.wish, each)?.concat();
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
@@ -296,7 +296,7 @@ impl Bench for Gateways<'_> {
                 joined(tasks).await
             }
         };
-        let answers = self.wish.wait(self.runtime, all)?;
+        let answers = self.sides.call(&self.wish, all)?;
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
@@ -304,19 +304,21 @@ impl Bench for Gateways<'_> {
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
         let asked = Asked::of(call.operation);
         let layout = layout("fresh", &[*call], self.databases.clone());
-        let (scratch, client) = (self.scratch, self.clients[0].another());
+        let network = Network::start(self.scratch, &layout);
+        let network = self.sides.begin(&self.wish, network)?;
+        let url = url(&network, call, &asked, "")?;
+        let client = self.clients[0].another();
         let all = async {
-            let network = Network::start(scratch, &layout).await?;
-            let url = url(&network, call, &asked, "")?;
             let mut answers = Answers::new();
             for _ in 0..calls {
                 answers.push(post(&client, &url, &asked).await?);
             }
-            drop(client);
-            network.shutdown().await;
             Ok(answers)
         };
-        let answers = self.wish.wait(self.runtime, all)?;
+        let answers = self.sides.call(&self.wish, all);
+        drop(client);
+        self.sides.serve(network.shutdown());
+        let answers = answers?;
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
@@ -324,27 +326,27 @@ impl Bench for Gateways<'_> {
     fn newcomer(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
         let asked = Asked::of(call.operation);
         let layout = layout("newcomer", &[*call], Vec::new());
-        let (scratch, network) = (self.scratch, self.network);
         let client = self.clients[0].another();
         // Other ways than ours through gateways have nothing but the client that could be new.
-        let through = call.stack == Stack::Soapstone && !call.way.direct;
-        let first = async {
-            let mut url = url(network, call, &asked, "")?;
-            let mut gateway = None;
-            if through {
-                let running = network.newcomer(scratch, &layout).await?;
-                let (path, query) = (asked.service.path(), asked.query);
-                url = format!("http://{}{}{path}{query}", running.address(), prefix(call));
-                gateway = Some(running);
-            }
-            let answer = post(&client, &url, &asked).await?;
-            drop(client);
-            if let Some(running) = gateway {
-                running.shutdown().await;
-            }
-            Ok(answer)
+        let gateway = if call.stack == Stack::Soapstone && !call.way.direct {
+            let newcomer = self.network.newcomer(self.scratch, &layout);
+            Some(self.sides.begin(&self.wish, newcomer)?)
+        } else {
+            None
         };
-        let answers = vec![self.wish.wait(self.runtime, first)?];
+        let url = match &gateway {
+            Some(running) => {
+                let (path, query) = (asked.service.path(), asked.query);
+                format!("http://{}{}{path}{query}", running.address(), prefix(call))
+            }
+            None => url(self.network, call, &asked, "")?,
+        };
+        let answer = self.sides.call(&self.wish, post(&client, &url, &asked));
+        drop(client);
+        if let Some(running) = gateway {
+            self.sides.serve(running.shutdown());
+        }
+        let answers = vec![answer?];
         self.check(&asked, call, &answers)?;
         Ok(answers[0].1)
     }
@@ -366,9 +368,8 @@ impl Bench for Gateways<'_> {
         let services = self.network.services(instance(call.operation));
         let services =
             services.ok_or_else(|| Failure::new("the sample services were not started"))?;
-        let (runtime, scratch) = (self.runtime, self.scratch);
-        let start = async { Ok(Apart::start(scratch, &layout, *condition, services).await) };
-        let mut apart = self.wish.wait(runtime, start)??;
+        let start = async { Ok(Apart::start(self.scratch, &layout, *condition, services).await) };
+        let mut apart = self.sides.begin(&self.wish, start)??;
         let (path, query) = (asked.service.path(), asked.query);
         let mut calls = Calls {
             clients: (0..clients).map(|_| self.clients[0].another()).collect(),
@@ -379,7 +380,7 @@ impl Bench for Gateways<'_> {
         let mut measured = Vec::new();
         for number in 0..=rounds {
             let round = async { Ok(under::round(&mut apart, condition, &calls).await) };
-            let (round, answers) = self.wish.wait(runtime, round)??;
+            let (round, answers) = self.sides.call(&self.wish, round)??;
             self.check(&asked, call, &answers)?;
             // The first, of one call of each client, is for connections and whatever else begins.
             if number > 0 {
@@ -388,7 +389,7 @@ impl Bench for Gateways<'_> {
             calls.requests = requests;
         }
         drop(calls);
-        runtime.block_on(apart.shutdown());
+        self.sides.serve(apart.shutdown());
         Ok(measured)
     }
 }

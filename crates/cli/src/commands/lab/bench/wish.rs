@@ -34,19 +34,16 @@ impl Wish {
         Ok(())
     }
 
-    /// Waits for the future, or for the wish to stop.
-    pub(super) fn wait<T>(
+    /// What the future gives, unless somebody wants the run to stop before.
+    pub(super) async fn or<T>(
         &self,
-        runtime: &Runtime,
         future: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let mut wish = self.0.clone();
-        runtime.block_on(async {
-            tokio::select! {
-                done = future => done,
-                Ok(_) = wish.wait_for(|wish| *wish) => Err(stopped()),
-            }
-        })
+        tokio::select! {
+            done = future => done,
+            Ok(_) = wish.wait_for(|wish| *wish) => Err(stopped()),
+        }
     }
 }
 
