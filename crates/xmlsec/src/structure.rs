@@ -85,6 +85,11 @@ impl<'d> Children<'d> {
             .ok_or_else(|| self.unexpected(expected))
     }
 
+    /// The next child whatever it is; the cursor stays.
+    pub(crate) fn peek(&self) -> Option<Element<'d>> {
+        self.next
+    }
+
     /// The next child whatever it is.
     pub(crate) fn any(&mut self) -> Option<Element<'d>> {
         let child = self.next?;

@@ -63,7 +63,7 @@ impl<'p> Recognition<'p> {
                 comments: false,
             },
             [Transform::Canonicalization(method)],
-        ) = (target, reference.transforms.as_slice())
+        ) = (target, &*reference.transforms)
         else {
             return None;
         };

@@ -238,7 +238,7 @@ impl Opening<'_> {
                     allowed,
                 ));
             }
-            for transform in &reference.transforms {
+            for transform in reference.transforms.iter() {
                 if let Transform::Canonicalization(method) = transform {
                     self.check_canonicalization(method)?;
                 }
@@ -364,17 +364,14 @@ fn digests_of(references: Vec<Reference>, nodes: &[NodeId]) -> Vec<PartDigest> {
                     }
                 )
             });
-        let mut transforms = reference.transforms.into_iter();
-        match (transforms.next(), transforms.next()) {
-            (Some(Transform::Canonicalization(method)), None) if !selects_comments => {
-                Some(PartDigest {
-                    node: *node,
-                    algorithm: reference.digest_method,
-                    canonicalization: method.selecting(false),
-                    inclusive_prefixes: method.inclusive_prefixes,
-                    digest: reference.digest_value,
-                })
-            }
+        match &*reference.transforms {
+            [Transform::Canonicalization(method)] if !selects_comments => Some(PartDigest {
+                node: *node,
+                algorithm: reference.digest_method,
+                canonicalization: method.selecting(false),
+                inclusive_prefixes: method.inclusive_prefixes.clone(),
+                digest: reference.digest_value,
+            }),
             _ => None,
         }
     };

@@ -45,6 +45,7 @@
 //!
 //! The one rule: nothing here fetches, executes a stylesheet or takes a key from the message.
 
+mod alike;
 mod error;
 mod on_demand;
 mod signature;

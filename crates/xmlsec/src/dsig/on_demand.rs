@@ -29,7 +29,7 @@ impl Reference {
         scratch: &mut Scratch,
     ) -> Result<bool, SignatureError> {
         let (Target::Element { node, comments }, [Transform::Canonicalization(method)]) =
-            (target, self.transforms.as_slice())
+            (target, &*self.transforms)
         else {
             return Ok(false);
         };

@@ -3,9 +3,12 @@
 //! The one rule: what is verified is what was parsed here. The `SignedInfo` that is canonicalized for the signature value is the
 //! same node whose references are checked, there is exactly one of it, and no comment can hide in a digest.
 
+use std::sync::Arc;
+
 use soapstone_crypto::{DigestAlgorithm, MacTruncation, SignatureAlgorithm, base64};
 use soapstone_xml::{Document, Element, NodeId};
 
+use super::alike::Pattern;
 use super::error::SignatureError;
 use super::transform::{CanonicalizationMethod, Rules, Transform};
 use crate::namespaces::DSIG;
@@ -56,13 +59,11 @@ pub struct Reference {
     /// Its `Type`: a hint, never checked by XML-Signature itself.
     pub kind: Option<String>,
     /// Its transforms, all admitted by the [`Rules`] it was parsed with.
-    pub transforms: Vec<Transform>,
+    pub transforms: Arc<[Transform]>,
     /// The digest method.
     pub digest_method: DigestAlgorithm,
     /// The digest in the signature.
     pub digest_value: Vec<u8>,
-    /// The `ds:DigestValue` element.
-    pub digest_value_node: NodeId,
 }
 
 impl Signature {
@@ -122,15 +123,32 @@ impl Signature {
             info.required(DSIG, "SignatureMethod", "`ds:SignatureMethod`")?,
             rules,
         )?;
-        let mut references = Vec::new();
-        while let Some(reference) = info.optional(DSIG, "Reference") {
+        // A graft could have brought namespaces of its own.
+        let comparable = filled && document.source(signed_info.id()).is_some();
+        let mut pattern: Option<Pattern<'_>> = None;
+        let mut references: Vec<Reference> = Vec::new();
+        while let Some(next) = info.peek() {
+            let alike = pattern.as_ref().and_then(|pattern| pattern.read(next, at));
+            if alike.is_none() && info.optional(DSIG, "Reference").is_none() {
+                break;
+            }
             if references.len() == rules.references {
                 return Err(SignatureError::TooMany {
                     what: "ds:Reference",
                     limit: rules.references,
                 });
             }
-            references.push(Reference::parse_filled(reference, at, rules, filled)?);
+            match alike {
+                Some(reference) => {
+                    info.any();
+                    references.push(reference);
+                }
+                None => {
+                    let reference = Reference::parse_filled(next, at, rules, filled)?;
+                    pattern = comparable.then(|| Pattern::of(next, &reference)).flatten();
+                    references.push(reference);
+                }
+            }
         }
         info.end("`ds:Reference` elements only, after `ds:SignatureMethod`")?;
         if references.is_empty() {
@@ -214,10 +232,9 @@ impl Reference {
             id: owned_attribute(reference, "Id"),
             uri: owned_attribute(reference, "URI"),
             kind: owned_attribute(reference, "Type"),
-            transforms,
+            transforms: transforms.into(),
             digest_method,
             digest_value,
-            digest_value_node: value.id(),
         })
     }
 }

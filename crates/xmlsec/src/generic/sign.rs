@@ -145,14 +145,12 @@ fn digest_references(
         let octets = octets(&reading, reference, session)?;
         let found =
             soapstone_crypto::base64::encode(digest(reference.digest_method, &octets)?.as_ref());
-        let written = source.document.element(reference.digest_value_node).text();
-        if written.trim() != found {
+        let written = source.document.element(reference.node);
+        if let Some(value) = written.child(DSIG, "DigestValue")
+            && value.text().trim() != found
+        {
             changed = true;
-            edits.replace_content(
-                &source.document,
-                reference.digest_value_node,
-                found.as_bytes(),
-            );
+            edits.replace_content(&source.document, value.id(), found.as_bytes());
         }
         Ok(())
     };
