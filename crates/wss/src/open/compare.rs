@@ -2,7 +2,7 @@
 
 use soapstone_xml::{Element, NodeId};
 
-use super::Opening;
+use super::{Graft, Opening};
 use crate::confirmation;
 use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole};
@@ -260,37 +260,27 @@ impl Opening<'_> {
 
     /// The steps at which accepted signatures covered `node`: itself, or something that holds it.
     fn signing_steps(&self, node: NodeId) -> impl Iterator<Item = u32> {
-        let holders = self.holders(node);
         self.message_signatures()
-            .filter(move |signature| holders.iter().any(|holder| signature.covers(*holder)))
+            .filter(move |signature| self.holders(node).any(|holder| signature.covers(holder)))
             .map(|signature| signature.step)
     }
 
-    /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was.
-    fn holders(&self, node: NodeId) -> Vec<NodeId> {
-        let mut holders = Vec::new();
-        let mut next = Some(node);
-        while let Some(node) = next {
-            holders.push(node);
-            let hidden_in = self
-                .grafts
-                .iter()
-                .filter(|graft| graft.nodes.contains(&node))
-                .map(|graft| graft.encrypted_data);
-            holders.extend(hidden_in);
-            next = self
-                .envelope
-                .document
-                .element(node)
-                .parent()
-                .map(|parent| parent.id());
-        }
-        holders
+    /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was; `node` first.
+    fn holders(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let document = &self.envelope.document;
+        let around = |node: &NodeId| document.element(*node).parent().map(|parent| parent.id());
+        let hidden_in = |node: NodeId| {
+            let held = move |graft: &&Graft| graft.nodes.contains(&node);
+            let grafts = self.grafts.iter().filter(held);
+            grafts.map(|graft| graft.encrypted_data)
+        };
+        std::iter::successors(Some(node), around)
+            .flat_map(move |node| std::iter::once(node).chain(hidden_in(node)))
     }
 
     /// The step at which `node` (or its content) was deciphered: by itself, or with something around it.
     fn encrypting_step(&self, node: NodeId, extent: Extent) -> Option<u32> {
-        let holders = self.holders(node);
+        let holders: Vec<NodeId> = self.holders(node).collect();
         let (itself, around) = holders.split_first()?;
         let encrypted = &self.evidence.encrypted;
         let enough = |found: Extent| extent == Extent::Content || found == Extent::Element;
