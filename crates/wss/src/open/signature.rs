@@ -86,7 +86,7 @@ impl Opening<'_> {
             .references
             .iter()
             .map(|reference| reference.digest_value.as_slice());
-        let mark = digest::mark(
+        let mark = digest::mark_gathered(
             [b"signature", signature_owner(&found.signer)]
                 .into_iter()
                 .chain(digests),
