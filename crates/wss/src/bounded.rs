@@ -2,8 +2,11 @@
 //!
 //! Every operation takes the same time however much is kept. The rule: what is kept is never more than agreed, not even for a moment.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::hash::BuildHasher;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use crate::tuning::CacheBounds;
 
@@ -23,7 +26,9 @@ impl<V> std::fmt::Debug for Bounded<V> {
 
 /// The values, as a list in the order of their last use, linked by places in `slots`.
 struct Kept<V> {
-    places: HashMap<Arc<[u8]>, usize>,
+    hasher: RandomState,
+    /// Places by the keys that are in the slots.
+    places: HashTable<usize>,
     slots: Vec<Slot<V>>,
     free: Vec<usize>,
     newest: usize,
@@ -32,7 +37,7 @@ struct Kept<V> {
 }
 
 struct Slot<V> {
-    key: Arc<[u8]>,
+    key: Box<[u8]>,
     /// `None` in a slot that is free.
     value: Option<V>,
     octets: usize,
@@ -50,7 +55,8 @@ impl<V: Clone> Bounded<V> {
         Self {
             bounds,
             kept: Mutex::new(Kept {
-                places: HashMap::new(),
+                hasher: RandomState::default(),
+                places: HashTable::new(),
                 slots: Vec::new(),
                 free: Vec::new(),
                 newest: NONE,
@@ -68,21 +74,23 @@ impl<V: Clone> Bounded<V> {
     /// The value of a key, which was used now.
     pub(crate) fn find(&self, key: &[u8]) -> Option<V> {
         let mut kept = self.lock();
-        let place = *kept.places.get(key)?;
-        kept.unlink(place);
-        kept.link_newest(place);
+        let place = kept.place(key)?;
+        if place != kept.newest {
+            kept.unlink(place);
+            kept.link_newest(place);
+        }
         kept.slots[place].value.clone()
     }
 
     /// Keeps a value of so many octets, unless it is larger than all may be together.
     pub(crate) fn keep(&self, key: &[u8], octets: usize, value: impl FnOnce() -> V) {
-        let octets = octets + 2 * key.len() + ENTRY;
+        let octets = octets + key.len() + ENTRY;
         if octets > self.bounds.octets || self.bounds.entries == 0 {
             return;
         }
         let value = value();
         let mut kept = self.lock();
-        if let Some(place) = kept.places.get(key).copied() {
+        if let Some(place) = kept.place(key) {
             kept.remove(place);
         }
         while kept.places.len() >= self.bounds.entries || kept.octets + octets > self.bounds.octets
@@ -102,9 +110,17 @@ impl<V: Clone> Bounded<V> {
 }
 
 impl<V> Kept<V> {
-    fn insert(&mut self, key: Arc<[u8]>, octets: usize, value: V) {
+    /// The slot with a key.
+    fn place(&self, key: &[u8]) -> Option<usize> {
+        let hash = self.hasher.hash_one(key);
+        let is_it = |place: &usize| *self.slots[*place].key == *key;
+        self.places.find(hash, is_it).copied()
+    }
+
+    fn insert(&mut self, key: Box<[u8]>, octets: usize, value: V) {
+        let hash = self.hasher.hash_one(&*key);
         let slot = Slot {
-            key: Arc::clone(&key),
+            key,
             value: Some(value),
             octets,
             newer: NONE,
@@ -120,7 +136,13 @@ impl<V> Kept<V> {
                 self.slots.len() - 1
             }
         };
-        self.places.insert(key, place);
+        let Self {
+            places,
+            slots,
+            hasher,
+            ..
+        } = self;
+        places.insert_unique(hash, place, |&place| hasher.hash_one(&*slots[place].key));
         self.octets += octets;
         self.link_newest(place);
     }
@@ -131,7 +153,10 @@ impl<V> Kept<V> {
         slot.value = None;
         self.octets -= slot.octets;
         let key = std::mem::take(&mut slot.key);
-        self.places.remove(&key);
+        let hash = self.hasher.hash_one(&*key);
+        if let Ok(found) = self.places.find_entry(hash, |&other| other == place) {
+            found.remove();
+        }
         self.free.push(place);
     }
 
