@@ -1,7 +1,9 @@
 //! The `ds:Signature`: digests of parts streamed from the source, `SignedInfo` written in the form that is signed.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
 use soapstone_crypto::{Digest, Hasher, SignatureAlgorithm};
 use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, Element, FnSink,
@@ -20,8 +22,8 @@ use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
 use crate::tuning::Buffering;
 
 /// One `ds:Reference` to be written.
-struct Signed {
-    id: String,
+struct Signed<'m> {
+    id: Cow<'m, str>,
     digest: Digest,
 }
 
@@ -34,16 +36,17 @@ struct Digesting {
 }
 
 /// The `wsu:Id` of an element as the message will have it.
-pub(super) enum Id {
+pub(super) enum Id<'m> {
     /// In the source.
-    Present(String),
+    Present(Cow<'m, str>),
     /// To be inserted, with a prefix that is free or bound to the namespace already.
     Inserted { id: String, prefix: String },
 }
 
 /// Whether an id is inserted inside of an element that is signed, too: its digest is that of a message that has the id.
-pub(super) fn changes_signed(envelope: &Envelope, elements: &[(NodeId, Id)]) -> bool {
-    let inserted = |(node, id): &(NodeId, Id)| matches!(id, Id::Inserted { .. }).then_some(*node);
+pub(super) fn changes_signed(envelope: &Envelope, elements: &[(NodeId, Id<'_>)]) -> bool {
+    let inserted =
+        |(node, id): &(NodeId, Id<'_>)| matches!(id, Id::Inserted { .. }).then_some(*node);
     if elements.len() < 2 || !elements.iter().any(|element| inserted(element).is_some()) {
         return false;
     }
@@ -57,20 +60,41 @@ pub(super) fn changes_signed(envelope: &Envelope, elements: &[(NodeId, Id)]) -> 
 
 impl Securing<'_> {
     /// The elements of the message that are to be signed, with the ids they have or are to have.
-    pub(super) fn signed_elements(
+    pub(super) fn signed_elements<'m>(
         &self,
-        envelope: &Envelope,
-    ) -> Result<Vec<(NodeId, Id)>, SecureError> {
-        let nodes = self.signed_nodes(envelope)?;
-        let with_id = |node: NodeId| (node, self.id_of(envelope, envelope.document.element(node)));
-        Ok(nodes.into_iter().map(with_id).collect())
+        envelope: &'m Envelope,
+    ) -> Result<Vec<(NodeId, Id<'m>)>, SecureError> {
+        let parts = self
+            .plan
+            .policy
+            .signature
+            .iter()
+            .flat_map(|signature| &signature.parts);
+        let mut elements = Vec::with_capacity(parts.clone().count());
+        let mut known =
+            HashSet::with_capacity_and_hasher(elements.capacity(), RandomState::default());
+        for part in parts {
+            // Of a part that was encrypted whole, the `EncryptedData` in its place.
+            let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
+            let mut found: Vec<NodeId> = hidden
+                .filter_map(|(_, id)| envelope.document.by_id(id).ok().flatten())
+                .collect();
+            if found.is_empty() {
+                found = self.nodes_of(envelope, part)?;
+            }
+            for node in found.into_iter().filter(|node| known.insert(*node)) {
+                let element = envelope.document.element(node);
+                elements.push((node, self.id_of(part, element)));
+            }
+        }
+        Ok(elements)
     }
 
     /// Inserts a `wsu:Id` into every element of the message that is to be signed and has none; returns them all.
-    pub(super) fn insert_ids(
+    pub(super) fn insert_ids<'m>(
         &mut self,
-        envelope: &Envelope,
-    ) -> Result<Vec<(NodeId, Id)>, SecureError> {
+        envelope: &'m Envelope,
+    ) -> Result<Vec<(NodeId, Id<'m>)>, SecureError> {
         let elements = self.signed_elements(envelope)?;
         for (node, id) in &elements {
             let Id::Inserted { id, prefix } = id else {
@@ -104,14 +128,14 @@ impl Securing<'_> {
     pub(super) fn sign(
         &mut self,
         envelope: &Envelope,
-        elements: &[(NodeId, Id)],
+        elements: &[(NodeId, Id<'_>)],
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.plan;
         let (Some(policy), Some(algorithm)) = (&plan.policy.signature, plan.signature) else {
             return Ok(());
         };
-        let mut signed = Vec::with_capacity(policy.parts.len());
+        let mut signed = Vec::with_capacity(policy.parts.len() + elements.len());
         self.observer.ended(Operation::Other);
         self.digest_written(policy, &mut signed)?;
         self.observer.ended(Operation::Digest);
@@ -152,7 +176,7 @@ impl Securing<'_> {
             return Ok(());
         };
         let signed = [Signed {
-            id: endorsed.to_owned(),
+            id: endorsed.into(),
             digest: soapstone_crypto::digest(plan.policy.suite.digest[0], &self.signature)?,
         }];
         let token = self.named("endorse");
@@ -166,7 +190,7 @@ impl Securing<'_> {
         &mut self,
         id: &str,
         algorithm: SignatureAlgorithm,
-        signed: &[Signed],
+        signed: &[Signed<'_>],
         reference: KeyReference,
         token: &str,
         buffers: &mut Buffers,
@@ -189,7 +213,7 @@ impl Securing<'_> {
     fn signed_info(
         &self,
         algorithm: SignatureAlgorithm,
-        signed: &[Signed],
+        signed: &[Signed<'_>],
         buffers: &mut Buffers,
     ) -> SignedInfo {
         let mut signed_info = SignedInfoWriter::new(
@@ -239,14 +263,14 @@ impl Securing<'_> {
     fn digest_written(
         &self,
         policy: &SignaturePolicy,
-        signed: &mut Vec<Signed>,
+        signed: &mut Vec<Signed<'_>>,
     ) -> Result<(), SecureError> {
         let algorithm = self.plan.policy.suite.digest[0];
         let endorsing = self.plan.policy.endorsing;
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
-                    id: self.named(name),
+                    id: self.named(name).into(),
                     digest: soapstone_crypto::digest(algorithm, octets)?,
                 });
             }
@@ -280,16 +304,16 @@ impl Securing<'_> {
         Ok(())
     }
 
-    fn digest_node(
+    fn digest_node<'e>(
         &mut self,
         envelope: &Envelope,
         node: NodeId,
-        id: &Id,
+        id: &'e Id<'_>,
         digesting: &mut Digesting,
-    ) -> Result<Signed, SecureError> {
+    ) -> Result<Signed<'e>, SecureError> {
         let document = &envelope.document;
         let (id, apex_attribute) = match id {
-            Id::Present(id) => (id, None),
+            Id::Present(id) => (&**id, None),
             Id::Inserted { id, prefix } => {
                 let attribute = ApexAttribute {
                     prefix,
@@ -297,7 +321,7 @@ impl Securing<'_> {
                     local: "Id",
                     value: id,
                 };
-                (id, Some(attribute))
+                (id.as_str(), Some(attribute))
             }
         };
         // An id that was made for this message is in the canonical form, and never the same again.
@@ -311,7 +335,7 @@ impl Securing<'_> {
             if let Some(digest) = known.find(id.as_bytes(), source, &surroundings) {
                 self.observer.ended(Operation::Recognition);
                 return Ok(Signed {
-                    id: id.clone(),
+                    id: id.into(),
                     digest,
                 });
             }
@@ -345,40 +369,22 @@ impl Securing<'_> {
             known.learn(id.as_bytes(), source, &surroundings, digest);
         }
         Ok(Signed {
-            id: id.clone(),
+            id: id.into(),
             digest,
         })
     }
 
-    /// The nodes to sign; of a part that was encrypted whole, the `EncryptedData` in its place.
-    fn signed_nodes(&self, envelope: &Envelope) -> Result<Vec<NodeId>, SecureError> {
-        let mut nodes = Vec::new();
-        let mut known = HashSet::new();
-        let parts = self
-            .plan
-            .policy
-            .signature
-            .iter()
-            .flat_map(|signature| &signature.parts);
-        for part in parts {
-            let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
-            let mut found: Vec<NodeId> = hidden
-                .filter_map(|(_, id)| envelope.document.by_id(id).ok().flatten())
-                .collect();
-            if found.is_empty() {
-                found = self.nodes_of(envelope, part)?;
-            }
-            nodes.extend(found.into_iter().filter(|node| known.insert(*node)));
-        }
-        Ok(nodes)
-    }
-
-    /// The id by which a reference can find `element`.
-    fn id_of(&self, envelope: &Envelope, element: Element<'_>) -> Id {
-        let document = &envelope.document;
+    /// The id by which a reference can find `element`, which is a part of the plan.
+    fn id_of<'m>(&self, part: &Part, element: Element<'m>) -> Id<'m> {
+        let document = element.document();
         let present = |namespace: &str, local: &str| {
             let id = element.attribute(namespace, local)?;
-            (document.by_id(&id) == Ok(Some(element.id()))).then(|| id.into_owned())
+            // What the plan names by its id was found by it.
+            let finds = match part {
+                Part::Id(named) if *named == id => true,
+                _ => document.by_id(&id) == Ok(Some(element.id())),
+            };
+            finds.then_some(id)
         };
         if let Some(id) = present(WSU, "Id")
             .or_else(|| present("", "Id"))
