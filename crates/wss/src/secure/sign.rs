@@ -9,7 +9,7 @@ use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, Element, FnSink,
     NodeId, canonicalize,
 };
-use soapstone_xmlsec::write::{self, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
+use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::{SecureError, Securing, range};
 use crate::envelope::Envelope;
@@ -159,11 +159,11 @@ impl Securing<'_> {
             self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
-            let signed_info = self.signed_info(algorithm, &signed, buffers);
+            let signed_info = self.signed_info(&id, algorithm, &signed, buffers);
             self.observer.ended(Operation::Other);
             let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
             self.observer.ended(Operation::Signature);
-            self.write_signature(&id, signed_info, value.as_ref(), &ready.key_info, buffers)
+            self.finish_signature(&id, signed_info, value.as_ref(), &ready.key_info)
         };
         self.signature = written;
         self.endorse(&id, buffers)
@@ -203,60 +203,41 @@ impl Securing<'_> {
             .ok_or(SecureError::KeyMissing)?;
         let mut key_info = Vec::new();
         key_reference::write_certificate(reference, identity.certificate(), token, &mut key_info);
-        let signed_info = self.signed_info(algorithm, signed, buffers);
+        let signed_info = self.signed_info(id, algorithm, signed, buffers);
         self.observer.ended(Operation::Other);
         let value = identity.key().sign(algorithm, signed_info.octets())?;
         self.observer.ended(Operation::Signature);
-        Ok(self.write_signature(id, signed_info, &value, &key_info, buffers))
+        Ok(self.finish_signature(id, signed_info, &value, &key_info))
     }
 
+    /// The `SignedInfo` of the signature with this id.
     fn signed_info(
         &self,
+        id: &str,
         algorithm: SignatureAlgorithm,
         signed: &[Signed<'_>],
         buffers: &mut Buffers,
     ) -> SignedInfo {
-        let mut signed_info = SignedInfoWriter::new(
-            buffers.take(512 + 400 * signed.len()),
-            write::Apex::PLAIN,
-            Canonicalization::Exclusive,
-            algorithm,
-            None,
-        );
+        let out = buffers.take(512 + 400 * signed.len());
+        let mut signed_info = SignedInfoWriter::within(out, Some(id), algorithm);
         let transforms = [TransformParts::Canonicalization(
             Canonicalization::Exclusive,
             &[],
         )];
-        let mut uri = String::with_capacity(64);
-        for part in signed {
-            uri.clear();
-            uri.push('#');
-            uri.push_str(&part.id);
-            signed_info.reference(&ReferenceParts {
-                id: None,
-                uri: Some(&uri),
-                kind: None,
-                transforms: &transforms,
-                digest_method: self.plan.policy.suite.digest[0],
-                digest: part.digest.as_ref(),
-            });
-        }
+        let elements = signed.iter().map(|part| (&*part.id, part.digest.as_ref()));
+        signed_info.references(&transforms, self.plan.policy.suite.digest[0], elements);
         signed_info.finish()
     }
 
-    fn write_signature(
+    fn finish_signature(
         &mut self,
         id: &str,
         signed_info: SignedInfo,
         value: &[u8],
         key_info: &[u8],
-        buffers: &mut Buffers,
     ) -> Vec<u8> {
-        let mut written = buffers.take(signed_info.octets().len() + key_info.len() + 1024);
-        write::signature(Some(id), &signed_info, value, Some(key_info), &mut written);
-        buffers.give(signed_info.into_buffer());
         self.receipt.signature_values.push(value.to_vec());
-        written
+        signed_info.into_signature(Some(id), value, Some(key_info))
     }
 
     /// Digests the parts that we write ourselves: their octets are canonical as they are.

@@ -71,6 +71,8 @@ const SIGNED_INFO_BYTES: usize = 1200;
 const REFERENCE_BYTES: usize = 400;
 const SIGNATURE_BYTES: usize = 300;
 
+const REFERENCE_END: &[u8] = b"</ds:DigestValue></ds:Reference>";
+
 /// Writes one `ds:SignedInfo` in the canonical form that is signed.
 #[derive(Debug)]
 pub struct SignedInfoWriter {
@@ -130,6 +132,20 @@ impl SignedInfoWriter {
         }
     }
 
+    /// Begins a `SignedInfo` in exclusive form without a prefix list, and leaves as much room before it as
+    /// [`SignedInfo::into_signature`] needs to make a signature with this id of it where it lies.
+    #[must_use]
+    pub fn within(mut out: Vec<u8>, id: Option<&str>, method: SignatureAlgorithm) -> Self {
+        out.clear();
+        write_signature_start(id, &mut out);
+        let mut start_tag = Vec::with_capacity(64);
+        start_tag.extend_from_slice(b"<ds:SignedInfo");
+        write_apex(Apex::PLAIN, &mut start_tag);
+        start_tag.push(b'>');
+        out.truncate(out.len().saturating_sub(start_tag.len()));
+        Self::new(out, Apex::PLAIN, Canonicalization::Exclusive, method, None)
+    }
+
     /// Adds a `ds:Reference`.
     pub fn reference(&mut self, parts: &ReferenceParts<'_>) {
         let out = &mut self.out;
@@ -138,33 +154,29 @@ impl SignedInfoWriter {
         optional_attribute("Id", parts.id, out);
         optional_attribute("Type", parts.kind, out);
         optional_attribute("URI", parts.uri, out);
-        out.push(b'>');
-        if !parts.transforms.is_empty() {
-            out.extend_from_slice(b"<ds:Transforms>");
-            for transform in parts.transforms {
-                match transform {
-                    TransformParts::Canonicalization(method, prefixes) => {
-                        write_algorithm("ds:Transform", method.uri(), out);
-                        write_prefix_list(prefixes.iter().copied(), out);
-                    }
-                    TransformParts::Enveloped => {
-                        write_algorithm("ds:Transform", ENVELOPED_SIGNATURE, out)
-                    }
-                    TransformParts::Other { uri, raw_content } => {
-                        out.extend_from_slice(b"<ds:Transform");
-                        attribute("Algorithm", uri, out);
-                        out.push(b'>');
-                        out.extend_from_slice(raw_content.as_bytes());
-                    }
-                }
-                out.extend_from_slice(b"</ds:Transform>");
-            }
-            out.extend_from_slice(b"</ds:Transforms>");
-        }
-        write_algorithm("ds:DigestMethod", parts.digest_method.uri(), out);
-        out.extend_from_slice(b"</ds:DigestMethod><ds:DigestValue>");
+        write_methods(parts.transforms, parts.digest_method, out);
         base64_text(parts.digest, out);
-        out.extend_from_slice(b"</ds:DigestValue></ds:Reference>");
+        out.extend_from_slice(REFERENCE_END);
+    }
+
+    /// Adds a `ds:Reference` to each of many elements of this document, by id and digest, with the same methods for all.
+    pub fn references<'r>(
+        &mut self,
+        transforms: &[TransformParts<'_>],
+        digest_method: DigestAlgorithm,
+        elements: impl IntoIterator<Item = (&'r str, &'r [u8])>,
+    ) {
+        let mut methods = vec![b'"'];
+        write_methods(transforms, digest_method, &mut methods);
+        let out = &mut self.out;
+        for (id, digest) in elements {
+            out.reserve(REFERENCE_BYTES);
+            out.extend_from_slice(b"<ds:Reference URI=\"#");
+            escape::attribute(id, out);
+            out.extend_from_slice(&methods);
+            base64_text(digest, out);
+            out.extend_from_slice(REFERENCE_END);
+        }
     }
 
     /// Ends the element. [`SignedInfo::octets`] is what to sign.
@@ -200,6 +212,23 @@ impl SignedInfo {
         self.out
     }
 
+    /// What [`signature`] writes, in the memory of this `SignedInfo`; nothing that was signed is moved if it was begun
+    /// [`within`](SignedInfoWriter::within) a signature of this id. What stood before the `SignedInfo` is gone.
+    #[must_use]
+    pub fn into_signature(
+        self,
+        id: Option<&str>,
+        value: &[u8],
+        raw_key_info: Option<&[u8]>,
+    ) -> Vec<u8> {
+        let mut out = self.out;
+        let mut start = Vec::with_capacity(128);
+        write_signature_start(id, &mut start);
+        out.splice(..self.start + self.start_tag, start);
+        write_signature_end(value, raw_key_info, &mut out);
+        out
+    }
+
     fn after_start_tag(&self) -> &[u8] {
         &self.out[self.start + self.start_tag..]
     }
@@ -218,12 +247,23 @@ pub fn signature(
 ) {
     let key_info_length = raw_key_info.map_or(0, <[u8]>::len);
     out.reserve(signed_info.octets().len() + key_info_length + 2 * value.len() + SIGNATURE_BYTES);
-    out.extend_from_slice(b"<ds:Signature xmlns:ds=\"");
-    out.extend_from_slice(DSIG.as_bytes());
-    out.push(b'"');
+    write_signature_start(id, out);
+    out.extend_from_slice(signed_info.after_start_tag());
+    write_signature_end(value, raw_key_info, out);
+}
+
+/// A signature up to the content of its `SignedInfo`.
+fn write_signature_start(id: Option<&str>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"<ds:Signature");
+    uri_attribute("xmlns:ds", DSIG, out);
     optional_attribute("Id", id, out);
     out.extend_from_slice(b"><ds:SignedInfo>");
-    out.extend_from_slice(signed_info.after_start_tag());
+}
+
+/// A signature from the end of its `SignedInfo` on.
+fn write_signature_end(value: &[u8], raw_key_info: Option<&[u8]>, out: &mut Vec<u8>) {
+    let key_info_length = raw_key_info.map_or(0, <[u8]>::len);
+    out.reserve(key_info_length + 2 * value.len() + SIGNATURE_BYTES);
     out.extend_from_slice(b"<ds:SignatureValue>");
     base64_text(value, out);
     out.extend_from_slice(b"</ds:SignatureValue>");
@@ -233,6 +273,39 @@ pub fn signature(
         out.extend_from_slice(b"</ds:KeyInfo>");
     }
     out.extend_from_slice(b"</ds:Signature>");
+}
+
+/// What a reference has between its attributes and its digest.
+fn write_methods(
+    transforms: &[TransformParts<'_>],
+    digest_method: DigestAlgorithm,
+    out: &mut Vec<u8>,
+) {
+    out.push(b'>');
+    if !transforms.is_empty() {
+        out.extend_from_slice(b"<ds:Transforms>");
+        for transform in transforms {
+            match transform {
+                TransformParts::Canonicalization(method, prefixes) => {
+                    write_algorithm("ds:Transform", method.uri(), out);
+                    write_prefix_list(prefixes.iter().copied(), out);
+                }
+                TransformParts::Enveloped => {
+                    write_algorithm("ds:Transform", ENVELOPED_SIGNATURE, out)
+                }
+                TransformParts::Other { uri, raw_content } => {
+                    out.extend_from_slice(b"<ds:Transform");
+                    attribute("Algorithm", uri, out);
+                    out.push(b'>');
+                    out.extend_from_slice(raw_content.as_bytes());
+                }
+            }
+            out.extend_from_slice(b"</ds:Transform>");
+        }
+        out.extend_from_slice(b"</ds:Transforms>");
+    }
+    write_algorithm("ds:DigestMethod", digest_method.uri(), out);
+    out.extend_from_slice(b"</ds:DigestMethod><ds:DigestValue>");
 }
 
 /// `<name Algorithm="uri">`
@@ -336,6 +409,70 @@ mod tests {
         assert!(message.contains(&format!(
             "<ds:SignedInfo{body}<ds:SignatureValue>dg==</ds:SignatureValue></ds:Signature>"
         )));
+    }
+
+    #[test]
+    fn a_signature_made_where_its_signed_info_lies_is_the_one_that_is_written() {
+        for id in [None, Some("i"), Some("an-id-of-some-length&")] {
+            let mut writer = SignedInfoWriter::within(
+                b"used before".to_vec(),
+                id,
+                SignatureAlgorithm::HmacSha256,
+            );
+            writer.references(&[], DigestAlgorithm::Sha256, [("a", [1; 32].as_slice())]);
+            let info = writer.finish();
+            assert!(info.octets().starts_with(b"<ds:SignedInfo xmlns:ds="));
+            let mut written = Vec::new();
+            signature(id, &info, b"value", Some(b"<k></k>"), &mut written);
+            let made = info.into_signature(id, b"value", Some(b"<k></k>"));
+            assert_eq!(
+                String::from_utf8(made).unwrap(),
+                String::from_utf8(written).unwrap()
+            );
+        }
+        // Begun elsewhere it is moved.
+        let info = signed_info(Apex::PLAIN);
+        let mut written = Vec::new();
+        signature(Some("s"), &info, b"v", None, &mut written);
+        assert_eq!(info.into_signature(Some("s"), b"v", None), written);
+    }
+
+    #[test]
+    fn references_written_together_are_those_written_one_by_one() {
+        let transforms = [TransformParts::Canonicalization(
+            Canonicalization::Exclusive,
+            &["x"],
+        )];
+        let elements: [(&str, &[u8]); 3] = [("#a", &[1; 32]), ("#b&c", &[2; 32]), ("#", &[])];
+        let write = |reference: &dyn Fn(&mut SignedInfoWriter)| {
+            let mut writer = SignedInfoWriter::new(
+                Vec::new(),
+                Apex::PLAIN,
+                Canonicalization::Exclusive,
+                SignatureAlgorithm::HmacSha256,
+                None,
+            );
+            reference(&mut writer);
+            String::from_utf8(writer.finish().into_buffer()).unwrap()
+        };
+        let one_by_one = write(&|writer| {
+            for (uri, digest) in elements {
+                writer.reference(&ReferenceParts {
+                    id: None,
+                    uri: Some(uri),
+                    kind: None,
+                    transforms: &transforms,
+                    digest_method: DigestAlgorithm::Sha256,
+                    digest,
+                });
+            }
+        });
+        let together = write(&|writer| {
+            let ids = elements.iter().map(|(uri, digest)| (&uri[1..], *digest));
+            writer.references(&transforms, DigestAlgorithm::Sha256, ids);
+        });
+        assert_eq!(one_by_one, together);
+        assert_eq!(together.matches("URI=\"#b&amp;c\"").count(), 1);
     }
 
     #[test]
