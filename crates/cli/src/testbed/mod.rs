@@ -22,6 +22,7 @@ pub(crate) use scratch::Scratch;
 pub(crate) use tap::Exchange;
 
 use soapstone::wss::Mechanism;
+use soapstone_lab::study::Proof;
 use soapstone_services::{DatabaseLocation, Service};
 
 /// What is to run.
@@ -46,6 +47,8 @@ pub(crate) struct Route {
     pub(crate) service: Service,
     /// How messages are secured between the gateways.
     pub(crate) mechanism: Mechanism,
+    /// With what kind of key or password.
+    pub(crate) proof: Proof,
     /// The algorithm suite of what is signed or encrypted.
     pub(crate) suite: String,
     /// Bits of the RSA keys of both sides.

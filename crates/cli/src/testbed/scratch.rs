@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
 use soapstone::wss::Mechanism;
+use soapstone_lab::study::Proof;
 use tempfile::TempDir;
 
 use super::apart::LOOPBACK;
@@ -36,6 +37,14 @@ pub(super) struct Ports {
     pub(super) tap: u16,
 }
 
+/// A key that both sides hold.
+const SHARED_KEY: &str = "shared.key";
+/// Its octets: as many as AES-256 wants.
+const SHARED_OCTETS: usize = 32;
+
+/// Bits of keys for DSA-SHA-1, which goes with no others.
+const DSA_BITS: u32 = 1024;
+
 /// Bits of the authority's key, and of the parties', unless a route asks for others.
 const BITS: u32 = 2048;
 
@@ -54,7 +63,7 @@ impl Scratch {
             issue::authority("CN=Soapstone scratch CA", rsa, validity).map_err(Failure::new)?;
         let scratch = Self { folder, authority };
         scratch.write_identity("ca", &scratch.authority)?;
-        scratch.issue(BITS)?;
+        scratch.issue(rsa)?;
         let mut password = Vec::new();
         base64::encode_into(SecretBytes::random(24).expose(), &mut password);
         files::create(
@@ -69,23 +78,29 @@ impl Scratch {
     /// Makes the keys of a layout's routes that are not there yet.
     pub(super) fn make_keys(&self, layout: &Layout) -> Result<(), Failure> {
         for route in &layout.routes {
-            let made = party("server", route.rsa_bits) + ".key.pem";
-            if !self.folder().join(made).exists() {
-                self.issue(route.rsa_bits)?;
+            let there = |name: &str| self.folder().join(name).exists();
+            if route.proof == Proof::SharedKey {
+                if !there(SHARED_KEY) {
+                    let key = SecretBytes::random(SHARED_OCTETS);
+                    let path = self.folder().join(SHARED_KEY);
+                    files::create(&path, key.expose(), Privacy::Secret, Existing::Keep)?;
+                }
+            } else if !there(&(party("server", route.keys()) + ".key.pem")) {
+                self.issue(route.keys())?;
             }
         }
         Ok(())
     }
 
-    /// Makes keys of so many bits and their certificates for both parties.
-    fn issue(&self, bits: u32) -> Result<(), Failure> {
+    /// Makes keys of a kind and their certificates for both parties.
+    fn issue(&self, kind: KeyKind) -> Result<(), Failure> {
         for name in ["client", "server"] {
             let validity = Validity::days(Timestamp::now(), 1);
             let template = Template::new(&format!("CN={name}"), validity)
                 .map_err(Failure::new)?
                 .with_alternative_names(["localhost"]);
-            let identity = issue::identity(&self.authority, KeyKind::Rsa { bits }, &template);
-            self.write_identity(&party(name, bits), &identity.map_err(Failure::new)?)?;
+            let identity = issue::identity(&self.authority, kind, &template);
+            self.write_identity(&party(name, kind), &identity.map_err(Failure::new)?)?;
         }
         Ok(())
     }
@@ -165,12 +180,24 @@ fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
     )
 }
 
+impl Route {
+    /// What kind of private keys both sides have.
+    fn keys(&self) -> KeyKind {
+        match self.proof {
+            Proof::Dsa => KeyKind::Dsa { bits: DSA_BITS },
+            _ => KeyKind::Rsa {
+                bits: self.rsa_bits,
+            },
+        }
+    }
+}
+
 /// The name of a party's files.
-fn party(name: &str, bits: u32) -> String {
-    if bits == BITS {
-        name.to_owned()
-    } else {
-        format!("{name}-{bits}")
+fn party(name: &str, kind: KeyKind) -> String {
+    match kind {
+        KeyKind::Rsa { bits: BITS } => name.to_owned(),
+        KeyKind::Rsa { bits } => format!("{name}-{bits}"),
+        _ => format!("{name}-dsa"),
     }
 }
 
@@ -202,28 +229,63 @@ fn append(
         "[routes.{side}]\nlimits = {{ message = \"{}MiB\" }}",
         layout.largest_message
     );
-    if mechanism.signs() || mechanism.encrypts() {
-        let (own_files, peer_files) = (party(own, route.rsa_bits), party(peer, route.rsa_bits));
-        // Below 2048 bits a key is weak, and only taken where that is said.
-        let weak = match route.rsa_bits {
-            bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
-            _ => String::new(),
-        };
-        let _ = writeln!(
-            text,
-            "identity = {{ key = \"{own_files}.key.pem\", certificate = \"{own_files}.cert.pem\" }}\n\
-             peer = {{ certificate = \"{peer_files}.cert.pem\" }}\n\
-             trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{weak} }}\n\
-             security = {{ mechanism = \"{mechanism}\", suite = \"{}\" }}",
-            route.suite
-        );
-    } else {
-        let _ = writeln!(text, "security = {{ mechanism = \"{mechanism}\" }}");
-    }
+    let keys = route.keys();
+    let (own_files, peer_files) = (party(own, keys), party(peer, keys));
+    let security = match route.proof {
+        _ if !mechanism.signs() && !mechanism.encrypts() => match route.proof {
+            Proof::PasswordText => format!("mechanism = \"{mechanism}\", password = \"text\""),
+            _ => format!("mechanism = \"{mechanism}\""),
+        },
+        Proof::SharedKey => {
+            let _ = writeln!(text, "shared_key = {{ file = \"{SHARED_KEY}\" }}");
+            format!(
+                "mechanism = \"{mechanism}\", suite = \"{}\", key_reference = \"key-name\"",
+                route.suite
+            )
+        }
+        Proof::Dsa => {
+            // No path validation knows its keys, and no suite its signatures.
+            append_keys(
+                text,
+                &own_files,
+                &peer_files,
+                &format!("pinned = [\"{peer_files}.cert.pem\"], min_rsa_bits = {DSA_BITS}"),
+            );
+            format!(
+                "mechanism = \"{mechanism}\", \
+                 algorithms = {{ signature = [\"dsa-sha1\"], digest = [\"sha1\"], canonicalization = [\"exc-c14n\"] }}"
+            )
+        }
+        Proof::Usual | Proof::PasswordText => {
+            // Below 2048 bits a key is weak, and only taken where that is said.
+            let weak = match route.rsa_bits {
+                bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
+                _ => String::new(),
+            };
+            append_keys(
+                text,
+                &own_files,
+                &peer_files,
+                &format!("anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{weak}"),
+            );
+            format!("mechanism = \"{mechanism}\", suite = \"{}\"", route.suite)
+        }
+    };
+    let _ = writeln!(text, "security = {{ {security} }}");
     if mechanism == Mechanism::Username {
         let _ = writeln!(
             text,
             "users = [{{ name = \"{USER}\", password_file = \"password\" }}]"
         );
     }
+}
+
+/// Writes whose keys a route has.
+fn append_keys(text: &mut String, own: &str, peer: &str, trust: &str) {
+    let _ = writeln!(
+        text,
+        "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
+         peer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ {trust} }}"
+    );
 }

@@ -81,6 +81,19 @@ pub enum Transport {
     Https,
 }
 
+/// What a mechanism proves with, where there is a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Proof {
+    /// Signatures with RSA keys of certificates, and digests of passwords.
+    Usual,
+    /// Signatures by HMAC-SHA-1 with a key that both sides hold.
+    SharedKey,
+    /// Signatures by DSA-SHA-1 with keys of 1024 bits.
+    Dsa,
+    /// Passwords as text.
+    PasswordText,
+}
+
 /// Which way a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
@@ -90,6 +103,8 @@ pub struct Way {
     pub transport: Transport,
     /// How messages are secured.
     pub mechanism: Mechanism,
+    /// With what kind of key or password.
+    pub proof: Proof,
     /// With which algorithms; empty, where nothing is signed or encrypted.
     pub suite: &'static str,
     /// Bits of the RSA keys of both sides.
@@ -108,6 +123,7 @@ impl Way {
         direct: false,
         transport: Transport::Http,
         mechanism: Mechanism::None,
+        proof: Proof::Usual,
         suite: "",
         rsa_bits: 2048,
     };
@@ -119,6 +135,11 @@ impl Way {
             suite,
             ..Self::PLAIN
         }
+    }
+
+    /// The same, proven otherwise.
+    pub const fn by(self, proof: Proof) -> Self {
+        Self { proof, ..self }
     }
 
     /// The same over TLS.
@@ -134,10 +155,22 @@ impl Way {
         Self { rsa_bits, ..self }
     }
 
-    /// Whether each message is protected with private keys of certificates.
-    pub fn has_certificates(&self) -> bool {
-        self.mechanism != Mechanism::SecureConversation
+    /// Whether each message is protected with RSA keys of certificates.
+    pub fn has_rsa_keys(&self) -> bool {
+        self.proof == Proof::Usual
+            && self.mechanism != Mechanism::SecureConversation
             && (self.mechanism.signs() || self.mechanism.encrypts())
+    }
+
+    /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `username`, `username-text`. Programs of other stacks are told it.
+    pub fn mechanism_name(&self) -> String {
+        let mechanism = self.mechanism.name();
+        match self.proof {
+            Proof::Usual => mechanism.to_owned(),
+            Proof::SharedKey => format!("{mechanism}-hmac"),
+            Proof::Dsa => format!("{mechanism}-dsa"),
+            Proof::PasswordText => format!("{mechanism}-text"),
+        }
     }
 
     /// Its name as an arm: `direct`, `none`, `https`, `username`, `https+username`, `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`.
@@ -148,10 +181,11 @@ impl Way {
                 Transport::Https => "direct+https".to_owned(),
             };
         }
+        let mechanism = self.mechanism_name();
         let mut name = match (self.transport, self.mechanism) {
             (Transport::Https, Mechanism::None) => "https".to_owned(),
-            (Transport::Https, mechanism) => format!("https+{mechanism}"),
-            (Transport::Http, mechanism) => mechanism.to_string(),
+            (Transport::Https, _) => format!("https+{mechanism}"),
+            (Transport::Http, _) => mechanism,
         };
         if !self.suite.is_empty() {
             name = format!("{name}/{}", self.suite);

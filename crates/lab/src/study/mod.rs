@@ -16,7 +16,7 @@ mod run;
 mod select;
 
 pub use crate::statistics::Figures;
-pub use call::{Bench, Call, NoCall, Operation, Sizes, Source, Stack, Step, Transport, Way};
+pub use call::{Bench, Call, NoCall, Operation, Proof, Sizes, Source, Stack, Step, Transport, Way};
 pub use condition::{Condition, Link, Outages, Round};
 pub use figure::{
     Claim, Estimate, Experiment, Factor, Figure, Level, Paper, Reported, Shows, Study,

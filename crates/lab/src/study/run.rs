@@ -504,7 +504,7 @@ impl<B: Bench> Run<'_, B> {
     /// What private keys take of a call alone, where each message is protected with certificates: request and response are each signed by
     /// one side, and have a key that the other unwraps. In memory it is one message and one side.
     fn floor(&mut self, call: &Call, how: How) -> Option<f64> {
-        if call.stack != Stack::Soapstone || call.way.direct || !call.way.has_certificates() {
+        if call.stack != Stack::Soapstone || call.way.direct || !call.way.has_rsa_keys() {
             return None;
         }
         let bits = call.way.rsa_bits;

@@ -13,6 +13,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use soapstone::wss::Mechanism;
+use soapstone_lab::study::Proof;
 use soapstone_services::{DatabaseLocation, Service};
 
 use self::calls::{Caller, Operation};
@@ -128,6 +129,7 @@ fn layout(suite: &str) -> Layout {
         instance: 0,
         service,
         mechanism,
+        proof: Proof::Usual,
         suite: suite.to_owned(),
         rsa_bits: 2048,
         tls: false,

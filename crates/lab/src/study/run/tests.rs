@@ -36,7 +36,7 @@ impl Bench for Pretending {
         if self.calls.len() == self.fails_at {
             return Err(NoCall::Failed("no answer"));
         }
-        if call.stack == Stack::Gsoap && call.way.has_certificates() {
+        if call.stack == Stack::Gsoap && call.way.has_rsa_keys() {
             return Err(NoCall::LeftOut("no such suite".to_owned()));
         }
         let known = self.calls.contains(call);
@@ -90,7 +90,7 @@ impl Bench for Pretending {
         requests: u32,
         rounds: u32,
     ) -> Made<Vec<Round>> {
-        if call.way.has_certificates() {
+        if call.way.has_rsa_keys() {
             return Err(NoCall::LeftOut(format!("too much for {condition}")));
         }
         let round = Round {

@@ -36,6 +36,7 @@ pub(in super::super) fn layout(
             instance: instance(call.operation),
             service: service(call.operation),
             mechanism: call.way.mechanism,
+            proof: call.way.proof,
             suite: call.way.suite.to_owned(),
             rsa_bits: call.way.rsa_bits,
             tls: call.way.transport == Transport::Https,
