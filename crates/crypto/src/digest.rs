@@ -38,6 +38,12 @@ impl Digest {
         Self::new(&self.as_ref()[..length.min(self.length as usize)])
     }
 
+    /// A digest that somebody else made; `None` if no algorithm makes digests of so many octets.
+    #[must_use]
+    pub fn of_octets(octets: &[u8]) -> Option<Self> {
+        (octets.len() <= LONGEST).then(|| Self::new(octets))
+    }
+
     /// Whether `expected` is this digest, compared in constant time.
     #[must_use]
     pub fn matches(&self, expected: &[u8]) -> bool {

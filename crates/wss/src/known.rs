@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use soapstone_crypto::{Digest, DigestAlgorithm};
 use soapstone_xml::{Document, NodeId};
 
 use crate::bounded::Bounded;
@@ -46,6 +47,41 @@ impl<D: Copy> KnownElements<D> {
                 known,
             })
         });
+    }
+}
+
+/// What a signed element is remembered under: who signed it, and the digest that the signature has of it.
+pub(crate) struct SignedKey {
+    octets: [u8; Self::LONGEST],
+    length: usize,
+}
+
+impl SignedKey {
+    /// Room for a partner, the short name of an algorithm, and the longest digest.
+    const LONGEST: usize = 32 + 31 + 1 + 64;
+
+    pub(crate) fn new(partner: &[u8; 32], algorithm: DigestAlgorithm, digest: &Digest) -> Self {
+        let mut key = Self {
+            octets: [0; Self::LONGEST],
+            length: 0,
+        };
+        for piece in [
+            partner.as_slice(),
+            algorithm.short_name().as_bytes(),
+            b"\n",
+            digest.as_ref(),
+        ] {
+            let end = key.length + piece.len();
+            key.octets[key.length..end].copy_from_slice(piece);
+            key.length = end;
+        }
+        key
+    }
+}
+
+impl AsRef<[u8]> for SignedKey {
+    fn as_ref(&self) -> &[u8] {
+        &self.octets[..self.length]
     }
 }
 
@@ -115,6 +151,24 @@ mod tests {
         assert_eq!(known.find(b"key", b"<b></b>", b"around"), None);
         assert_eq!(known.find(b"key", b"<a></a>\n", b"around"), None);
         assert_eq!(known.find(b"yek", b"<a></a>", b"around"), None);
+    }
+
+    #[test]
+    fn keys_tell_partners_algorithms_and_digests_apart() {
+        let key = |partner: u8, algorithm, digest: u8| {
+            let digest = Digest::of_octets(&[digest; 64]).unwrap();
+            SignedKey::new(&[partner; 32], algorithm, &digest)
+        };
+        let mut keys = Vec::new();
+        for algorithm in DigestAlgorithm::ALL {
+            for (partner, digest) in [(1, 1), (1, 2), (2, 1)] {
+                keys.push(key(partner, *algorithm, digest).as_ref().to_vec());
+            }
+        }
+        let all = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), all);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use soapstone_crypto::DigestAlgorithm;
+use soapstone_crypto::{Digest, DigestAlgorithm};
 use soapstone_xml::{
     Apex, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,
 };
@@ -16,6 +16,7 @@ use soapstone_xml::{
 use crate::bounded::Bounded;
 use crate::envelope::Envelope;
 use crate::evidence::{SignatureEvidence, SignatureRole, Verified};
+use crate::known::SignedKey;
 use crate::tuning::CacheBounds;
 
 /// The digest of one node, as a signature has it.
@@ -25,7 +26,7 @@ pub(crate) struct PartDigest {
     pub(crate) algorithm: DigestAlgorithm,
     pub(crate) canonicalization: Canonicalization,
     pub(crate) inclusive_prefixes: Vec<String>,
-    pub(crate) digest: Vec<u8>,
+    pub(crate) digest: Digest,
 }
 
 /// Why there is no object for a node.
@@ -116,30 +117,28 @@ impl<T> ObjectCache<T> {
             .find_map(|signature| Some((signature, signature.digest_of(node)?)))
             .ok_or(ObjectError::NotSigned)?;
         let key = key(signature, part);
-        if let Some(object) = key.as_deref().and_then(|key| self.objects.find(key)) {
+        let found = key.as_ref().and_then(|key| self.objects.find(key.as_ref()));
+        if let Some(object) = found {
             return Ok(object);
         }
         let octets = canonical(message.envelope(), part).map_err(ObjectError::Canonicalization)?;
         let object = Arc::new(make(&octets).map_err(ObjectError::Making)?);
         if let Some(key) = key {
             self.objects
-                .keep(&key, octets.len(), || Arc::clone(&object));
+                .keep(key.as_ref(), octets.len(), || Arc::clone(&object));
         }
         Ok(object)
     }
 }
 
 /// What an object is remembered under; `None` if it is not to be remembered.
-fn key(signature: &SignatureEvidence, part: &PartDigest) -> Option<Vec<u8>> {
+fn key(signature: &SignatureEvidence, part: &PartDigest) -> Option<SignedKey> {
     if part.algorithm.is_weak() {
         return None;
     }
-    let mut key = signature.partner?.to_vec();
-    key.extend_from_slice(part.algorithm.short_name().as_bytes());
-    key.push(b'\n');
     // Two methods can give the same octets; their objects are the same, too.
-    key.extend_from_slice(&part.digest);
-    Some(key)
+    let partner = signature.partner.as_ref()?;
+    Some(SignedKey::new(partner, part.algorithm, &part.digest))
 }
 
 /// The octets that were digested.

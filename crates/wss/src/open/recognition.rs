@@ -12,18 +12,18 @@ use soapstone_xmlsec::dsig::{Reference, Target, Transform};
 
 use crate::digest;
 use crate::evidence::Signer;
-use crate::known::{KnownElements, Surroundings};
+use crate::known::{KnownElements, SignedKey, Surroundings};
 
 /// What one signer has sent before.
 pub(super) struct Recognition<'p> {
     known: &'p KnownElements<()>,
     partner: [u8; 32],
     surroundings: Surroundings,
-    key: Vec<u8>,
 }
 
 /// An element that may be known.
 pub(super) struct Candidate<'d> {
+    key: SignedKey,
     source: &'d [u8],
     surroundings: Arc<[u8]>,
 }
@@ -45,7 +45,6 @@ impl<'p> Recognition<'p> {
             known,
             partner,
             surroundings: Surroundings::default(),
-            key: Vec::new(),
         }
     }
 
@@ -71,13 +70,9 @@ impl<'p> Recognition<'p> {
             return None;
         }
         let source = document.source(node)?;
-        self.key.clear();
-        self.key.extend_from_slice(&self.partner);
-        self.key
-            .extend_from_slice(reference.digest_method.short_name().as_bytes());
-        self.key.push(b'\n');
-        self.key.extend_from_slice(&reference.digest_value);
+        let (method_of_digest, digest) = (reference.digest_method, &reference.digest_value);
         Some(Candidate {
+            key: SignedKey::new(&self.partner, method_of_digest, digest),
             source,
             surroundings: self
                 .surroundings
@@ -88,13 +83,21 @@ impl<'p> Recognition<'p> {
     /// Whether the candidate was digested before, with the digest that is referred to.
     pub(super) fn knows(&self, candidate: &Candidate<'_>) -> bool {
         self.known
-            .find(&self.key, candidate.source, &candidate.surroundings)
+            .find(
+                candidate.key.as_ref(),
+                candidate.source,
+                &candidate.surroundings,
+            )
             .is_some()
     }
 
     /// Remembers the candidate, whose digest verified.
     pub(super) fn learn(&self, candidate: &Candidate<'_>) {
-        self.known
-            .learn(&self.key, candidate.source, &candidate.surroundings, ());
+        self.known.learn(
+            candidate.key.as_ref(),
+            candidate.source,
+            &candidate.surroundings,
+            (),
+        );
     }
 }

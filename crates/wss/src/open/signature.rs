@@ -8,8 +8,8 @@ use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
 };
 use soapstone_xmlsec::dsig::{
-    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, SameDocument, Scratch,
-    Signature, Target, Transform, VerificationKey,
+    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Scratch, Signature, Target,
+    Transform, VerificationKey,
 };
 
 use super::Opening;
@@ -77,24 +77,25 @@ impl Opening<'_> {
             .as_ref()
             .zip(partner)
             .map(|(known, partner)| Recognition::new(known, partner));
-        let mut nodes = Vec::with_capacity(signature.references.len());
+        let mut proven = Vec::with_capacity(signature.references.len());
         for reference in &signature.references {
-            nodes.push(self.verify_reference(reference, recognition.as_mut())?);
+            proven.push(self.verify_reference(reference, recognition.as_mut())?);
         }
         // Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
         let digests = signature
             .references
             .iter()
-            .map(|reference| reference.digest_value.as_slice());
+            .map(|reference| reference.digest_value.as_ref());
         let mark = digest::mark_gathered(
             [b"signature", signature_owner(&found.signer)]
                 .into_iter()
                 .chain(digests),
         );
         let kept_digests = match &plan.known {
-            Some(_) => digests_of(signature.references, &nodes),
+            Some(_) => digests_of(&signature.references, &proven),
             None => Vec::new(),
         };
+        let mut nodes: Vec<NodeId> = proven.into_iter().map(|(node, _)| node).collect();
         nodes.sort_unstable();
         let step = self.next_step();
         let role = self.role_of(&found.key, &nodes);
@@ -148,12 +149,12 @@ impl Opening<'_> {
         signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
     }
 
-    /// Verifies the digest of what is referred to, or recognizes it; returns the node that this proves.
+    /// Verifies the digest of what is referred to, or recognizes it; returns the node that this proves, and what was referred to.
     fn verify_reference(
         &mut self,
         reference: &Reference,
         mut recognition: Option<&mut Recognition<'_>>,
-    ) -> Result<NodeId, Rejected> {
+    ) -> Result<(NodeId, Target<'static>), Rejected> {
         let document = &self.envelope.document;
         let target = reference.target(document)?;
         let mut dereference = Dereference { token: None };
@@ -190,7 +191,7 @@ impl Opening<'_> {
             }
         };
         self.note_weak(weak, reference.digest_method.short_name())?;
-        Ok(signed)
+        Ok((signed, target))
     }
 
     /// Counts the use of a weak algorithm, and refuses it if its time is over.
@@ -347,35 +348,28 @@ pub(super) fn not_allowed(
     }
 }
 
-/// The digests of the elements that references are to as a whole and without comments, ascending by node. `nodes` are what the references
-/// prove.
-fn digests_of(references: Vec<Reference>, nodes: &[NodeId]) -> Vec<PartDigest> {
-    let part = |(reference, node): (Reference, &NodeId)| {
-        let selects_comments = reference
-            .uri
-            .as_deref()
-            .and_then(SameDocument::parse)
-            .is_none_or(|selected| {
-                !matches!(
-                    selected,
-                    SameDocument::Element {
-                        comments: false,
-                        ..
-                    }
-                )
-            });
-        match &*reference.transforms {
-            [Transform::Canonicalization(method)] if !selects_comments => Some(PartDigest {
-                node: *node,
-                algorithm: reference.digest_method,
-                canonicalization: method.selecting(false),
-                inclusive_prefixes: method.inclusive_prefixes.clone(),
-                digest: reference.digest_value,
-            }),
-            _ => None,
-        }
+/// The digests of the elements that references are to as a whole and without comments, ascending by node. `proven` are the nodes that the
+/// references prove, and what they are to.
+fn digests_of(references: &[Reference], proven: &[(NodeId, Target<'static>)]) -> Vec<PartDigest> {
+    let part = |(reference, (node, target)): (&Reference, &(NodeId, Target<'static>))| match (
+        target,
+        &*reference.transforms,
+    ) {
+        (
+            Target::Element {
+                comments: false, ..
+            },
+            [Transform::Canonicalization(method)],
+        ) => Some(PartDigest {
+            node: *node,
+            algorithm: reference.digest_method,
+            canonicalization: method.selecting(false),
+            inclusive_prefixes: method.inclusive_prefixes.clone(),
+            digest: reference.digest_value,
+        }),
+        _ => None,
     };
-    let mut digests: Vec<PartDigest> = references.into_iter().zip(nodes).filter_map(part).collect();
+    let mut digests: Vec<PartDigest> = references.iter().zip(proven).filter_map(part).collect();
     digests.sort_unstable_by_key(|part| part.node);
     digests
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::{DigestAlgorithm, base64};
+use soapstone_crypto::{Digest, DigestAlgorithm, base64};
 use soapstone_xml::{Element, NodeId};
 
 use super::signature::Reference;
@@ -23,6 +23,8 @@ pub(super) struct Pattern<'d> {
     kind: Option<String>,
     transforms: Arc<[Transform]>,
     digest_method: DigestAlgorithm,
+    /// Memory of a digest that is decoded.
+    digest: Vec<u8>,
 }
 
 impl<'d> Pattern<'d> {
@@ -58,11 +60,12 @@ impl<'d> Pattern<'d> {
             kind: read.kind.clone(),
             transforms: Arc::clone(&read.transforms),
             digest_method: read.digest_method,
+            digest: Vec::new(),
         })
     }
 
     /// Reads a sibling of the reference that the pattern was made of; `None` if it is written in another way.
-    pub(super) fn read(&self, reference: Element<'d>, signature: NodeId) -> Option<Reference> {
+    pub(super) fn read(&mut self, reference: Element<'d>, signature: NodeId) -> Option<Reference> {
         let source = reference.document().source(reference.id())?;
         let rest = source.strip_prefix(self.before_uri)?;
         let rest = rest.strip_suffix(self.behind)?;
@@ -73,9 +76,12 @@ impl<'d> Pattern<'d> {
             return None;
         }
         let uri = std::str::from_utf8(uri).ok()?.to_owned();
-        let mut digest_value = Vec::with_capacity(self.digest_length);
-        base64::decode(digest, &mut digest_value).ok()?;
-        (digest_value.len() == self.digest_method.output_length()).then(|| Reference {
+        self.digest.clear();
+        base64::decode(digest, &mut self.digest).ok()?;
+        if self.digest.len() != self.digest_method.output_length() {
+            return None;
+        }
+        Some(Reference {
             node: reference.id(),
             signature,
             id: None,
@@ -83,7 +89,7 @@ impl<'d> Pattern<'d> {
             kind: self.kind.clone(),
             transforms: Arc::clone(&self.transforms),
             digest_method: self.digest_method,
-            digest_value,
+            digest_value: Digest::of_octets(&self.digest)?,
         })
     }
 }
@@ -126,7 +132,7 @@ mod tests {
                 .filter(|node| node.is(DSIG, "Reference") && references.next().is_none())?;
             let rules = Rules::default();
             let read = Reference::parse(first, root.id(), &rules).expect("a reference");
-            let pattern = Pattern::of(first, &read).expect("written as nearly all are");
+            let mut pattern = Pattern::of(first, &read).expect("written as nearly all are");
             let signature = Signature::parse(&document, root.id(), &rules);
             Some(Self {
                 together: signature.map(|mut signature| {

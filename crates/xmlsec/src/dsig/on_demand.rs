@@ -56,7 +56,7 @@ impl Reference {
         let mut hasher = Hasher::new(self.digest_method)?;
         hasher.update(octets);
         hasher.update(inside);
-        if !hasher.finish().matches(&self.digest_value) {
+        if !hasher.finish().matches(self.digest_value.as_ref()) {
             return Ok(false);
         }
         let mut comparison = Comparison {

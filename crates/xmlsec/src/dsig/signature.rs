@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::{DigestAlgorithm, MacTruncation, SignatureAlgorithm, base64};
+use soapstone_crypto::{Digest, DigestAlgorithm, MacTruncation, SignatureAlgorithm, base64};
 use soapstone_xml::{Document, Element, NodeId};
 
 use super::alike::Pattern;
@@ -63,7 +63,7 @@ pub struct Reference {
     /// The digest method.
     pub digest_method: DigestAlgorithm,
     /// The digest in the signature.
-    pub digest_value: Vec<u8>,
+    pub digest_value: Digest,
 }
 
 impl Signature {
@@ -128,7 +128,7 @@ impl Signature {
         let mut pattern: Option<Pattern<'_>> = None;
         let mut references: Vec<Reference> = Vec::new();
         while let Some(next) = info.peek() {
-            let alike = pattern.as_ref().and_then(|pattern| pattern.read(next, at));
+            let alike = pattern.as_mut().and_then(|pattern| pattern.read(next, at));
             if alike.is_none() && info.optional(DSIG, "Reference").is_none() {
                 break;
             }
@@ -220,12 +220,12 @@ impl Reference {
         } else {
             Vec::new()
         };
-        if filled && digest_value.len() != digest_method.output_length() {
-            return Err(SignatureError::Malformed {
+        let digest_value = Digest::of_octets(&digest_value)
+            .filter(|_| !filled || digest_value.len() == digest_method.output_length())
+            .ok_or(SignatureError::Malformed {
                 element: "DigestValue",
                 reason: "not as long as the digest method's output",
-            });
-        }
+            })?;
         Ok(Self {
             node: reference.id(),
             signature,

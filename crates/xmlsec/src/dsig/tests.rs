@@ -471,10 +471,7 @@ fn a_transform_that_the_caller_supplies_is_executed_by_the_caller() {
     };
     let signature = Signature::parse(&document, signature_node(&document), &rules).unwrap();
     let mut reference = signature.references[0].clone();
-    reference.digest_value = digest(DigestAlgorithm::Sha256, b"made of stone")
-        .unwrap()
-        .as_ref()
-        .to_vec();
+    reference.digest_value = digest(DigestAlgorithm::Sha256, b"made of stone").unwrap();
     let mut scratch = Scratch::default();
     assert_eq!(
         reference.verify(

@@ -213,12 +213,12 @@ impl Reference {
             hasher.update(&octets);
         }
         let digest = hasher.finish();
-        if digest.matches(&self.digest_value) {
+        if digest.matches(self.digest_value.as_ref()) {
             return Ok(());
         }
         Err(SignatureError::DigestMismatch {
             uri: self.uri.clone().unwrap_or_default(),
-            expected: base64::encode(&self.digest_value),
+            expected: base64::encode(self.digest_value.as_ref()),
             found: base64::encode(digest.as_ref()),
         })
     }

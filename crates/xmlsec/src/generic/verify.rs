@@ -205,12 +205,12 @@ pub(super) fn octets(
 
 fn matches(reference: &Reference, octets: &[u8]) -> Result<(), GenericError> {
     let found = digest(reference.digest_method, octets)?;
-    if found.matches(&reference.digest_value) {
+    if found.matches(reference.digest_value.as_ref()) {
         return Ok(());
     }
     Err(SignatureError::DigestMismatch {
         uri: reference.uri.clone().unwrap_or_default(),
-        expected: soapstone_crypto::base64::encode(&reference.digest_value),
+        expected: soapstone_crypto::base64::encode(reference.digest_value.as_ref()),
         found: soapstone_crypto::base64::encode(found.as_ref()),
     }
     .into())
