@@ -32,11 +32,15 @@ impl Opening<'_> {
             }
             self.compare_endorsement()?;
             self.compare_confirmation()?;
+            let is_signed = |node: NodeId| self.signing_steps(node).next().is_some();
             for part in &signature.parts {
-                for node in self.nodes_of(part) {
-                    if self.signing_steps(node).next().is_none() {
-                        return Err(Rejected::Unsigned { part: part.clone() });
-                    }
+                // Of these there may be thousands, and each is one element or none.
+                let all_signed = match part {
+                    Part::Id(id) => self.named(id).is_none_or(is_signed),
+                    part => self.nodes_of(part).into_iter().all(is_signed),
+                };
+                if !all_signed {
+                    return Err(Rejected::Unsigned { part: part.clone() });
                 }
             }
         }
@@ -225,16 +229,14 @@ impl Opening<'_> {
                 .filter(|block| block.is(namespace, local))
                 .map(|block| block.id())
                 .collect(),
-            Part::Id(id) => self
-                .envelope
-                .document
-                .by_id(id)
-                .ok()
-                .flatten()
-                .into_iter()
-                .collect(),
+            Part::Id(id) => self.named(id).into_iter().collect(),
             Part::Path(path) => path.select(&self.envelope.document),
         }
+    }
+
+    /// The one element with an id.
+    fn named(&self, id: &str) -> Option<NodeId> {
+        self.envelope.document.by_id(id).ok().flatten()
     }
 
     /// Header blocks as the application sees them: what an `EncryptedHeader` held counts as the block (SOAP Message Security 1.1.1, 9.3).

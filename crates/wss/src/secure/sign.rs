@@ -73,18 +73,22 @@ impl Securing<'_> {
         let mut elements = Vec::with_capacity(parts.clone().count());
         let mut known =
             HashSet::with_capacity_and_hasher(elements.capacity(), RandomState::default());
+        let named = |id: &str| envelope.document.by_id(id).ok().flatten();
         for part in parts {
+            let mut add = |node: NodeId| {
+                if known.insert(node) {
+                    let element = envelope.document.element(node);
+                    elements.push((node, self.id_of(part, element)));
+                }
+            };
             // Of a part that was encrypted whole, the `EncryptedData` in its place.
             let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
-            let mut found: Vec<NodeId> = hidden
-                .filter_map(|(_, id)| envelope.document.by_id(id).ok().flatten())
-                .collect();
-            if found.is_empty() {
-                found = self.nodes_of(envelope, part)?;
-            }
-            for node in found.into_iter().filter(|node| known.insert(*node)) {
-                let element = envelope.document.element(node);
-                elements.push((node, self.id_of(part, element)));
+            let found: Vec<NodeId> = hidden.filter_map(|(_, id)| named(id)).collect();
+            match part {
+                _ if !found.is_empty() => found.into_iter().for_each(add),
+                // Of these there may be thousands, and each is one element.
+                Part::Id(id) if let Some(node) = named(id) => add(node),
+                part => self.nodes_of(envelope, part)?.into_iter().for_each(add),
             }
         }
         Ok(elements)
