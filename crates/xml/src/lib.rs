@@ -27,7 +27,7 @@ mod sink;
 mod tape;
 
 pub use attributes::Attribute;
-pub use buffers::Buffers;
+pub use buffers::{BufferPool, Buffers};
 pub use c14n::{
     Apex, ApexAttribute, C14nError, C14nOptions, C14nScratch, Canonicalization,
     canonical_start_tag, canonicalize,
