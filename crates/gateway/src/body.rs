@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::backend::Download;
-use crate::buffers::Place;
+use crate::buffers::{Place, SharedBuffers};
 use crate::metrics::{Flow, RouteMetrics};
 
 /// The body of a request to a backend.
@@ -197,7 +197,10 @@ pub(crate) enum CollectError {
     NoRoom,
 }
 
-/// Reads a body to its end into `buffer`, which is emptied before, as far as there is a place for it.
+/// What a peer only announces is not worth more new memory than this. Once so much has arrived, the rest is believed.
+const TRUSTED_ANNOUNCEMENT: usize = 1 << 20;
+
+/// Reads a body to its end into a buffer, as far as there is a place for it.
 ///
 /// # Errors
 ///
@@ -206,30 +209,43 @@ pub(crate) async fn collect<B>(
     mut body: B,
     limit: u64,
     place: &mut Place,
-    buffer: &mut Vec<u8>,
-) -> Result<(), CollectError>
+    buffers: &SharedBuffers,
+) -> Result<Vec<u8>, CollectError>
 where
     B: Body<Data = Bytes, Error = hyper::Error> + Unpin,
 {
-    buffer.clear();
     let announced = body.size_hint().lower();
     if announced > limit {
         return Err(CollectError::TooLarge { limit });
     }
-    // What a peer only announces is not worth more memory than this; what arrives makes the buffer grow.
-    const TRUSTED_ANNOUNCEMENT: u64 = 1 << 20;
-    buffer.reserve(usize::try_from(announced.min(TRUSTED_ANNOUNCEMENT)).unwrap_or(0));
+    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+    let mut buffer = match buffers.find(announced) {
+        Some(buffer) => buffer,
+        None => Vec::with_capacity(announced.min(TRUSTED_ANNOUNCEMENT)),
+    };
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(CollectError::Broken)?.into_data() else {
             continue;
         };
-        if (buffer.len() as u64).saturating_add(data.len() as u64) > limit {
+        let length = buffer.len() + data.len();
+        if length as u64 > limit {
             return Err(CollectError::TooLarge { limit });
         }
         if !place.grow(data.len() as u64) {
             return Err(CollectError::NoRoom);
         }
+        if length > buffer.capacity() {
+            // At once into one of the right size, which mostly is there already, rather than through ever larger ones.
+            let needed = if announced < length {
+                length * 2
+            } else {
+                announced
+            };
+            let mut larger = buffers.take(needed);
+            larger.extend_from_slice(&buffer);
+            buffers.give(std::mem::replace(&mut buffer, larger));
+        }
         buffer.extend_from_slice(&data);
     }
-    Ok(())
+    Ok(buffer)
 }

@@ -6,43 +6,59 @@
 //!
 //! How much memory all messages in hand take together is bounded too: who reads one asks the [`Room`] for each piece.
 //!
-//! The rule kept here: what is kept is bounded, in number and in size.
+//! The rule kept here: what is kept is bounded, in number, in size and in time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
+use soapstone::xml::BufferPool;
 
 /// Most buffers kept. As many as messages that are usefully in hand at once on a small machine.
 const KEPT: usize = 64;
 
-/// Largest buffer kept, in octets; with [`KEPT`], at most 256 MiB after a burst of large messages.
-const LARGEST: usize = 4 << 20;
+/// Most octets kept, in all buffers together: five messages of 8 MiB, the largest unless limits say otherwise, with their cipher text in
+/// base64.
+const KEPT_OCTETS: usize = 64 << 20;
+
+/// How often memory that nobody needed meanwhile is let go: it stays for this time at least, and for twice this time at most.
+pub(crate) const TRIM_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Buffers that nobody uses at the moment.
-#[derive(Debug, Default)]
-pub(crate) struct SharedBuffers(Mutex<Vec<Vec<u8>>>);
+#[derive(Debug)]
+pub(crate) struct SharedBuffers(Mutex<BufferPool>);
+
+impl Default for SharedBuffers {
+    fn default() -> Self {
+        Self(Mutex::new(BufferPool::new(KEPT, KEPT_OCTETS)))
+    }
+}
 
 impl SharedBuffers {
-    /// An empty buffer.
-    pub(crate) fn take(&self) -> Vec<u8> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop()
-            .unwrap_or_default()
+    fn pool(&self) -> MutexGuard<'_, BufferPool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty buffer of at least this capacity, used before or new.
+    pub(crate) fn take(&self, capacity: usize) -> Vec<u8> {
+        let found = self.find(capacity);
+        found.unwrap_or_else(|| Vec::with_capacity(capacity))
+    }
+
+    /// An empty buffer of at least this capacity, if there is one that was used before.
+    pub(crate) fn find(&self, capacity: usize) -> Option<Vec<u8>> {
+        self.pool().find(capacity)
     }
 
     /// Takes a buffer back.
-    pub(crate) fn give(&self, mut buffer: Vec<u8>) {
-        if buffer.capacity() == 0 || buffer.capacity() > LARGEST {
-            return;
-        }
-        buffer.clear();
-        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if spare.len() < KEPT {
-            spare.push(buffer);
-        }
+    pub(crate) fn give(&self, buffer: Vec<u8>) {
+        self.pool().give(buffer);
+    }
+
+    /// Lets go of buffers that nobody needed since this was last called.
+    pub(crate) fn trim(&self) {
+        self.pool().trim();
     }
 
     /// Octets to be sent, whose buffer comes back when they are.
@@ -149,15 +165,19 @@ mod tests {
         let sent = buffers.lend(b"message".to_vec());
         let part = sent.slice(..3);
         drop(sent);
-        assert_eq!(buffers.take().capacity(), 0);
+        assert!(buffers.find(7).is_none());
         drop(part);
-        assert!(buffers.take().capacity() >= 7);
+        assert!(buffers.find(7).is_some());
     }
 
     #[test]
-    fn a_buffer_larger_than_most_messages_is_not_kept() {
+    fn a_buffer_that_nobody_needs_is_let_go() {
         let buffers = SharedBuffers::default();
-        buffers.give(Vec::with_capacity(LARGEST + 1));
-        assert_eq!(buffers.take().capacity(), 0);
+        buffers.give(buffers.take(1 << 20));
+        buffers.trim();
+        buffers.give(buffers.find(1 << 20).expect("it was used"));
+        buffers.trim();
+        buffers.trim();
+        assert!(buffers.find(1 << 20).is_none());
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::buffers::{Room, SharedBuffers};
+use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
 use crate::config::{Config, RouteConfig};
 use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
@@ -208,7 +208,7 @@ impl Gateway {
             };
             listeners.push(tokio::spawn(listener.run()));
         }
-        let janitor = tokio::spawn(close_idle_connections(Arc::clone(&shared)));
+        let janitor = tokio::spawn(tidy(Arc::clone(&shared)));
         tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
         Ok(Running {
             address,
@@ -366,14 +366,25 @@ async fn listen(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartE
     Ok((socket.local_addr().map_err(failed)?, socket))
 }
 
-async fn close_idle_connections(shared: Arc<Shared>) {
-    loop {
-        let serving = shared.serving();
-        tokio::time::sleep((serving.timeouts.idle / 4).max(Duration::from_millis(100))).await;
-        for route in serving.routes.iter() {
-            route.backend.close_idle();
+/// Closes connections and lets go of memory that nobody needs any more.
+async fn tidy(shared: Arc<Shared>) {
+    let connections = async {
+        loop {
+            let serving = shared.serving();
+            tokio::time::sleep((serving.timeouts.idle / 4).max(Duration::from_millis(100))).await;
+            for route in serving.routes.iter() {
+                route.backend.close_idle();
+            }
         }
-    }
+    };
+    let memory = async {
+        loop {
+            tokio::time::sleep(TRIM_INTERVAL).await;
+            shared.buffers.trim();
+            shared.workers.trim();
+        }
+    };
+    tokio::join!(connections, memory);
 }
 
 /// Eight digits that another process hardly has, for names of requests.

@@ -237,11 +237,11 @@ impl Parties {
             .await
             .map_err(Failed::Backend)?;
         let (head, body) = response.into_parts();
-        let (mut octets, mut place) = (Vec::new(), self.shared.room.place());
-        let collecting = collect(body, self.limit, &mut place, &mut octets);
+        let mut place = self.shared.room.place();
+        let collecting = collect(body, self.limit, &mut place, &self.shared.buffers);
         let unusable = |detail: String| Failed::Answer { detail };
-        match tokio::time::timeout(self.patience, collecting).await {
-            Ok(Ok(())) => {}
+        let octets = match tokio::time::timeout(self.patience, collecting).await {
+            Ok(Ok(octets)) => octets,
             Ok(Err(CollectError::NoRoom)) => return Err(Failed::Busy),
             Ok(Err(CollectError::TooLarge { limit })) => {
                 return Err(unusable(format!("its answer has more than {limit} octets")));
@@ -250,7 +250,7 @@ impl Parties {
                 return Err(unusable(format!("its answer broke off: {error}")));
             }
             Err(_) => return Err(Failed::Unfinished),
-        }
+        };
         if media::version_of(&head.headers).is_none() {
             return Err(unusable(format!(
                 "it answered {} with something that is no SOAP message",

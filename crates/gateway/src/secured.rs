@@ -161,15 +161,11 @@ impl Call<'_> {
         place: &mut Place,
     ) -> Result<Vec<u8>, Response<Reply>> {
         let serving = self.exchange.serving;
-        let mut buffer = self.exchange.shared().buffers.take();
+        let buffers = &self.exchange.shared().buffers;
         let patience = serving.timeouts.request;
-        match tokio::time::timeout(
-            patience,
-            collect(body, serving.limits.body, place, &mut buffer),
-        )
-        .await
-        {
-            Ok(Ok(())) => {
+        let collecting = collect(body, serving.limits.body, place, buffers);
+        match tokio::time::timeout(patience, collecting).await {
+            Ok(Ok(buffer)) => {
                 self.exchange
                     .route
                     .metrics
@@ -386,11 +382,10 @@ impl Call<'_> {
             Err(error) => return Err(backend_failure(exchange, version, &error, Some(&self.id))),
         };
         metrics.backend(sent.elapsed());
-        let mut octets = shared.buffers.take();
         let patience = exchange.serving.timeouts.response;
-        let collecting = collect(body, exchange.serving.limits.body, place, &mut octets);
+        let collecting = collect(body, exchange.serving.limits.body, place, &shared.buffers);
         let detail = match tokio::time::timeout(patience, collecting).await {
-            Ok(Ok(())) => {
+            Ok(Ok(octets)) => {
                 metrics.octets(Flow::FromBackend, octets.len() as u64);
                 return Ok((head, octets));
             }

@@ -1,7 +1,7 @@
 //! A bounded number of threads for cryptography, so that a burst of RSA does not starve the sockets.
 //!
-//! Each thread keeps the engine's buffers from one message to the next. The queue before them is bounded: work that does not
-//! fit is refused at once, which the peer learns as `503`.
+//! The engine's buffers go from one message to the next, whichever thread works on it. The queue before the threads is bounded: work that
+//! does not fit is refused at once, which the peer learns as `503`.
 //!
 //! The rule kept here: work whose asker has gone is not done.
 
@@ -19,8 +19,6 @@ use tokio::sync::oneshot;
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Buffers of brief work, which is done where it is asked for.
-    spare: Mutex<Vec<Buffers>>,
 }
 
 /// How long work takes.
@@ -37,6 +35,8 @@ struct Shared {
     arrived: Condvar,
     capacity: usize,
     waiting: AtomicUsize,
+    /// Buffers that no work uses. The last ones used are the first to be used again, so that few are large.
+    spare: Mutex<Vec<Buffers>>,
 }
 
 struct Queue {
@@ -100,11 +100,11 @@ impl Workers {
             arrived: Condvar::new(),
             capacity,
             waiting: AtomicUsize::new(0),
+            spare: Mutex::default(),
         });
         let mut workers = Self {
             shared,
             threads: Vec::with_capacity(count),
-            spare: Mutex::default(),
         };
         for number in 0..count.max(1) {
             let shared = Arc::clone(&workers.shared);
@@ -132,14 +132,12 @@ impl Workers {
     ///
     /// [`NotDone::Failed`] if it panicked.
     pub(crate) fn run_here<T>(&self, job: impl FnOnce(&mut Buffers) -> T) -> Result<T, NotDone> {
-        let lock = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = lock().pop();
-        let mut buffers = taken.unwrap_or_default();
-        let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut buffers)));
-        if result.is_ok() {
-            lock().push(buffers);
-        }
-        result.map_err(|_| NotDone::Failed)
+        self.shared.with_buffers(job).ok_or(NotDone::Failed)
+    }
+
+    /// Lets go of memory that no work needed since this was last called.
+    pub(crate) fn trim(&self) {
+        self.shared.spare().iter_mut().for_each(Buffers::trim);
     }
 
     /// Has work done on one of the threads.
@@ -194,13 +192,24 @@ impl Shared {
         Ok(())
     }
 
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Buffers>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does work with buffers used before or new. `None` if it panicked, and then the buffers are gone.
+    fn with_buffers<T>(&self, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
+        let taken = self.spare().pop();
+        let mut buffers = taken.unwrap_or_default();
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut buffers))).ok()?;
+        self.spare().push(buffers);
+        Some(result)
+    }
+
     fn serve(&self) {
-        let mut buffers = Buffers::default();
         while let Some(work) = self.next() {
             // A panic is a bug of ours; it must cost one message, not the thread and all after it.
-            if std::panic::catch_unwind(AssertUnwindSafe(|| work.run(&mut buffers))).is_err() {
+            if self.with_buffers(|buffers| work.run(buffers)).is_none() {
                 tracing::error!("a crypto worker panicked; its message was answered with a fault");
-                buffers = Buffers::default();
             }
         }
     }

@@ -104,14 +104,17 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         }
     };
     metrics.backend(sent.elapsed());
-    let (mut octets, mut place) = (Vec::new(), exchange.shared().room.place());
-    let collecting = collect(body, exchange.serving.limits.body, &mut place, &mut octets);
-    let detail = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await {
-        Ok(Ok(())) => None,
+    let shared = exchange.shared();
+    let mut place = shared.room.place();
+    let limit = exchange.serving.limits.body;
+    let collecting = collect(body, limit, &mut place, &shared.buffers);
+    let collected = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await
+    {
+        Ok(Ok(octets)) => Ok(octets),
         Ok(Err(CollectError::TooLarge { limit })) => {
-            Some(format!("the description has more than {limit} octets"))
+            Err(format!("the description has more than {limit} octets"))
         }
-        Ok(Err(CollectError::Broken(error))) => Some(format!("the description broke off: {error}")),
+        Ok(Err(CollectError::Broken(error))) => Err(format!("the description broke off: {error}")),
         Ok(Err(CollectError::NoRoom)) => {
             return failed(
                 Cause::Busy,
@@ -119,11 +122,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
                 "too many messages are in hand".to_owned(),
             );
         }
-        Err(_) => Some("the description was not complete in time".to_owned()),
+        Err(_) => Err("the description was not complete in time".to_owned()),
     };
-    if let Some(detail) = detail {
-        return failed(Cause::BadGateway, "backend-broken", detail);
-    }
+    let mut octets = match collected {
+        Ok(octets) => octets,
+        Err(detail) => return failed(Cause::BadGateway, "backend-broken", detail),
+    };
     metrics.octets(Flow::FromBackend, octets.len() as u64);
     headers::remove_hop_by_hop(&mut head.headers);
     if head.status == StatusCode::OK && is_xml(&head.headers) {
