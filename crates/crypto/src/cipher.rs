@@ -59,33 +59,134 @@ pub fn seal_in_place(
     buffer: &mut Vec<u8>,
     start: usize,
 ) -> Result<(), CryptoError> {
-    key.require_length(algorithm.short_name(), algorithm.key_length())?;
     let plain = start + algorithm.iv_length();
     if buffer.len() < plain {
         return Err(CryptoError::Library {
             operation: "encrypting without room for the vector",
         });
     }
-    random::fill(&mut buffer[start..plain]);
+    let sealed = seal_apart(algorithm, key, &mut buffer[plain..])?;
+    buffer[start..plain].copy_from_slice(sealed.before());
+    buffer.truncate(plain + sealed.length());
+    buffer.extend_from_slice(sealed.after());
+    Ok(())
+}
+
+/// What [`seal_apart`] has to say beside what it enciphered where it stood.
+#[derive(Debug)]
+pub struct SealedApart {
+    vector: Short,
+    length: usize,
+    after: Short,
+}
+
+/// Octets of the longest block, and of the longest initialization vector and tag.
+const LONGEST_BLOCK: usize = 16;
+
+/// A few octets.
+#[derive(Debug)]
+struct Short {
+    octets: [u8; LONGEST_BLOCK],
+    length: usize,
+}
+
+impl Short {
+    fn zeros(length: usize) -> Self {
+        Self {
+            octets: [0; LONGEST_BLOCK],
+            length: length.min(LONGEST_BLOCK),
+        }
+    }
+
+    fn get(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
+
+    fn get_mut(&mut self) -> &mut [u8] {
+        &mut self.octets[..self.length]
+    }
+}
+
+impl SealedApart {
+    /// What stands before the enciphered octets in `xenc:CipherValue`: the initialization vector.
+    #[must_use]
+    pub fn before(&self) -> &[u8] {
+        self.vector.get()
+    }
+
+    /// How many of the octets were enciphered; what is left behind them, less than a block, is in [`after`](Self::after) instead.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// What stands after them: the tag, or the last block with its padding.
+    #[must_use]
+    pub fn after(&self) -> &[u8] {
+        self.after.get()
+    }
+}
+
+/// Encrypts octets in place, with nothing before and behind them: for plaintext that stands in the middle of something else.
+///
+/// # Errors
+///
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm. The octets must then not be used any more.
+///
+/// ```
+/// use soapstone_crypto::{DataEncryption, SymmetricKey, cipher, open_in_place};
+///
+/// let (algorithm, key) = (DataEncryption::Aes128Cbc, SymmetricKey::generate(16)?);
+/// let mut message = b"<a>some words and more</a>".to_vec();
+/// let sealed = cipher::seal_apart(algorithm, &key, &mut message[3..22])?;
+/// let mut value = [sealed.before(), &message[3..][..sealed.length()], sealed.after()].concat();
+/// let plain = open_in_place(algorithm, &key, &mut value).unwrap();
+/// assert_eq!(&value[plain], b"some words and more");
+/// # Ok::<(), soapstone_crypto::CryptoError>(())
+/// ```
+pub fn seal_apart(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    octets: &mut [u8],
+) -> Result<SealedApart, CryptoError> {
+    key.require_length(algorithm.short_name(), algorithm.key_length())?;
+    let mut vector = Short::zeros(algorithm.iv_length());
+    random::fill(vector.get_mut());
     if algorithm.is_authenticated() {
-        let nonce = nonce(&buffer[start..plain]).ok_or(FAILED)?;
+        let nonce = nonce(vector.get()).ok_or(FAILED)?;
         let tag = key.schedules().gcm.with(
             algorithm,
             || gcm(algorithm, key),
             |key| {
-                key.seal_in_place_separate_tag(nonce, Aad::empty(), &mut buffer[plain..])
+                key.seal_in_place_separate_tag(nonce, Aad::empty(), octets)
                     .or_library("encrypting data")
             },
         )?;
-        buffer.extend_from_slice(tag.as_ref());
-        return Ok(());
+        let mut after = Short::zeros(algorithm.tag_length());
+        after.get_mut().copy_from_slice(tag.as_ref());
+        return Ok(SealedApart {
+            vector,
+            length: octets.len(),
+            after,
+        });
     }
     let block = algorithm.block_length();
-    let padding = block - (buffer.len() - plain) % block;
-    buffer.resize(buffer.len() + padding, padding as u8);
-    let (head, body) = buffer.split_at_mut(plain);
-    let vector = &head[start..];
-    encrypt_blocks(algorithm, key, vector, body)
+    let length = octets.len() / block * block;
+    let (whole, rest) = octets.split_at_mut(length);
+    let mut after = Short::zeros(block);
+    after.get_mut()[..rest.len()].copy_from_slice(rest);
+    after.get_mut()[rest.len()..].fill((block - rest.len()) as u8);
+    if !whole.is_empty() {
+        encrypt_blocks(algorithm, key, vector.get(), whole)?;
+    }
+    // The block before it is the vector of the last one.
+    let previous = whole.rchunks(block).next().unwrap_or(vector.get());
+    encrypt_blocks(algorithm, key, previous, after.get_mut())?;
+    Ok(SealedApart {
+        vector,
+        length,
+        after,
+    })
 }
 
 const FAILED: CryptoError = CryptoError::Library {

@@ -29,6 +29,24 @@ fn what_is_sealed_opens_to_the_same_octets_at_every_length() {
 }
 
 #[test]
+fn what_is_sealed_apart_leaves_alone_what_stands_around_it() {
+    for &algorithm in ALL {
+        let key = key_for(algorithm);
+        for length in [0, 1, 7, 8, 15, 16, 17, 1000] {
+            let plain: Vec<u8> = (0..length).map(|index| index as u8).collect();
+            let mut octets = [b"before", &plain[..], b"behind"].concat();
+            let place = 6..6 + length;
+            let sealed = seal_apart(algorithm, &key, &mut octets[place.clone()]).unwrap();
+            assert!(octets.starts_with(b"before") && octets.ends_with(b"behind"));
+            let enciphered = &octets[place][..sealed.length()];
+            let value = [sealed.before(), enciphered, sealed.after()].concat();
+            assert_eq!(value.len(), algorithm.ciphertext_length(length));
+            assert_eq!(open(algorithm, &key, &value).unwrap(), plain);
+        }
+    }
+}
+
+#[test]
 fn sealing_leaves_what_stands_before_alone() {
     for &algorithm in ALL {
         let key = key_for(algorithm);
