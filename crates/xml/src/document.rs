@@ -127,6 +127,14 @@ impl Document {
         buffers.give_parts(self.parts);
     }
 
+    /// Its source, as [`bytes`](Self::bytes) shows it; the memory of everything else goes back.
+    pub fn into_bytes(mut self, buffers: &mut Buffers) -> Vec<u8> {
+        let message = self.parts.segments.first_mut();
+        let text = message.map(|segment| std::mem::take(&mut segment.text));
+        buffers.give_parts(self.parts);
+        text.unwrap_or_default().into_bytes()
+    }
+
     /// The root element; what was grafted over it, if it was replaced.
     pub fn root(&self) -> Element<'_> {
         let root = self.resolve(0).unwrap_or(0);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use soapstone_crypto::base64;
+use soapstone_crypto::cipher::SealedApart;
 use soapstone_xml::{Buffers, Sink};
 
 /// Octets of a text that is made anew for each message: an id to be inserted, the tags around cipher text.
@@ -17,9 +18,64 @@ pub(super) struct Replacement {
     /// Octets before the cipher text; all of them where there is none.
     pub(super) start: Vec<u8>,
     /// Cipher text, not yet base64: it is encoded only where it stays.
-    pub(super) cipher: Vec<u8>,
+    pub(super) cipher: Cipher,
     /// Octets behind the cipher text.
     pub(super) end: Vec<u8>,
+}
+
+/// Cipher text: octets of its own, or octets of the source, which was enciphered where it stood.
+pub(super) enum Cipher {
+    /// All of it; empty, where there is none.
+    Octets(Vec<u8>),
+    /// What the source has in a range, with what stands before and behind it.
+    Source(Range<usize>, SealedApart),
+}
+
+impl Default for Cipher {
+    fn default() -> Self {
+        Self::Octets(Vec::new())
+    }
+}
+
+impl Cipher {
+    fn len(&self) -> usize {
+        match self {
+            Self::Octets(octets) => octets.len(),
+            Self::Source(range, sealed) => {
+                sealed.before().len() + range.len() + sealed.after().len()
+            }
+        }
+    }
+
+    /// Shows it in runs of whole groups of three octets, and the last one of what is left.
+    fn in_groups(&self, source: &[u8], mut show: impl FnMut(&[u8])) {
+        let pieces = match self {
+            Self::Octets(octets) => [&[][..], octets, &[]],
+            Self::Source(range, sealed) => {
+                [sealed.before(), &source[range.clone()], sealed.after()]
+            }
+        };
+        let (mut group, mut held) = ([0; 3], 0);
+        for mut piece in pieces {
+            while held > 0
+                && let [first, rest @ ..] = piece
+            {
+                group[held] = *first;
+                held = (held + 1) % group.len();
+                if held == 0 {
+                    show(&group);
+                }
+                piece = rest;
+            }
+            let (whole, rest) = piece.split_at(piece.len() / group.len() * group.len());
+            show(whole);
+            if !rest.is_empty() {
+                group[..rest.len()].copy_from_slice(rest);
+                held = rest.len();
+            }
+        }
+        show(&group[..held]);
+    }
 }
 
 impl Replacement {
@@ -32,29 +88,39 @@ impl Replacement {
 
     /// Octets that it writes.
     pub(super) fn len(&self) -> usize {
-        self.start.len() + self.cipher.len().div_ceil(3) * 4 + self.end.len()
+        self.start.len() + base64::encoded_length(self.cipher.len()) + self.end.len()
     }
 
     /// Appends it.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, source: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.start);
-        base64::encode_into(&self.cipher, out);
+        self.cipher
+            .in_groups(source, |octets| base64::encode_into(octets, out));
         out.extend_from_slice(&self.end);
     }
 
     /// Hands it over piece by piece.
-    fn hand_over(&self, buffers: &mut Buffers, sink: &mut dyn Sink) {
+    fn hand_over(&self, source: &[u8], buffers: &mut Buffers, sink: &mut dyn Sink) {
         sink.write(&self.start);
-        if !self.cipher.is_empty() {
+        if self.cipher.len() > 0 {
             let mut text = buffers.take(PIECE / 3 * 4);
-            for piece in self.cipher.chunks(PIECE) {
-                text.clear();
-                base64::encode_into(piece, &mut text);
-                sink.write(&text);
-            }
+            self.cipher.in_groups(source, |octets| {
+                for piece in octets.chunks(PIECE) {
+                    text.clear();
+                    base64::encode_into(piece, &mut text);
+                    sink.write(&text);
+                }
+            });
             buffers.give(text);
         }
         sink.write(&self.end);
+    }
+
+    /// Gives the memory of its cipher text back.
+    pub(super) fn recycle_cipher(self, buffers: &mut Buffers) {
+        if let Cipher::Octets(octets) = self.cipher {
+            buffers.give(octets);
+        }
     }
 }
 
@@ -93,6 +159,10 @@ impl Edits {
         Self { edits: taken }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
     /// Octets that the edits add to the source (or, negative, take from it).
     pub(super) fn growth(&self) -> isize {
         self.edits
@@ -107,7 +177,7 @@ impl Edits {
         let inside = |edit: &Range<usize>| edit.start >= range.start && edit.end <= range.end;
         for (edit, with) in self.edits.iter().filter(|(edit, _)| inside(edit)) {
             out.extend_from_slice(&source[done..edit.start]);
-            with.write(out);
+            with.write(source, out);
             done = edit.end;
         }
         out.extend_from_slice(&source[done..range.end]);
@@ -118,7 +188,7 @@ impl Edits {
         let mut done = 0;
         for (edit, with) in &self.edits {
             sink.write(&source[done..edit.start]);
-            with.hand_over(buffers, sink);
+            with.hand_over(source, buffers, sink);
             done = edit.end;
         }
         sink.write(&source[done..]);
@@ -126,17 +196,20 @@ impl Edits {
 
     /// Gives the memory of the edits back. That of short texts is not worth keeping.
     pub(super) fn recycle(self, buffers: &mut Buffers) {
-        for (_, with) in self.edits {
-            buffers.give(with.cipher);
+        for (_, mut with) in self.edits {
             if with.start.capacity() > SHORT {
-                buffers.give(with.start);
+                buffers.give(std::mem::take(&mut with.start));
             }
+            with.recycle_cipher(buffers);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use soapstone_crypto::cipher::seal_apart;
+    use soapstone_crypto::{DataEncryption, SymmetricKey};
+
     use super::*;
 
     #[test]
@@ -160,7 +233,7 @@ mod tests {
             500..9_000,
             Replacement {
                 start: b"<c>".to_vec(),
-                cipher: source.repeat(20),
+                cipher: Cipher::Octets(source.repeat(20)),
                 end: b"</c>".to_vec(),
             },
         );
@@ -192,13 +265,46 @@ mod tests {
     fn cipher_text_is_written_as_base64_between_its_texts() {
         let replacement = Replacement {
             start: b"<c>".to_vec(),
-            cipher: b"four".to_vec(),
+            cipher: Cipher::Octets(b"four".to_vec()),
             end: b"</c>".to_vec(),
         };
         let replacement = replacement.between(b"<d>", b"</d>");
         let mut out = Vec::new();
-        replacement.write(&mut out);
+        replacement.write(&[], &mut out);
         assert_eq!(out, b"<d><c>Zm91cg==</c></d>");
         assert_eq!(out.len(), replacement.len());
+    }
+
+    #[test]
+    fn cipher_text_in_the_source_is_written_like_octets_of_its_own() {
+        let key = SymmetricKey::generate(16).unwrap();
+        for algorithm in [DataEncryption::Aes128Gcm, DataEncryption::Aes128Cbc] {
+            for length in [0, 1, 2, 15, 16, 47, 48, 200_000] {
+                let mut source = vec![b'x'; length + 7];
+                let range = 3..3 + length;
+                let sealed = seal_apart(algorithm, &key, &mut source[range.clone()]).unwrap();
+                let enciphered = range.start..range.start + sealed.length();
+                let octets =
+                    [sealed.before(), &source[enciphered.clone()], sealed.after()].concat();
+                let made = |cipher: Cipher| {
+                    let mut edits = Edits::default();
+                    let data = Replacement {
+                        cipher,
+                        ..Replacement::default()
+                    };
+                    edits.replace(range.clone(), data);
+                    let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+                    edits.apply(&source, 0..source.len(), &mut whole);
+                    edits.hand_over(&source, &mut Buffers::new(), &mut pieces);
+                    assert!(whole == pieces);
+                    assert_eq!(
+                        whole.len(),
+                        source.len().saturating_add_signed(edits.growth())
+                    );
+                    whole
+                };
+                assert!(made(Cipher::Source(enciphered, sealed)) == made(Cipher::Octets(octets)));
+            }
+        }
     }
 }

@@ -1,21 +1,47 @@
 //! `EncryptedData` in the place of parts, and the `EncryptedKey` (or the `ReferenceList`) that says how to open them.
 //!
-//! A plaintext is copied once, into the buffer in which it is enciphered; from there it goes as base64 to the place where it stays.
+//! A plaintext is enciphered where it stands in the source, once nothing else needs the source any more, and goes from there as base64 to
+//! the place where it stays. Only one that has changes inside is copied first.
 
 use std::ops::Range;
 
+use soapstone_crypto::cipher::seal_apart;
 use soapstone_crypto::{SymmetricKey, seal_in_place};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
-use super::edits::Replacement;
+use super::edits::{Cipher, Edits, Replacement};
 use super::{SecureError, Securing, Session, content, is_self_closing, qualified_name, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::names::WSSE11;
 use crate::part::Part;
 use crate::policy::{Extent, KeyBinding, ProtectionOrder, Recipient};
+
+/// An `EncryptedData` whose cipher text is still to be made, of a plaintext in the source.
+pub(super) struct Postponed {
+    /// What it takes the place of.
+    place: Range<usize>,
+    plain: Range<usize>,
+    data: Replacement,
+}
+
+impl Session {
+    /// The cipher text of what `plaintext` writes.
+    fn seal(
+        &self,
+        length: usize,
+        buffers: &mut Buffers,
+        plaintext: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Vec<u8>, SecureError> {
+        let mut cipher = buffers.take(self.algorithm.ciphertext_length(length) + 32);
+        cipher.resize(self.algorithm.iv_length(), 0);
+        plaintext(&mut cipher);
+        seal_in_place(self.algorithm, &self.key, &mut cipher, 0)?;
+        Ok(cipher)
+    }
+}
 
 impl Securing<'_> {
     /// Encrypts the parts that are in the message itself.
@@ -56,11 +82,18 @@ impl Securing<'_> {
                     }
                     continue;
                 }
-                let inner = self.edits.take_within(&plain);
-                let length = plain.len().saturating_add_signed(inner.growth());
-                let data = self.encrypt(&kind, &name, length, buffers, |out| {
-                    inner.apply(source, plain.clone(), out)
-                })?;
+                let inner = self.take_within(&plain, source, buffers)?;
+                let postpones = inner.is_empty();
+                let data = if postpones {
+                    self.frame(&kind, &name)?
+                } else {
+                    let length = plain.len().saturating_add_signed(inner.growth());
+                    let data = self.encrypt(&kind, &name, length, buffers, |out| {
+                        inner.apply(source, plain.clone(), out)
+                    })?;
+                    inner.recycle(buffers);
+                    data
+                };
                 let id = self.data_ids.last().cloned().unwrap_or_default();
                 if wanted.extent == Extent::Element {
                     self.hidden.push((wanted.part.clone(), id.clone()));
@@ -68,36 +101,56 @@ impl Securing<'_> {
                 done.push((plain.clone(), id));
                 let is_block = element.parent().map(|parent| parent.id())
                     == envelope.header().map(|header| header.id());
-                self.put(envelope, node, wanted.extent, is_block, plain, data);
+                let (place, data) =
+                    replacing(envelope, node, wanted.extent, is_block, &plain, data);
+                if postpones {
+                    self.postponed.push(Postponed { place, plain, data });
+                } else {
+                    self.edits.replace(place, data);
+                }
             }
         }
         Ok(())
     }
 
-    /// Puts `data` where the part was.
-    fn put(
+    /// Takes out the edits inside of a plaintext, those that were postponed, too: their cipher text is needed now.
+    fn take_within(
         &mut self,
-        envelope: &Envelope,
-        node: NodeId,
-        extent: Extent,
-        is_block: bool,
-        plain: Range<usize>,
-        data: Replacement,
-    ) {
-        let source = envelope.document.bytes();
-        let element = envelope.document.element(node);
-        if extent == Extent::Content && is_self_closing(element, source) {
-            let whole = range(element);
-            let end = format!("</{}>", qualified_name(element)).into_bytes();
-            self.edits
-                .replace(whole.end - 2..whole.end, data.between(b">", &end));
-        } else if extent == Extent::Element && is_block {
-            let start = encrypted_header(envelope, node);
-            self.edits
-                .replace(plain, data.between(&start, b"</wsse11:EncryptedHeader>"));
-        } else {
-            self.edits.replace(plain, data);
+        plain: &Range<usize>,
+        source: &[u8],
+        buffers: &mut Buffers,
+    ) -> Result<Edits, SecureError> {
+        let inside = |postponed: &mut Postponed| {
+            plain.start <= postponed.place.start && postponed.place.end <= plain.end
+        };
+        let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+        for Postponed { place, plain, data } in self.postponed.extract_if(.., inside) {
+            let octets = &source[plain];
+            let cipher =
+                session.seal(octets.len(), buffers, |out| out.extend_from_slice(octets))?;
+            let data = Replacement {
+                cipher: Cipher::Octets(cipher),
+                ..data
+            };
+            self.edits.replace(place, data);
         }
+        Ok(self.edits.take_within(plain))
+    }
+
+    /// Enciphers what was postponed, in its place in the source, which is not what it was from then on.
+    pub(super) fn encipher(&mut self, source: &mut [u8]) -> Result<(), SecureError> {
+        for Postponed { place, plain, data } in std::mem::take(&mut self.postponed) {
+            let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+            let plaintext = &mut source[plain.clone()];
+            let sealed = seal_apart(session.algorithm, &session.key, plaintext)?;
+            let enciphered = plain.start..plain.start + sealed.length();
+            let data = Replacement {
+                cipher: Cipher::Source(enciphered, sealed),
+                ..data
+            };
+            self.edits.replace(place, data);
+        }
+        Ok(())
     }
 
     /// Encrypts the `UsernameToken` that we wrote, if the plan wants it.
@@ -151,8 +204,8 @@ impl Securing<'_> {
             out.extend_from_slice(octets)
         })?;
         let mut written = Vec::with_capacity(data.len());
-        data.write(&mut written);
-        buffers.give(data.cipher);
+        data.write(&[], &mut written);
+        data.recycle_cipher(buffers);
         Ok(written)
     }
 
@@ -166,14 +219,20 @@ impl Securing<'_> {
         plaintext: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Replacement, SecureError> {
         let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+        let cipher = session.seal(length, buffers, plaintext)?;
+        Ok(Replacement {
+            cipher: Cipher::Octets(cipher),
+            ..self.frame(kind, name)?
+        })
+    }
+
+    /// An `EncryptedData` without its cipher text.
+    fn frame(&mut self, kind: &ContentType, name: &str) -> Result<Replacement, SecureError> {
+        let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
         let id = self.named(name);
-        let mut cipher = buffers.take(session.algorithm.ciphertext_length(length) + 32);
-        cipher.resize(session.algorithm.iv_length(), 0);
-        plaintext(&mut cipher);
-        seal_in_place(session.algorithm, &session.key, &mut cipher, 0)?;
         let mut data = Replacement {
             start: Vec::with_capacity(session.key_info.len() + 768),
-            cipher,
+            cipher: Cipher::default(),
             end: Vec::with_capacity(128),
         };
         write::begin_encrypted_data(
@@ -217,7 +276,7 @@ impl Securing<'_> {
     /// Writes what opens the `EncryptedData` elements, now that all of them are known.
     pub(super) fn finish_encryption(&mut self) -> Result<(), SecureError> {
         let plan = self.plan;
-        let (Some(policy), Some(session)) = (&plan.policy.encryption, self.session.take()) else {
+        let (Some(policy), Some(session)) = (&plan.policy.encryption, &self.session) else {
             return Ok(());
         };
         let data_ids = std::mem::take(&mut self.data_ids);
@@ -235,6 +294,7 @@ impl Securing<'_> {
         };
         match policy.key {
             KeyBinding::Certificate => {
+                let key = session.key.clone();
                 let recipient = match policy.recipient {
                     Recipient::Peer => plan.keys.peer.as_ref(),
                     Recipient::Requester => self
@@ -245,15 +305,9 @@ impl Securing<'_> {
                 }
                 .ok_or(SecureError::RequestKeyMissing)?;
                 let mut written = Vec::new();
-                let sha1 = self.wrap(
-                    &session.key,
-                    recipient,
-                    policy.reference,
-                    &listed,
-                    &mut written,
-                )?;
+                let sha1 = self.wrap(&key, recipient, policy.reference, &listed, &mut written)?;
                 self.encrypted_key = written;
-                self.receipt.session_keys.push((sha1, session.key));
+                self.receipt.session_keys.push((sha1, key));
             }
             _ if !apart => write::reference_list(&listed, &mut self.encrypted_key),
             _ => {}
@@ -263,6 +317,30 @@ impl Securing<'_> {
             write::reference_list(&others, &mut self.data_list);
         }
         Ok(())
+    }
+}
+
+/// Puts `data` where the part was: what has to take the place of which range of the source.
+fn replacing(
+    envelope: &Envelope,
+    node: NodeId,
+    extent: Extent,
+    is_block: bool,
+    plain: &Range<usize>,
+    data: Replacement,
+) -> (Range<usize>, Replacement) {
+    let source = envelope.document.bytes();
+    let element = envelope.document.element(node);
+    if extent == Extent::Content && is_self_closing(element, source) {
+        let whole = range(element);
+        let end = format!("</{}>", qualified_name(element)).into_bytes();
+        (whole.end - 2..whole.end, data.between(b">", &end))
+    } else if extent == Extent::Element && is_block {
+        let start = encrypted_header(envelope, node);
+        let data = data.between(&start, b"</wsse11:EncryptedHeader>");
+        (plain.clone(), data)
+    } else {
+        (plain.clone(), data)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Securing a message: the plan's elements are written into a `wsse:Security` header, in canonical form as they are born.
 //!
-//! The source is scanned once. Ids are inserted and contents replaced by splicing the source, never by re-serializing it. Only where the
+//! The source is scanned once. Ids are inserted and contents replaced by splicing the source, never by re-serializing it; what is encrypted
+//! is enciphered in the source itself, last of all, since nothing needs the plaintext any more then. Only where the
 //! cipher text is signed is the message, by then mostly opaque base64, scanned a second time.
 
 mod edits;
@@ -15,6 +16,7 @@ use soapstone_crypto::{CryptoError, DataEncryption, SymmetricKey, random};
 use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
 
 use self::edits::Edits;
+use self::encrypt::Postponed;
 use self::keys::Use;
 use crate::confirmation;
 use crate::conversation::SecurityContext;
@@ -186,6 +188,7 @@ struct Securing<'p> {
     /// `ReferenceList` of everything else, where the signature has one of its own.
     data_list: Vec<u8>,
     edits: Edits,
+    postponed: Vec<Postponed>,
     signing: Option<Use>,
     encrypting: Option<Use>,
     session: Option<Session>,
@@ -221,10 +224,10 @@ impl OutboundPlan {
         let mut nobody = ();
         let mut securing = Securing::new(self, outgoing, now, &mut nobody);
         let envelope = securing.run(envelope, buffers)?;
-        let bytes = securing.assemble(&envelope, buffers);
+        let bytes = securing.assemble(envelope, buffers)?;
         Ok(Secured {
             bytes,
-            receipt: securing.finish(envelope, buffers),
+            receipt: securing.finish(buffers),
         })
     }
 
@@ -251,8 +254,8 @@ impl OutboundPlan {
         }
         let mut securing = Securing::new(self, outgoing, now, observer);
         let envelope = securing.run(envelope, buffers)?;
-        securing.hand_over(&envelope, buffers, sink);
-        Ok(securing.finish(envelope, buffers))
+        securing.hand_over(envelope, buffers, sink)?;
+        Ok(securing.finish(buffers))
     }
 
     /// Whether the message can be secured at all.
@@ -326,6 +329,7 @@ impl<'p> Securing<'p> {
             endorsing_signature: Vec::new(),
             data_list: Vec::new(),
             edits: Edits::default(),
+            postponed: Vec::new(),
             signing: None,
             encrypting: None,
             session: None,
@@ -398,9 +402,8 @@ impl<'p> Securing<'p> {
     }
 
     /// What the answer needs; the memory goes back.
-    fn finish(self, envelope: Envelope, buffers: &mut Buffers) -> Receipt {
+    fn finish(self, buffers: &mut Buffers) -> Receipt {
         self.edits.recycle(buffers);
-        envelope.recycle(buffers);
         self.observer.ended(Operation::Other);
         self.receipt
     }
@@ -411,15 +414,25 @@ impl<'p> Securing<'p> {
         envelope: Envelope,
         buffers: &mut Buffers,
     ) -> Result<Envelope, SecureError> {
-        let edits = std::mem::take(&mut self.edits);
-        let source = envelope.document.bytes();
-        let mut bytes = buffers.take(source.len().saturating_add_signed(edits.growth()));
-        edits.apply(source, 0..source.len(), &mut bytes);
-        edits.recycle(buffers);
         let mut limits = envelope.options.limits.clone();
         limits.message = limits.message.saturating_mul(2);
-        envelope.recycle(buffers);
+        let bytes = self.apply_edits(envelope, buffers)?;
+        std::mem::take(&mut self.edits).recycle(buffers);
         Ok(Envelope::parse(bytes, &limits, buffers)?)
+    }
+
+    /// The source with the edits made so far.
+    fn apply_edits(
+        &mut self,
+        envelope: Envelope,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<u8>, SecureError> {
+        let mut source = envelope.document.into_bytes(buffers);
+        self.encipher(&mut source)?;
+        let mut bytes = buffers.take(source.len().saturating_add_signed(self.edits.growth()));
+        self.edits.apply(&source, 0..source.len(), &mut bytes);
+        buffers.give(source);
+        Ok(bytes)
     }
 
     /// The id of something in this message.
@@ -481,19 +494,32 @@ impl<'p> Securing<'p> {
     }
 
     /// The finished message in one buffer.
-    fn assemble(&mut self, envelope: &Envelope, buffers: &mut Buffers) -> Vec<u8> {
-        self.write_header(envelope, buffers);
-        let source = envelope.document.bytes();
-        let mut bytes = buffers.take(source.len().saturating_add_signed(self.edits.growth()));
-        self.edits.apply(source, 0..source.len(), &mut bytes);
-        bytes
+    fn assemble(
+        &mut self,
+        envelope: Envelope,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<u8>, SecureError> {
+        self.write_header(&envelope, buffers);
+        self.apply_edits(envelope, buffers)
     }
 
     /// The finished message, piece by piece.
-    fn hand_over(&mut self, envelope: &Envelope, buffers: &mut Buffers, sink: &mut dyn Sink) {
-        self.write_header(envelope, buffers);
-        self.edits
-            .hand_over(envelope.document.bytes(), buffers, sink);
+    fn hand_over(
+        &mut self,
+        envelope: Envelope,
+        buffers: &mut Buffers,
+        sink: &mut dyn Sink,
+    ) -> Result<(), SecureError> {
+        self.write_header(&envelope, buffers);
+        let mut source = envelope.document.into_bytes(buffers);
+        self.observer.ended(Operation::Other);
+        self.encipher(&mut source)?;
+        if self.plan.policy.encryption.is_some() {
+            self.observer.ended(Operation::Encryption);
+        }
+        self.edits.hand_over(&source, buffers, sink);
+        buffers.give(source);
+        Ok(())
     }
 
     /// Puts the header first into `soap:Header`.

@@ -7,6 +7,7 @@ use soapstone_wss::{
     EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
     ProtectionOrder, Recipient, SUITE_NAMES, Signer,
 };
+use soapstone_xmlsec::enc;
 
 const BODY: &str = "<e:text kind=\"x\" a:b=\"1\">Grüße &amp; mehr</e:text>";
 
@@ -178,6 +179,40 @@ fn an_element_is_signed_and_encrypted_by_its_id() {
         let verified = open(&policy, &message)
             .unwrap_or_else(|error| panic!("{extent:?}: {error}\n{message}"));
         assert!(forwarded(&verified).contains("Grüße"));
+    }
+}
+
+#[test]
+fn an_element_can_be_encrypted_inside_of_an_encrypted_body() {
+    let plain = PLAIN.replace(
+        "<e:text kind",
+        r#"<e:text xmlns:u="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd" u:Id="t" kind"#,
+    );
+    for suite in ["Basic128GCM", "Basic256"] {
+        let mut policy = policy(Mechanism::Encrypt, suite);
+        let parts = [Part::Id("t".to_owned()), Part::Body];
+        policy.encryption.as_mut().unwrap().parts = parts
+            .map(|part| EncryptedPart {
+                part,
+                extent: Extent::Content,
+            })
+            .to_vec();
+        let secured = secure_with(&policy, client_keys(), &plain, None);
+        let key = &secured.receipt.session_keys[0].1;
+        let options = soapstone_xml::ParseOptions::default();
+        let buffers = &mut soapstone_xml::Buffers::default();
+        let mut document =
+            soapstone_xml::Document::parse(secured.bytes, &options, buffers).unwrap();
+        for _ in 0..2 {
+            let root = document.root().id();
+            let [encrypted] = enc::encrypted_data_below(&document, root)[..] else {
+                panic!("{suite}: one in the other");
+            };
+            let data = enc::EncryptedData::parse(&document, encrypted).unwrap();
+            data.decrypt(&mut document, key, &options, buffers).unwrap();
+        }
+        let mut elements = document.root().descendants();
+        assert!(elements.any(|element| element.text().contains("Grüße")));
     }
 }
 
