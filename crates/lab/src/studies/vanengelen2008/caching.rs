@@ -1,9 +1,17 @@
 //! Experiment 3: objects kept by the digests of the elements they were made of, at several shares of elements that were seen before
 //! (figure 4).
 //!
-//! Measured is all that a receiver does, from octets to strings. Without a cache strings are read where they stand; with it each is an
-//! object that is made of its canonical form or found, and elements that were seen before are compared instead of digested. The rule
-//! kept here: a message that is opened with a cache was never opened before; only its elements were.
+//! Measured is all that a receiver does, from octets to strings. Without a cache strings are read where they stand (`elements`); with it
+//! each is an object that is made of its canonical form or found, and elements that were seen before are compared instead of digested.
+//! `made` makes the objects too and remembers nothing: what an application pays that wants them. The rule kept here: a message that is
+//! opened with a cache was never opened before; only its elements were.
+//!
+//! What the claim measures there and here. An element that the paper's cache has is neither canonicalized nor digested nor deserialized.
+//! Here the first two are left out as well, and they are the smaller part: an element in canonical form goes to its digest as it lies.
+//! The third is not the engine's, which hands out the message; its place is taken by `made`. No cache leaves out what is left, and what
+//! is left is the larger part: the `ds:Reference` of each element, which is five elements to scan and some 330 octets that
+//! the signature value is computed over. So factors over `elements` stay small however cheap it is to find an object, and those over
+//! `made` are what an application gains.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -38,7 +46,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         },
         Figure {
             shown_in: "figure-4-factor",
-            caption: "the same by that without a cache: how many times faster",
+            caption: "the same by that without a cache: how many times faster; references to the strings are read and their signature value is verified with and without",
             x: "elements",
             logarithmic: true,
             shows: Shows::Factor {
@@ -48,13 +56,29 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             },
             reported: &[],
         },
+        Figure {
+            shown_in: "objects-factor",
+            caption: "the same by that of making an object of each string anew: how many times faster",
+            x: "elements",
+            logarithmic: true,
+            shows: Shows::Factor {
+                of: Quantity::Processor,
+                by: Estimate::Median,
+                baseline: "made",
+            },
+            reported: &[],
+        },
     ],
     points: |scope| {
         let elements: &[usize] = scope
             .scale
             .pick(&[100, 1_000], &[100, 500, 1_000, 2_000, 5_000]);
         let factors: &[usize] = scope.scale.pick(&[1_000], &[1_000, 5_000]);
-        let figures = [("figure-4", elements), ("figure-4-factor", factors)];
+        let figures = [
+            ("figure-4", elements),
+            ("figure-4-factor", factors),
+            ("objects-factor", factors),
+        ];
         let points = figures.into_iter().flat_map(|(figure, elements)| {
             let at = move |count: &usize| {
                 point(
@@ -93,16 +117,21 @@ fn measure(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
             })
         }));
     }
-    for ratio in RATIOS {
+    let nothing = CacheBounds {
+        entries: 0,
+        octets: 0,
+    };
+    let enough = CacheBounds {
+        entries: 4 * elements,
+        octets: 64 << 20,
+    };
+    let ratios = RATIOS.map(|ratio| (format!("cache-{ratio}"), ratio, enough));
+    for (name, ratio, bounds) in [("made".to_owned(), 0, nothing)].into_iter().chain(ratios) {
         let known = elements * ratio / 100;
-        let bounds = CacheBounds {
-            entries: 4 * elements,
-            octets: 64 << 20,
-        };
         let receiver = Receiver::caching(elements, bounds, &buffers);
         let objects = ObjectCache::<String>::new(bounds);
         let standing_alone = RefCell::new(Buffers::default());
-        let arm = Arm::new(format!("cache-{ratio}"), move || {
+        let arm = Arm::new(name, move || {
             receiver.receive(known, |message| {
                 let object = |element: soapstone::xml::Element<'_>| {
                     let make = |octets: &[u8]| {

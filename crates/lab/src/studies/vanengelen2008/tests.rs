@@ -109,6 +109,7 @@ fn the_cache_and_the_ways_to_send_are_measured_on_all_their_arms() {
                 "none",
                 "body",
                 "elements",
+                "made",
                 "cache-0",
                 "cache-25",
                 "cache-50",
@@ -117,6 +118,7 @@ fn the_cache_and_the_ways_to_send_are_measured_on_all_their_arms() {
             ]
         );
         assert!(best(&lines, "none") < best(&lines, "elements"));
+        assert!(best(&lines, "cache-100") < best(&lines, "made"));
         assert!(best(&lines, "cache-100") < best(&lines, "cache-0"));
     }
     for (_, lines) in lines(4, |point| small(point) && point.shown_in == "figure-5") {
