@@ -1,7 +1,7 @@
-//! Attributes, read from the source when asked for.
+//! Attributes: those of the first elements from a list, all others read from the source when asked for.
 //!
-//! Attributes are not on the tape: few of them are ever looked at. The rule: only start tags that passed the scanner are read here,
-//! so the reading trusts their grammar.
+//! Attributes are not on the tape: few of them are ever looked at, and those mostly in headers, whose attributes the scanner lists. The
+//! rule: only start tags that passed the scanner are read here, so the reading trusts their grammar.
 
 use crate::scan::{find, reference};
 use crate::{chars, escape};
@@ -143,15 +143,6 @@ pub(crate) fn name_end(tag: &[u8]) -> usize {
     end.unwrap_or(tag.len())
 }
 
-/// The length of the start tag with which `tag` begins.
-pub(crate) fn start_tag_length(tag: &[u8]) -> usize {
-    let mut at = name_end(tag);
-    while let Some(places) = Places::next(tag, at) {
-        at = places.value.end + 1;
-    }
-    memchr::memchr(b'>', &tag[at..]).map_or(tag.len(), |close| at + close + 1)
-}
-
 /// The normalized value of what is written between quotes.
 pub(crate) fn normalize(written: &str) -> Cow<'_, str> {
     if escape::is_plain_value(written.as_bytes()) {
@@ -202,9 +193,6 @@ mod tests {
             .map(|written| (written.name, written.value))
             .collect();
         assert_eq!(read, [("x", "1"), ("xmlns:p", "u>r"), ("y", "a\"b")]);
-        assert_eq!(start_tag_length(tag.as_bytes()), tag.len() - "text".len());
-        assert_eq!(start_tag_length(b"<a>text"), 3);
-        assert_eq!(start_tag_length(b"<a/>"), 4);
     }
 
     #[test]

@@ -12,7 +12,9 @@ use crate::limits::{CANONICAL_ALLOWANCE, Limits, OFFSET_SPACE};
 use crate::names::{NONE, Names, prefix, uri};
 use crate::scan::{self, Failure, Whole, Workspace};
 use crate::sink::Sink;
-use crate::tape::{Declaration, Entry, GraftSpan, NO_PARENT, NodeId, Qualified, flags};
+use crate::tape::{
+    Declaration, Entry, GraftSpan, Listed, LongTag, NO_PARENT, NodeId, Qualified, flags, of_element,
+};
 use std::fmt;
 use std::ops::Range;
 
@@ -38,6 +40,11 @@ pub(crate) struct Parts {
     pub(crate) tape: Vec<Entry>,
     pub(crate) declarations: Vec<Declaration>,
     pub(crate) qualified: Vec<Qualified>,
+    /// The attributes of all elements before `unlisted`.
+    pub(crate) listed: Vec<Listed>,
+    /// The first element whose attributes are not listed, since there are too many.
+    pub(crate) unlisted: Option<u32>,
+    pub(crate) long_tags: Vec<LongTag>,
     pub(crate) grafts: Vec<GraftSpan>,
     /// Replaced elements with the index of their graft, in order of the elements.
     pub(crate) replaced: Vec<(u32, u32)>,
@@ -296,10 +303,10 @@ impl Document {
     pub(crate) fn start_tag_end(&self, index: u32) -> u32 {
         let entry = self.entry(index);
         match entry.flags >> flags::LENGTH_SHIFT {
-            0 => {
-                let tag = self.octets(entry.start..entry.end);
-                entry.start + crate::attributes::start_tag_length(tag) as u32
-            }
+            0 => match of_element(&self.parts.long_tags, index, |tag| tag.element) {
+                [tag, ..] => tag.end,
+                [] => entry.end,
+            },
             length => entry.start + u32::from(length),
         }
     }
@@ -321,7 +328,17 @@ impl Document {
     }
 
     /// The end of the part of the tape to which `index` belongs: the message's or a graft's.
+    #[inline]
     pub(crate) fn span_end(&self, index: u32) -> u32 {
+        match self.parts.grafts.first() {
+            None => self.parts.tape.len() as u32,
+            Some(first) if index < first.first => first.first,
+            Some(_) => self.graft_end(index),
+        }
+    }
+
+    /// The end of the part of the tape of the graft that brought `index`.
+    fn graft_end(&self, index: u32) -> u32 {
         let next = self
             .parts
             .grafts
@@ -333,12 +350,7 @@ impl Document {
     /// The place on the tape behind the last descendant of an element, in the same segment.
     #[inline]
     pub(crate) fn behind(&self, index: u32) -> u32 {
-        let end = self.entry(index).end;
-        let last = match self.parts.grafts.is_empty() {
-            true => self.parts.tape.len(),
-            false => self.span_end(index) as usize,
-        };
-        self.behind_within(index, end, last)
+        self.behind_within(index, self.entry(index).end, self.span_end(index) as usize)
     }
 
     /// [`Document::behind`] with the end of the span already known. Gallops, so that small subtrees cost little.
@@ -396,27 +408,31 @@ impl Document {
     /// An element, or what stands in its place: the first element of its graft, or what follows.
     #[inline]
     pub(crate) fn resolve(&self, index: u32) -> Option<u32> {
-        let mut index = index;
-        loop {
-            if self.entry(index).flags & flags::REPLACED == 0 {
-                return Some(index);
-            }
-            match self.graft_over(index) {
-                Some(graft) if graft.first < graft.last => index = graft.first,
-                _ => match self.unresolved_sibling(index) {
-                    Some(sibling) => index = sibling,
-                    None => return None,
-                },
-            }
+        match self.entry(index).flags & flags::REPLACED {
+            0 => Some(index),
+            _ => self.resolve_replaced(index),
         }
     }
 
+    fn resolve_replaced(&self, replaced: u32) -> Option<u32> {
+        let mut index = replaced;
+        while self.entry(index).flags & flags::REPLACED != 0 {
+            index = match self.graft_over(index) {
+                Some(graft) if graft.first < graft.last => graft.first,
+                _ => self.unresolved_sibling(index)?,
+            };
+        }
+        Some(index)
+    }
+
+    #[inline]
     pub(crate) fn first_child(&self, index: u32) -> Option<u32> {
         self.written_child(index)
             .and_then(|child| self.resolve(child))
     }
 
     /// The first child as the tape has it, maybe a replaced one.
+    #[inline]
     pub(crate) fn written_child(&self, index: u32) -> Option<u32> {
         let child = index + 1;
         let entry = self.parts.tape.get(child as usize)?;
@@ -424,12 +440,12 @@ impl Document {
     }
 
     /// The next sibling as the tape has it, in the same segment, maybe a replaced one.
+    #[inline]
     pub(crate) fn written_sibling(&self, index: u32) -> Option<u32> {
-        let behind = self.behind(index);
-        let next = self.parts.tape.get(behind as usize)?;
-        (behind < self.span_end(index) && next.parent == self.entry(index).parent).then_some(behind)
+        self.sibling_within(index, self.span_end(index)).ok()?
     }
 
+    #[inline]
     pub(crate) fn next_sibling(&self, index: u32) -> Option<u32> {
         self.unresolved_sibling(index)
             .and_then(|sibling| self.resolve(sibling))
@@ -440,17 +456,28 @@ impl Document {
     fn unresolved_sibling(&self, index: u32) -> Option<u32> {
         let mut index = index;
         loop {
-            let behind = self.behind(index);
-            if behind < self.span_end(index) {
-                let next = self.entry(behind);
-                return (next.parent == self.entry(index).parent).then_some(behind);
+            match self.sibling_within(index, self.span_end(index)) {
+                Ok(sibling) => return sibling,
+                // The last one at the top of a graft is followed by what follows the replaced element.
+                Err(EndOfSpan) => {
+                    let graft = self.graft_of(index)?;
+                    if self.entry(graft.at).parent != self.entry(index).parent {
+                        return None;
+                    }
+                    index = graft.at;
+                }
             }
-            // The last one at the top of a graft is followed by what follows the replaced element.
-            let graft = self.graft_of(index)?;
-            if self.entry(graft.at).parent != self.entry(index).parent {
-                return None;
-            }
-            index = graft.at;
+        }
+    }
+
+    /// The next sibling in a part of the tape that ends at `last`, unless nothing of the part follows the element.
+    #[inline]
+    fn sibling_within(&self, index: u32, last: u32) -> Result<Option<u32>, EndOfSpan> {
+        let entry = self.entry(index);
+        let behind = self.behind_within(index, entry.end, last as usize);
+        match self.parts.tape.get(behind as usize) {
+            Some(next) if behind < last => Ok((next.parent == entry.parent).then_some(behind)),
+            _ => Err(EndOfSpan),
         }
     }
 
@@ -463,12 +490,18 @@ impl Document {
     }
 }
 
+/// Nothing of the same part of the tape follows an element.
+struct EndOfSpan;
+
 impl Parts {
     pub(crate) fn clear(&mut self) {
         self.segments.clear();
         self.tape.clear();
         self.declarations.clear();
         self.qualified.clear();
+        self.listed.clear();
+        self.unlisted = None;
+        self.long_tags.clear();
         self.grafts.clear();
         self.replaced.clear();
         self.ids.clear();
@@ -476,14 +509,16 @@ impl Parts {
     }
 
     fn declarations(&self, index: u32) -> &[Declaration] {
-        let first = self
-            .declarations
-            .partition_point(|declaration| declaration.element < index);
-        let declared = &self.declarations[first..];
-        let length = declared
-            .iter()
-            .position(|declaration| declaration.element != index);
-        &declared[..length.unwrap_or(declared.len())]
+        of_element(&self.declarations, index, |declaration| declaration.element)
+    }
+
+    /// The attributes of one element; `None` if they are not listed.
+    #[inline]
+    pub(crate) fn listed(&self, index: u32) -> Option<&[Listed]> {
+        match self.unlisted {
+            Some(unlisted) if index >= unlisted => None,
+            _ => Some(of_element(&self.listed, index, |listed| listed.element)),
+        }
     }
 
     /// Fills in the namespaces in scope inside `parent`, by prefix; returns the depth of `parent`.

@@ -8,7 +8,7 @@ use crate::content::Contents;
 use crate::document::Document;
 use crate::error::Position;
 use crate::names::{self, prefix, uri};
-use crate::tape::{NO_PARENT, NodeId, flags};
+use crate::tape::{Listed, NO_PARENT, NodeId, flags};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -98,7 +98,8 @@ impl<'d> Element<'d> {
     /// Whether this is its expanded name.
     #[inline]
     pub fn is(&self, namespace: &str, local: &str) -> bool {
-        self.local() == local && self.namespace() == namespace
+        let names = &self.document.parts.names;
+        names.element_is(self.document.entry(self.index).name, namespace, local)
     }
 
     /// The parent; `None` for the root.
@@ -195,25 +196,45 @@ impl<'d> Element<'d> {
 
     /// The value of an attribute: references resolved, white space normalized (XML 3.3.3).
     pub fn attribute(&self, namespace: &str, local: &str) -> Option<Cow<'d, str>> {
-        let written = self.start_tag().find(|written| {
-            // Looked at from its end: few names end as the right one does.
-            let Some(prefix) = written.name.strip_suffix(local) else {
-                return false;
-            };
-            match prefix.strip_suffix(':') {
-                None => {
-                    let is_whole = prefix.is_empty() && !local.contains(':');
-                    is_whole && namespace.is_empty() && written.declares().is_none()
-                }
-                Some("xmlns") => false,
-                Some(prefix) => self.attribute_namespace(prefix) == namespace,
-            }
-        });
-        written.map(|written| attributes::normalize(written.value))
+        let Some(listed) = self.document.parts.listed(self.index) else {
+            return self.read_attribute(namespace, local);
+        };
+        let names = &self.document.parts.names;
+        let named =
+            |listed: &&Listed| names.attribute_is(listed.qname, listed.uri, namespace, local);
+        let listed = listed.iter().find(named)?;
+        let written = self.document.slice(listed.start..listed.end);
+        Some(match listed.decode {
+            true => attributes::normalize(written),
+            false => Cow::Borrowed(written),
+        })
+    }
+
+    /// [`Element::attribute`] of an element whose attributes are not listed.
+    fn read_attribute(&self, namespace: &str, local: &str) -> Option<Cow<'d, str>> {
+        let mut read = self.read_attributes();
+        read.find(|attribute| attribute.local() == local && attribute.namespace == namespace)
+            .map(|attribute| attribute.value())
     }
 
     /// The attributes in the order in which they are written, without namespace declarations.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute<'d>> + use<'d> {
+        let document = self.document;
+        let names = &document.parts.names;
+        let listed = document.parts.listed(self.index);
+        let read = listed.is_none().then(|| self.read_attributes());
+        let listed = listed.unwrap_or_default().iter();
+        listed
+            .map(move |listed| Attribute {
+                name: names.qname_text(listed.qname),
+                namespace: names.uri(listed.uri),
+                written: document.slice(listed.start..listed.end),
+            })
+            .chain(read.into_iter().flatten())
+    }
+
+    /// [`Element::attributes`] of an element whose attributes are not listed.
+    fn read_attributes(&self) -> impl Iterator<Item = Attribute<'d>> + use<'d> {
         let element = *self;
         self.start_tag()
             .filter(|written| written.declares().is_none())

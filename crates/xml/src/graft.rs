@@ -95,6 +95,8 @@ impl Document {
         };
         let declarations = self.parts.declarations.len();
         let qualified = self.parts.qualified.len();
+        let (listed, unlisted) = (self.parts.listed.len(), self.parts.unlisted);
+        let long_tags = self.parts.long_tags.len();
         let ids = self.parts.ids.mark();
         let scanned = match scan::scan(&text, base, whole, parent, &mut self.parts, options) {
             Ok(scanned) => scanned,
@@ -102,6 +104,9 @@ impl Document {
                 self.parts.tape.truncate(first as usize);
                 self.parts.declarations.truncate(declarations);
                 self.parts.qualified.truncate(qualified);
+                self.parts.listed.truncate(listed);
+                self.parts.unlisted = unlisted;
+                self.parts.long_tags.truncate(long_tags);
                 self.parts.ids.take_back(ids, NodeId::new(first));
                 return Err(error(text.as_bytes(), *failure));
             }

@@ -68,6 +68,9 @@ pub(crate) struct Name {
     pub(crate) prefix: u16,
     /// Bytes of the qualified name.
     pub(crate) length: u16,
+    /// Its local name in the text of the qualified names.
+    local_length: u16,
+    local_start: u32,
 }
 
 /// A table is full: more different entries than `u16` can tell apart.
@@ -97,9 +100,18 @@ impl Texts {
         texts
     }
 
+    #[inline]
     fn at(&self, index: u16) -> &str {
         let (start, end) = self.spans[index as usize];
         &self.text[start as usize..end as usize]
+    }
+
+    /// Whether this is the text of an entry.
+    #[inline]
+    fn is(&self, index: u16, text: &str) -> bool {
+        let (start, end) = self.spans[index as usize];
+        (end - start) as usize == text.len()
+            && self.text.as_bytes()[start as usize..end as usize] == *text.as_bytes()
     }
 
     fn find(&self, text: &str, hasher: &RandomState) -> Option<u16> {
@@ -322,14 +334,41 @@ impl Names {
         &self.names
     }
 
+    #[inline]
     pub(crate) fn qname_text(&self, index: u16) -> &str {
-        let qname = self.qnames[index as usize];
+        let qname = &self.qnames[index as usize];
         &self.text[qname.start as usize..qname.start as usize + qname.length as usize]
     }
 
     #[inline]
     pub(crate) fn local(&self, qname: u16) -> &str {
-        &self.qname_text(qname)[self.qnames[qname as usize].local_at as usize..]
+        let QName {
+            start,
+            length,
+            local_at,
+            ..
+        } = self.qnames[qname as usize];
+        &self.text[start as usize + local_at as usize..start as usize + length as usize]
+    }
+
+    /// Whether an element name is this one.
+    #[inline]
+    pub(crate) fn element_is(&self, name: u16, namespace: &str, local: &str) -> bool {
+        let name = &self.names[name as usize];
+        // Lengths first: most names that are asked for differ in them.
+        name.local_length as usize == local.len()
+            && self.text.as_bytes()[name.local_start as usize..][..local.len()] == *local.as_bytes()
+            && self.uris.is(name.uri, namespace)
+    }
+
+    /// Whether a qualified name is this one as an attribute's, in the namespace that its prefix has there.
+    #[inline]
+    pub(crate) fn attribute_is(&self, qname: u16, uri: u16, namespace: &str, local: &str) -> bool {
+        let qname = &self.qnames[qname as usize];
+        let at = qname.start as usize + qname.local_at as usize;
+        (qname.length - qname.local_at) as usize == local.len()
+            && self.text.as_bytes()[at..][..local.len()] == *local.as_bytes()
+            && self.uris.is(uri, namespace)
     }
 
     /// How the local names of two qualified names are ordered.
@@ -472,7 +511,13 @@ impl Names {
             return Err(Full::Names);
         }
         let index = self.names.len() as u16;
-        let QName { prefix, length, .. } = self.qnames[qname as usize];
+        let QName {
+            start,
+            prefix,
+            length,
+            local_at,
+            ..
+        } = self.qnames[qname as usize];
         let text = self.qname_text(qname).as_bytes();
         // No byte of UTF-8 is 0xFF.
         let (mut key, mut mask) = ([0xFF; SHORT], u16::MAX);
@@ -488,6 +533,8 @@ impl Names {
             uri,
             prefix,
             length,
+            local_length: length - local_at,
+            local_start: start + u32::from(local_at),
         });
         let Names {
             name_table,

@@ -36,7 +36,8 @@ pub(crate) struct Entry {
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
-/// Bits of [`Entry::flags`]. The seven highest bits hold the length of the start tag, or 0 if it is longer than 127 bytes.
+/// Bits of [`Entry::flags`]. The seven highest bits hold the length of the start tag, or 0 if it is longer than 127 bytes: then it
+/// has a [`LongTag`].
 pub(crate) mod flags {
     /// The start tag or the end tag is not written as C14N writes it, whatever the namespace context. That an empty-element tag ends
     /// with `/>` does not count.
@@ -95,6 +96,37 @@ pub(crate) struct Qualified {
     pub(crate) element: u32,
     pub(crate) prefix: u16,
     pub(crate) uri: u16,
+}
+
+/// One attribute that is no namespace declaration, in the order of scanning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listed {
+    /// The element that has it.
+    pub(crate) element: u32,
+    /// Its value between the quotes, in the offset space.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) qname: u16,
+    pub(crate) uri: u16,
+    /// The value holds references or white space to be normalized.
+    pub(crate) decode: bool,
+}
+
+/// Where a start tag ends that is longer than [`flags::LENGTH_MAX`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongTag {
+    pub(crate) element: u32,
+    /// Offset after its `>`.
+    pub(crate) end: u32,
+}
+
+/// The part of a list in the order of scanning that belongs to one element.
+#[inline]
+pub(crate) fn of_element<T>(list: &[T], index: u32, element: impl Fn(&T) -> u32) -> &[T] {
+    let first = list.partition_point(|item| element(item) < index);
+    let own = &list[first..];
+    let length = own.iter().position(|item| element(item) != index);
+    &own[..length.unwrap_or(own.len())]
 }
 
 /// A plaintext linked in place of an element.

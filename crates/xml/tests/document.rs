@@ -89,6 +89,43 @@ fn attributes_are_normalized_and_resolved() {
 }
 
 #[test]
+fn attributes_are_found_however_many_there_are_before() {
+    let mut source = String::from("<r xmlns:p='urn:p'>");
+    for at in 0..2_000 {
+        source += &format!("<e p:b='{at}' a='&lt;{at}' b=''/>");
+    }
+    let document = parse(&(source + "</r>"));
+    for (at, element) in document.root().children().enumerate() {
+        let (number, decoded) = (at.to_string(), format!("<{at}"));
+        assert_eq!(element.attribute("urn:p", "b").as_deref(), Some(&*number));
+        assert_eq!(element.attribute("", "a").as_deref(), Some(&*decoded));
+        assert_eq!(element.attribute("", "b").as_deref(), Some(""));
+        assert_eq!(element.attribute("urn:p", "a"), None);
+        let all = element.attributes().map(|one| {
+            let name = (one.qualified_name(), one.namespace(), one.local());
+            (name, one.value().into_owned())
+        });
+        assert!(all.eq([
+            (("p:b", "urn:p", "b"), number),
+            (("a", "", "a"), decoded),
+            (("b", "", "b"), String::new()),
+        ]));
+    }
+}
+
+#[test]
+fn long_start_tags_end_where_they_end() {
+    let long = "v>".repeat(100);
+    let source = format!("<r><a b='{long}' >text</a><c b='{long}'/><d b='{long}'></d></r>");
+    let document = parse(&source);
+    let texts = document.root().children().map(|child| child.text());
+    assert!(texts.eq(["text", "", ""]));
+    let tag = find(document.root(), "a").start_tag_range();
+    let expected = format!("<a b='{long}' >");
+    assert_eq!(source[tag.start as usize..tag.end as usize], expected);
+}
+
+#[test]
 fn namespaces_in_scope_are_those_of_the_nearest_declaration() {
     let document = parse(
         "<a xmlns='urn:1' xmlns:p='urn:p'><b xmlns='' xmlns:q='urn:q'><c xmlns:p='urn:p2'/></b></a>",

@@ -8,8 +8,12 @@ use super::{Failure, Scan, Scanner, find, full, reference};
 use crate::attributes;
 use crate::error::{Limit, Problem};
 use crate::names::{NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
-use crate::tape::{Declaration, Entry, NodeId, Qualified, flags};
+use crate::tape::{Declaration, Entry, Listed, LongTag, NodeId, Qualified, flags};
 use std::cmp::Ordering;
+
+/// Attributes that are listed at most. Those of a message's header are fewer than a hundred; a body whose every element has some would
+/// make the list larger than the message.
+const LISTED: usize = 512;
 
 /// An attribute of the tag being scanned.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +68,14 @@ impl Scanner<'_> {
         if !tag.canonical {
             flags |= flags::TAG_REWRITE;
         }
-        flags |= flags::of_length(tag.end - at);
+        let length = flags::of_length(tag.end - at);
+        if length == 0 {
+            self.parts.long_tags.push(LongTag {
+                element: self.tape.len() as u32,
+                end: self.base + tag.end as u32,
+            });
+        }
+        flags |= length;
         self.finish_start_tag(at, tag, name, flags, undo)?;
         self.work.structure.skip_to(self.source, tag.end);
         Ok(())
@@ -395,10 +406,11 @@ impl Scanner<'_> {
         )
     }
 
-    /// Resolves the prefixes of the attributes and compares them. Returns flags of the tag.
+    /// Resolves the prefixes of the attributes, lists and compares them. Returns flags of the tag.
     fn resolve_attributes(&mut self) -> Scan<u16> {
         let mut flags = 0;
         let element = self.tape.len() as u32;
+        let lists = self.lists(element, self.work.attributes.len());
         for at in 0..self.work.attributes.len() {
             let RawAttribute {
                 prefix, name_at, ..
@@ -421,7 +433,18 @@ impl Scanner<'_> {
                     uri
                 }
             };
-            self.work.attributes[at].uri = uri;
+            let attribute = &mut self.work.attributes[at];
+            attribute.uri = uri;
+            if lists {
+                self.parts.listed.push(Listed {
+                    element,
+                    start: self.base + attribute.value_start,
+                    end: self.base + attribute.value_end,
+                    qname: attribute.qname,
+                    uri,
+                    decode: attribute.decode,
+                });
+            }
         }
         let attributes = &self.work.attributes;
         if attributes
@@ -442,6 +465,15 @@ impl Scanner<'_> {
         }
         self.work.attributes = sorted;
         Ok(flags | flags::TAG_REWRITE)
+    }
+
+    /// Whether so many attributes of `element`, the next one on the tape, are to be listed.
+    fn lists(&mut self, element: u32, attributes: usize) -> bool {
+        let parts = &mut *self.parts;
+        if parts.listed.len() + attributes > LISTED {
+            parts.unlisted.get_or_insert(element);
+        }
+        parts.unlisted.is_none()
     }
 
     /// The order of C14N 1.0 section 2.3: by namespace, then by local name.
