@@ -127,7 +127,7 @@ impl Places {
         }
         let quote = tag[at];
         let start = at + 1;
-        let end = find::quote(tag, start, quote);
+        let end = find::byte(tag, start, quote);
         (end < tag.len()).then_some(Places {
             name,
             value: start..end,

@@ -133,6 +133,12 @@ impl IdAttributes {
         self.shapes & shape(local.as_bytes()) != 0
     }
 
+    /// Whether an attribute whose local name has one of these [shapes](shape) can be an id.
+    #[inline]
+    pub(crate) fn may_have_any(&self, shapes: u64) -> bool {
+        self.shapes & shapes != 0
+    }
+
     pub(crate) fn matches(&self, element: &str, namespace: &str, local: &str) -> bool {
         self.rules.iter().any(|rule| {
             rule.local == local
@@ -147,7 +153,7 @@ impl IdAttributes {
 
 /// One bit for the length and the first byte of a name: one look tells `Algorithm` from `RequestID`.
 #[inline]
-fn shape(local: &[u8]) -> u64 {
+pub(crate) fn shape(local: &[u8]) -> u64 {
     let first = usize::from(local.first().copied().unwrap_or_default());
     1 << ((local.len() + 7 * first) % 64)
 }

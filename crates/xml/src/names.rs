@@ -6,6 +6,7 @@
 //! checked once, when it enters a table; what is found in a table is well-formed.
 
 use crate::chars;
+use crate::scan::KnownTags;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Ordering;
@@ -243,6 +244,8 @@ pub(crate) struct Names {
     names: Vec<Name>,
     name_table: HashTable<u16>,
     slots: Box<[[Slot; 2]; SETS]>,
+    /// Tags of such names.
+    pub(crate) tags: KnownTags,
 }
 
 impl Default for Names {
@@ -258,6 +261,7 @@ impl Default for Names {
             names: Vec::new(),
             name_table: HashTable::new(),
             slots: Box::new([[VACANT; 2]; SETS]),
+            tags: KnownTags::default(),
         };
         // The first name always fits.
         let _ = names.intern_qname("xmlns");

@@ -60,23 +60,23 @@ fn value_stops<S: Simd>(simd: S, window: &[u8; 16], quote: u8) -> u64 {
     (control | quote | less | reference).to_bitmask()
 }
 
-/// The first `quote` from `from` on. The length of the source if there is none.
+/// The first `wanted` from `from` on. The length of the source if there is none.
 #[inline]
-pub(crate) fn quote(source: &[u8], from: usize, quote: u8) -> usize {
+pub(crate) fn byte(source: &[u8], from: usize, wanted: u8) -> usize {
     let mut at = from;
     while let Some(window) = source.get(at..at + 16).and_then(<[u8]>::first_chunk) {
-        let quotes = dispatch!(Level::baseline(), simd => {
-            u8x16::simd_from(simd, *window).simd_eq(u8x16::splat(simd, quote)).to_bitmask()
+        let found = dispatch!(Level::baseline(), simd => {
+            u8x16::simd_from(simd, *window).simd_eq(u8x16::splat(simd, wanted)).to_bitmask()
         });
-        if quotes != 0 {
-            return at + quotes.trailing_zeros() as usize;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize;
         }
         at += 16;
     }
     let rest = source.get(at..).unwrap_or(&[]);
     at + rest
         .iter()
-        .position(|&byte| byte == quote)
+        .position(|&byte| byte == wanted)
         .unwrap_or(rest.len())
 }
 
@@ -108,8 +108,8 @@ mod tests {
                     assert_eq!(value_stop(source.as_bytes(), 0, b'"'), length);
                 }
                 let source = format!("{name}'{}", "x".repeat(behind));
-                assert_eq!(quote(source.as_bytes(), 0, b'\''), length);
-                assert_eq!(quote(source.as_bytes(), 0, b'"'), source.len());
+                assert_eq!(byte(source.as_bytes(), 0, b'\''), length);
+                assert_eq!(byte(source.as_bytes(), 0, b'"'), source.len());
                 assert_eq!(value_stop(source.as_bytes(), 0, b'"'), source.len());
                 assert_eq!(value_stop(source.as_bytes(), 0, b'\''), length);
                 assert_eq!(name_end(source.as_bytes(), 0), source.len());

@@ -5,6 +5,7 @@
 //! look into a cache. The rule: whatever passes the scanner is well-formed, so that nobody behind it has to ask again.
 
 pub(crate) mod find;
+mod known;
 mod misc;
 pub(crate) mod reference;
 mod start_tag;
@@ -17,6 +18,7 @@ use crate::limits::OFFSET_SPACE;
 use crate::names::{Full, NONE};
 use crate::tape::{Entry, flags};
 use crate::{IdAttributes, Limits, ParseOptions, chars};
+pub(crate) use known::KnownTags;
 use start_tag::RawAttribute;
 use structure::Structure;
 use usual::Guess;
@@ -72,6 +74,18 @@ pub(crate) struct Workspace {
     guess: Guess,
     attributes: Vec<RawAttribute>,
     value: String,
+}
+
+impl Workspace {
+    /// Binds a prefix until the end of the element that is being opened.
+    fn bind(&mut self, prefix: u16, uri: u16) {
+        let bindings = &mut self.bindings;
+        if bindings.len() <= prefix as usize {
+            bindings.resize(prefix as usize + 1, NONE);
+        }
+        self.undo.push((prefix, bindings[prefix as usize]));
+        bindings[prefix as usize] = uri;
+    }
 }
 
 /// What a scan found beside the tape.
@@ -162,7 +176,9 @@ impl Scanner<'_> {
         self.work.structure.start(start);
         self.between_roots(start)?;
         loop {
-            self.usual();
+            if self.is_usual() {
+                self.usual();
+            }
             let at = self.work.structure.peek(self.source);
             self.work.structure.advance(1);
             match self.source.get(at) {

@@ -4,6 +4,7 @@
 //! attributes resolved, compared and looked at for ids. The rule: strictly ascending attribute order is the canonical check and
 //! the duplicate check at once; only tags in another order are sorted.
 
+use super::known::Sight;
 use super::{Failure, Scan, Scanner, find, full, reference};
 use crate::attributes;
 use crate::error::{Limit, Problem};
@@ -19,11 +20,11 @@ const LISTED: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawAttribute {
     name_at: u32,
-    value_start: u32,
-    value_end: u32,
-    qname: u16,
-    prefix: u16,
-    uri: u16,
+    pub(super) value_start: u32,
+    pub(super) value_end: u32,
+    pub(super) qname: u16,
+    pub(super) prefix: u16,
+    pub(super) uri: u16,
     /// The value holds references or white space to be normalized.
     decode: bool,
 }
@@ -43,13 +44,21 @@ impl Scanner<'_> {
     #[inline(never)]
     pub(super) fn start_tag(&mut self, at: usize) -> Scan<()> {
         self.check_room(at)?;
+        let undo = self.work.undo.len();
+        let sight = self.sight(at);
+        if let Sight::Known(index) = sight {
+            let (name, tag, flags) = self.repeat(at, index);
+            self.work.guess.follow(name, &self.tape);
+            // Nothing in it is listed by the structure.
+            return self.finish_start_tag(at, tag, name, flags, undo);
+        }
         let name_end = find::name_end(self.source, at + 1);
         if name_end == at + 1 {
             return Err(Failure::at(name_end, Problem::IllegalName));
         }
         self.check_name_length(at + 1, name_end)?;
         let tag = self.attributes(name_end)?;
-        let undo = self.work.undo.len();
+        let declared = self.parts.declarations.len();
         let mut flags = if tag.declares {
             self.bind_namespaces()?
         } else {
@@ -76,6 +85,9 @@ impl Scanner<'_> {
             });
         }
         flags |= length;
+        if let Sight::Unknown(hash) = sight {
+            self.know(hash, at, tag, name, flags, declared);
+        }
         self.finish_start_tag(at, tag, name, flags, undo)?;
         self.work.structure.skip_to(self.source, tag.end);
         Ok(())
@@ -125,6 +137,7 @@ impl Scanner<'_> {
         self.work.attributes.clear();
         let mut tag = Tag {
             canonical: true,
+            plain: true,
             empty: false,
             declares: false,
             end: name_end,
@@ -223,6 +236,7 @@ impl Scanner<'_> {
             uri: uri::EMPTY,
             decode,
         };
+        tag.plain &= !decode;
         tag.declares |= attribute.is_declaration();
         tag.end = end + 1;
         self.work.attributes.push(attribute);
@@ -374,12 +388,7 @@ impl Scanner<'_> {
             _ => {}
         }
         self.check_once(element, attribute, declared)?;
-        let bindings = &mut self.work.bindings;
-        if bindings.len() <= declared as usize {
-            bindings.resize(declared as usize + 1, NONE);
-        }
-        self.work.undo.push((declared, bindings[declared as usize]));
-        bindings[declared as usize] = uri;
+        self.work.bind(declared, uri);
         self.parts.declarations.push(Declaration {
             element,
             prefix: declared,
@@ -468,7 +477,7 @@ impl Scanner<'_> {
     }
 
     /// Whether so many attributes of `element`, the next one on the tape, are to be listed.
-    fn lists(&mut self, element: u32, attributes: usize) -> bool {
+    pub(super) fn lists(&mut self, element: u32, attributes: usize) -> bool {
         let parts = &mut *self.parts;
         if parts.listed.len() + attributes > LISTED {
             parts.unlisted.get_or_insert(element);
@@ -526,11 +535,13 @@ impl Scanner<'_> {
 
 /// The form of a start tag.
 #[derive(Clone, Copy, Debug)]
-struct Tag {
+pub(super) struct Tag {
     /// Written as C14N writes tags, as far as that can be told without names.
-    canonical: bool,
-    empty: bool,
+    pub(super) canonical: bool,
+    /// No value of its attributes is to be decoded.
+    pub(super) plain: bool,
+    pub(super) empty: bool,
     /// Among its attributes are namespace declarations.
-    declares: bool,
-    end: usize,
+    pub(super) declares: bool,
+    pub(super) end: usize,
 }

@@ -8,12 +8,30 @@ use super::{Open, Scanner, Workspace};
 use crate::names::{Name, SHORT, mask_name};
 use crate::tape::{Entry, flags};
 use fearless_simd::prelude::*;
-use fearless_simd::{dispatch, u8x16};
+use fearless_simd::{Level, dispatch, u8x16};
 
 /// Bytes that are looked at together: `</` and a short name with its `>`.
 const HEAD: usize = 18;
 
 impl Scanner<'_> {
+    /// Whether what comes next looks like something for [`Scanner::usual`]: asking is cheaper than beginning in vain.
+    #[inline]
+    pub(super) fn is_usual(&mut self) -> bool {
+        let at = self.work.structure.peek(self.source);
+        match head(self.source, at as u32) {
+            Some([b'<', b'/', ..]) => {
+                let name = self.parts.names.all().get(self.top.name as usize);
+                self.top.flags & flags::NAMESPACES == 0
+                    && name.is_some_and(|name| (name.length as usize) < SHORT)
+            }
+            Some(head @ [b'<', ..]) => dispatch!(Level::baseline(), simd => {
+                let window = u8x16::simd_from(simd, *behind::<1>(head));
+                window.simd_eq(u8x16::splat(simd, b'>')).any_true()
+            }),
+            _ => false,
+        }
+    }
+
     /// Goes on until something is not as usual.
     #[inline(never)]
     pub(super) fn usual(&mut self) {
