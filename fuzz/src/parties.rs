@@ -223,7 +223,9 @@ impl Case {
     fn open_tuned(&self, bytes: &[u8], expected: Option<&Verified<Envelope>>) {
         let forwarded = |verified: &Verified<Envelope>| {
             let mut octets = Vec::new();
-            verified.forward(&mut octets).is_ok().then_some(octets)
+            verified
+                .forward(&mut octets, &mut Buffers::default())
+                .is_ok().then_some(octets)
         };
         let found = open(&self.tuned, bytes).ok();
         assert!(
@@ -255,7 +257,7 @@ fn open(plan: &InboundPlan, bytes: &[u8]) -> Result<Verified<Envelope>, Rejected
 /// `None` if what is to be passed on is larger than the limits allow.
 fn said(verified: &Verified<Envelope>) -> Option<Said> {
     let mut bytes = Vec::new();
-    verified.forward(&mut bytes).ok()?;
+    verified.forward(&mut bytes, &mut Buffers::default()).ok()?;
     let document = reading::parse(&bytes).expect("what is passed on is XML");
     let text = |element: Element<'_>| {
         let octets = reading::canonical(

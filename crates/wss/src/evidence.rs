@@ -237,8 +237,8 @@ impl Verified<Envelope> {
     ///
     /// # Errors
     /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow beyond its limits.
-    pub fn forward(&self, out: &mut Vec<u8>) -> Result<(), Rejected> {
-        forward::write(&self.inner, &self.blocks, out).map_err(Rejected::Canonicalization)
+    pub fn forward(&self, out: &mut Vec<u8>, buffers: &mut Buffers) -> Result<(), Rejected> {
+        forward::write(&self.inner, &self.blocks, out, buffers).map_err(Rejected::Canonicalization)
     }
 
     /// Takes what the answer needs, and gives the memory back.

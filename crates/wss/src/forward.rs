@@ -4,7 +4,7 @@
 //! names in content stay valid, and it leaves out what signatures do not cover: comments, and whatever stands between the blocks.
 
 use soapstone_xml::{
-    Apex, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,
+    Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,
 };
 
 use crate::envelope::Envelope;
@@ -13,31 +13,57 @@ pub(crate) fn write(
     envelope: &Envelope,
     blocks: &[NodeId],
     out: &mut Vec<u8>,
+    buffers: &mut Buffers,
+) -> Result<(), C14nError> {
+    let mut scratch = buffers.take_scratch();
+    let written = write_with(envelope, blocks, out, &mut scratch);
+    buffers.give_scratch(scratch);
+    written
+}
+
+fn write_with(
+    envelope: &Envelope,
+    blocks: &[NodeId],
+    out: &mut Vec<u8>,
+    scratch: &mut C14nScratch,
 ) -> Result<(), C14nError> {
     let document = envelope.document();
     let root = document.root();
     let prefix = root.prefix();
     let colon = if prefix.is_empty() { "" } else { ":" };
     let options = C14nOptions::new(Canonicalization::Inclusive10);
-    let mut scratch = C14nScratch::default();
     out.reserve(document.bytes().len());
-    out.extend_from_slice(
-        format!(
-            "<{prefix}{colon}Envelope xmlns{colon}{prefix}=\"{}\">",
-            envelope.version().namespace()
-        )
-        .as_bytes(),
+    let namespace = envelope.version().namespace();
+    push(
+        &[
+            "<",
+            prefix,
+            colon,
+            "Envelope xmlns",
+            colon,
+            prefix,
+            "=\"",
+            namespace,
+            "\">",
+        ],
+        out,
     );
     if !blocks.is_empty() {
-        out.extend_from_slice(format!("<{prefix}{colon}Header>").as_bytes());
+        push(&["<", prefix, colon, "Header>"], out);
         for block in blocks {
-            part(document, *block, &options, &mut scratch, out)?;
+            part(document, *block, &options, scratch, out)?;
         }
-        out.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
+        push(&["</", prefix, colon, "Header>"], out);
     }
-    part(document, envelope.body().id(), &options, &mut scratch, out)?;
-    out.extend_from_slice(format!("</{prefix}{colon}Envelope>").as_bytes());
+    part(document, envelope.body().id(), &options, scratch, out)?;
+    push(&["</", prefix, colon, "Envelope>"], out);
     Ok(())
+}
+
+fn push(pieces: &[&str], out: &mut Vec<u8>) {
+    for piece in pieces {
+        out.extend_from_slice(piece.as_bytes());
+    }
 }
 
 fn part(

@@ -70,17 +70,18 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     })?;
     let replay = Replay::open(endpoint.replay()).map_err(Failure::new)?;
     let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
+    let mut buffers = Buffers::default();
     let verified = endpoint.verify(
         message,
         None,
         Memory::without_conversations(&replay),
         Timestamp::now(),
-        &mut Buffers::default(),
+        &mut buffers,
         &mut (),
     );
     let mut plain = Vec::new();
     let verified = verified.and_then(|verified| {
-        verified.forward(&mut plain)?;
+        verified.forward(&mut plain, &mut buffers)?;
         Ok(verified)
     });
     if arguments.json {

@@ -427,7 +427,7 @@ impl Endpoint {
             verified.drop_blocks(addressing::is_block);
         }
         let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
-        verified.forward(&mut forwarded)?;
+        verified.forward(&mut forwarded, buffers)?;
         let (evidence, receipt) = verified.finish(buffers);
         observer.ended(Step::Forward);
         Ok(OpenedMessage {

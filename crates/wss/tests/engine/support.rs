@@ -176,7 +176,7 @@ pub(crate) fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>,
 
 pub(crate) fn forwarded(verified: &Verified<Envelope>) -> String {
     let mut out = Vec::new();
-    verified.forward(&mut out).unwrap();
+    verified.forward(&mut out, &mut Buffers::new()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
