@@ -7,6 +7,9 @@
 use crate::error::Problem;
 use crate::scan::Failure;
 
+/// The declaration that nearly every message has that has one: known without reading it.
+pub(crate) const USUAL_DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+
 /// Decodes `source`. On failure the source is given back.
 pub(crate) fn decode(source: Vec<u8>) -> Result<String, (Vec<u8>, Box<Failure>)> {
     let decoded = match encoding(&source) {
@@ -60,6 +63,7 @@ fn encoding(source: &[u8]) -> Result<Encoding, Box<Failure>> {
             Some((_, name)) if !is(name, &["UTF-8", "UTF8"]) => Err(wrong(name, "UTF-8")),
             _ => Ok(Encoding::Utf8),
         },
+        _ if source.starts_with(USUAL_DECLARATION) => Ok(Encoding::Utf8),
         _ => match declared(source) {
             None => Ok(Encoding::Utf8),
             Some((_, name)) if is(name, &["UTF-8", "UTF8"]) => Ok(Encoding::Utf8),

@@ -4,12 +4,13 @@
 
 use super::{Failure, Scan, Scanner, Whole, find};
 use crate::chars;
+use crate::decode::USUAL_DECLARATION;
 use crate::error::Problem;
 use crate::tape::flags;
 use memchr::memmem;
 
 impl Scanner<'_> {
-    /// Markup that is not a tag that was seen before.
+    /// Markup that is no end tag and not a tag that was seen before.
     #[inline(never)]
     pub(super) fn unusual(&mut self, at: usize) -> Scan<()> {
         let rest = &self.source[at..];
@@ -28,7 +29,6 @@ impl Scanner<'_> {
             }
             Some(b'!') => return Err(self.expected(at + 2, "a comment or a CDATA section")),
             Some(b'?') => self.processing_instruction(at)?,
-            Some(b'/') => return self.end_tag(at),
             Some(_) => return self.start_tag(at),
         };
         self.work.structure.skip_to(self.source, end);
@@ -168,6 +168,9 @@ impl Scanner<'_> {
     /// The XML declaration, if there is one (XML 2.8). Returns where the rest begins.
     pub(super) fn xml_declaration(&mut self, at: usize) -> Scan<usize> {
         let rest = &self.source[at..];
+        if rest.starts_with(USUAL_DECLARATION) {
+            return Ok(at + USUAL_DECLARATION.len());
+        }
         if !rest.starts_with(b"<?xml") || !rest.get(5).is_some_and(|&byte| chars::is_space(byte)) {
             return Ok(at);
         }

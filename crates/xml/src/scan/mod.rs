@@ -182,6 +182,7 @@ impl Scanner<'_> {
             let at = self.work.structure.peek(self.source);
             self.work.structure.advance(1);
             match self.source.get(at) {
+                Some(b'<') if self.source.get(at + 1) == Some(&b'/') => self.end_tag(at)?,
                 Some(b'<') => self.unusual(at)?,
                 Some(&byte) => self.character(at, byte)?,
                 None => break,
