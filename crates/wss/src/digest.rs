@@ -14,7 +14,8 @@ pub(crate) fn mark<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
 
 /// [`mark`] over many short pieces, none of them secret: handed over one by one, each would cost more than digesting it takes.
 pub(crate) fn mark_gathered<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
-    let mut gathered = Vec::new();
+    // What one or two signatures say of themselves fits.
+    let mut gathered = Vec::with_capacity(512);
     for piece in pieces {
         gathered.extend_from_slice(&(piece.len() as u64).to_be_bytes());
         gathered.extend_from_slice(piece);
