@@ -22,6 +22,14 @@ use crate::policy::Extent;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::suite::KeyTransportMethod;
 
+/// What the data references of one list mean.
+#[derive(Default)]
+struct Listed<'l> {
+    data: Vec<EncryptedData>,
+    /// References to what the document does not have, or not yet: cipher text inside of other cipher text.
+    hidden: Vec<&'l str>,
+}
+
 impl Opening<'_> {
     pub(super) fn process_encrypted_key(
         &mut self,
@@ -110,12 +118,8 @@ impl Opening<'_> {
             }
         }
         // The data says how long the key must be, so that a failed unwrapping can go on with a key of that length.
-        let data = wrapped
-            .data_references
-            .iter()
-            .map(|uri| self.encrypted_data(uri))
-            .collect::<Result<Vec<_>, _>>()?;
-        let length = match data.first() {
+        let listed = self.listed(wrapped.data_references.iter().map(String::as_str))?;
+        let length = match listed.data.first() {
             Some(first) => first.method.key_length(),
             None => self
                 .plan
@@ -127,9 +131,7 @@ impl Opening<'_> {
         };
         let key = wrapped.open(OpeningKey::Private(identity.key()), Some(length))?;
         let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
-        for data in &data {
-            self.decrypt(data, &key, buffers)?;
-        }
+        self.decrypt_listed(listed, buffers, |_, _| Ok(key.clone()))?;
         self.session_keys.push(SessionKey { node, sha1, key });
         Ok(())
     }
@@ -142,36 +144,67 @@ impl Opening<'_> {
         let limits = self.plan.policy.limits;
         let list = ReferenceList::parse(self.envelope.document.element(node), limits.references)?;
         self.count_references(list.data.len())?;
-        for uri in &list.data {
-            let data = self.encrypted_data(uri)?;
-            let resolved = self.symmetric_key(data.key_info, Purpose::Deciphering)?;
+        let listed = self.listed(list.data.iter().map(String::as_str))?;
+        self.decrypt_listed(listed, buffers, |opening, data| {
+            let resolved = opening.symmetric_key(data.key_info, Purpose::Deciphering)?;
             let as_it_is = matches!(resolved.holder, Signer::Context { .. })
-                && self.plan.policy.derived_keys.is_none();
-            let key = if as_it_is {
-                conversation::encryption_key(&resolved.key, data.method).map_err(|error| {
-                    Rejected::KeyMisused {
-                        problem: error.to_string(),
-                    }
-                })?
-            } else {
-                resolved.key
-            };
-            self.decrypt(&data, &key, buffers)?;
-        }
-        Ok(())
+                && opening.plan.policy.derived_keys.is_none();
+            if !as_it_is {
+                return Ok(resolved.key);
+            }
+            conversation::encryption_key(&resolved.key, data.method).map_err(|error| {
+                Rejected::KeyMisused {
+                    problem: error.to_string(),
+                }
+            })
+        })
     }
 
-    /// The `EncryptedData` that a `DataReference` means, with an algorithm of the plan.
-    fn encrypted_data(&self, uri: &str) -> Result<EncryptedData, Rejected> {
+    /// Looks up what data references mean.
+    fn listed<'l>(&self, uris: impl Iterator<Item = &'l str>) -> Result<Listed<'l>, Rejected> {
+        let mut listed = Listed::default();
+        for uri in uris {
+            match self.encrypted_data(uri)? {
+                Some(data) => listed.data.push(data),
+                None => listed.hidden.push(uri),
+            }
+        }
+        match listed.hidden.first() {
+            // Nothing is left that could bring it to light.
+            Some(uri) if listed.data.is_empty() => Err(not_found(uri)),
+            _ => Ok(listed),
+        }
+    }
+
+    /// Decrypts what was listed, and then what came to light by that.
+    fn decrypt_listed(
+        &mut self,
+        mut listed: Listed<'_>,
+        buffers: &mut Buffers,
+        mut key: impl FnMut(&mut Self, &EncryptedData) -> Result<SymmetricKey, Rejected>,
+    ) -> Result<(), Rejected> {
+        loop {
+            for data in &listed.data {
+                let key = key(self, data)?;
+                self.decrypt(data, &key, buffers)?;
+            }
+            if listed.hidden.is_empty() {
+                return Ok(());
+            }
+            listed = self.listed(listed.hidden.into_iter())?;
+        }
+    }
+
+    /// The `EncryptedData` that a `DataReference` means, with an algorithm of the plan; `None` if the document does not have it, or not yet.
+    fn encrypted_data(&self, uri: &str) -> Result<Option<EncryptedData>, Rejected> {
         let document = &self.envelope.document;
-        let not_found = || Rejected::KeyNotFound {
-            reference: format!("the data reference `{uri}`"),
+        let id = uri.strip_prefix('#').ok_or_else(|| not_found(uri))?;
+        let Some(node) = document.by_id(id).map_err(|_| not_found(uri))? else {
+            return Ok(None);
         };
-        let id = uri.strip_prefix('#').ok_or_else(not_found)?;
-        let node = document.by_id(id).ok().flatten().ok_or_else(not_found)?;
         if !document.element(node).is(XENC, "EncryptedData") || document.element(node).is_replaced()
         {
-            return Err(not_found());
+            return Err(not_found(uri));
         }
         let data = EncryptedData::parse(document, node)?;
         let allowed = &self.plan.policy.suite.data;
@@ -182,7 +215,7 @@ impl Opening<'_> {
                 allowed.iter().map(|one| one.short_name()),
             ));
         }
-        Ok(data)
+        Ok(Some(data))
     }
 
     fn decrypt(
@@ -251,6 +284,12 @@ impl Opening<'_> {
             nodes,
         });
         Ok(())
+    }
+}
+
+fn not_found(uri: &str) -> Rejected {
+    Rejected::KeyNotFound {
+        reference: format!("the data reference `{uri}`"),
     }
 }
 

@@ -280,8 +280,10 @@ impl Securing<'_> {
             return Ok(());
         };
         let data_ids = std::mem::take(&mut self.data_ids);
+        // What is encrypted later may have what was encrypted before inside, which is there only when the former is deciphered.
         let (signature, others): (Vec<&str>, Vec<&str>) = data_ids
             .iter()
+            .rev()
             .map(String::as_str)
             .partition(|id| id.ends_with("-sig"));
         // A signature over cipher text has to be readable before that cipher text is deciphered: two lists, in that order.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use crate::support::*;
 use soapstone_wss::{
     EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
-    ProtectionOrder, Recipient, SUITE_NAMES, Signer,
+    ProtectionOrder, Recipient, Rejected, SUITE_NAMES, Signer,
 };
-use soapstone_xmlsec::enc;
 
 const BODY: &str = "<e:text kind=\"x\" a:b=\"1\">Grüße &amp; mehr</e:text>";
 
@@ -184,12 +183,21 @@ fn an_element_is_signed_and_encrypted_by_its_id() {
 
 #[test]
 fn an_element_can_be_encrypted_inside_of_an_encrypted_body() {
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
     let plain = PLAIN.replace(
         "<e:text kind",
-        r#"<e:text xmlns:u="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd" u:Id="t" kind"#,
+        &format!("<e:text xmlns:u=\"{wsu}\" u:Id=\"t\" kind"),
     );
-    for suite in ["Basic128GCM", "Basic256"] {
-        let mut policy = policy(Mechanism::Encrypt, suite);
+    for (mechanism, suite, key) in [
+        (Mechanism::Encrypt, "Basic128GCM", KeyBinding::Certificate),
+        (Mechanism::Encrypt, "Basic256", KeyBinding::Shared),
+        (Mechanism::SignEncrypt, "Basic256", KeyBinding::Certificate),
+        (Mechanism::EncryptSign, "Basic256", KeyBinding::Shared),
+    ] {
+        let mut policy = policy(mechanism, suite);
+        if key == KeyBinding::Shared {
+            policy = with_shared_key(policy);
+        }
         let parts = [Part::Id("t".to_owned()), Part::Body];
         policy.encryption.as_mut().unwrap().parts = parts
             .map(|part| EncryptedPart {
@@ -197,22 +205,38 @@ fn an_element_can_be_encrypted_inside_of_an_encrypted_body() {
                 extent: Extent::Content,
             })
             .to_vec();
-        let secured = secure_with(&policy, client_keys(), &plain, None);
-        let key = &secured.receipt.session_keys[0].1;
-        let options = soapstone_xml::ParseOptions::default();
-        let buffers = &mut soapstone_xml::Buffers::default();
-        let mut document =
-            soapstone_xml::Document::parse(secured.bytes, &options, buffers).unwrap();
-        for _ in 0..2 {
-            let root = document.root().id();
-            let [encrypted] = enc::encrypted_data_below(&document, root)[..] else {
-                panic!("{suite}: one in the other");
-            };
-            let data = enc::EncryptedData::parse(&document, encrypted).unwrap();
-            data.decrypt(&mut document, key, &options, buffers).unwrap();
+        let secured = secure(&policy, &plain);
+        assert_eq!(secured.matches("<xenc:EncryptedData").count(), 1);
+        let opened = open(&policy, &secured).unwrap_or_else(|rejected| {
+            panic!("{mechanism} {suite}: {rejected}");
+        });
+        assert_eq!(opened.evidence().encrypted.len(), 2);
+        assert!(forwarded(&opened).contains("Grüße"));
+
+        if mechanism != Mechanism::Encrypt {
+            continue;
         }
-        let mut elements = document.root().descendants();
-        assert!(elements.any(|element| element.text().contains("Grüße")));
+        // Others list what is inside first, when it is not there yet.
+        let end = "</xenc:DataReference>";
+        let references: Vec<&str> = secured
+            .split_inclusive(end)
+            .filter_map(|piece| Some(&piece[piece.find("<xenc:DataReference")?..]))
+            .filter(|piece| piece.ends_with(end))
+            .collect();
+        let [outer, inner] = references[..] else {
+            panic!("{references:?}");
+        };
+        let swapped = secured.replace(&[outer, inner].concat(), &[inner, outer].concat());
+        assert_ne!(swapped, secured);
+        open(&policy, &swapped).unwrap();
+
+        let nowhere = secured.replace(inner, &inner.replace("-data-", "-nowhere-"));
+        let refused = open(&policy, &nowhere).unwrap_err();
+        let refused = match refused {
+            Rejected::AfterDecryption(refused) if suite == "Basic256" => *refused,
+            refused => refused,
+        };
+        assert!(matches!(refused, Rejected::KeyNotFound { .. }), "{refused}");
     }
 }
 
