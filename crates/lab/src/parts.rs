@@ -6,7 +6,7 @@ use soapstone::crypto::{
     DataEncryption, DigestAlgorithm, KeyKind, KeyTransport, OaepParameters, PrivateKey,
     SecretBytes, SignatureAlgorithm, SymmetricKey, base64, digest, open_in_place, seal_in_place,
 };
-use soapstone::wss::Envelope;
+use soapstone::wss::{Envelope, Suite};
 use soapstone::xml::{Buffers, Limits};
 
 use crate::measurement::{Effort, Measurement, Samples};
@@ -145,6 +145,61 @@ impl PrivateKeyTimes {
         Self {
             sign: sign.figures().best,
             unwrap: unwrap.figures().best,
+        }
+    }
+}
+
+/// What digests and ciphers of a suite take alone for one octet, microseconds: the best times.
+pub(crate) struct OctetTimes {
+    /// Digesting.
+    pub(crate) digest: f64,
+    /// Enciphering.
+    pub(crate) seal: f64,
+    /// Deciphering.
+    pub(crate) open: f64,
+}
+
+impl OctetTimes {
+    /// Of what messages of the suite are made with.
+    pub(crate) fn measure(suite: &Suite) -> Self {
+        /// Enough that what begins and ends does not count, and no more than caches hold.
+        const OCTETS: usize = 256 << 10;
+        let plain = vec![0x5a; OCTETS];
+        let per_octet = |samples: Samples| samples.figures().best / OCTETS as f64;
+        let digests = suite.digest.first().copied();
+        let algorithm = digests.unwrap_or(DigestAlgorithm::Sha256);
+        let digesting = Samples::of(Effort::QUICK, || {
+            black_box(digest(algorithm, black_box(&plain)).expect("a digest of the suite"));
+        });
+        let data = suite.data.first().copied().unwrap_or(DATA);
+        let key = SymmetricKey::generate(data.key_length()).expect("a key");
+        let with_room = |octets: &[u8], before: usize| {
+            let mut taken = Vec::with_capacity(data.ciphertext_length(OCTETS) + 64);
+            taken.resize(before, 0);
+            taken.extend_from_slice(octets);
+            taken
+        };
+        let mut sealed = with_room(&plain, data.iv_length());
+        seal_in_place(data, &key, &mut sealed, 0).expect("encryption");
+        let sealing = Samples::of_prepared(
+            Effort::QUICK,
+            || with_room(&plain, data.iv_length()),
+            |mut octets| {
+                seal_in_place(data, &key, &mut octets, 0).expect("encryption");
+                black_box(&octets);
+            },
+        );
+        let opening = Samples::of_prepared(
+            Effort::QUICK,
+            || with_room(&sealed, 0),
+            |mut octets| {
+                black_box(open_in_place(data, &key, &mut octets).expect("decryption"));
+            },
+        );
+        Self {
+            digest: per_octet(digesting),
+            seal: per_octet(sealing),
+            open: per_octet(opening),
         }
     }
 }

@@ -271,7 +271,7 @@ fn every_line_is_in_a_table_with_figures_that_its_samples_have() {
             "time" => "time of a call",
             "first" => "time of the first call",
             "secured" => "octets as they travel",
-            _ => "time of private keys alone",
+            _ => "time of private keys, digests and ciphers alone",
         };
         let rows = table(&page, "mchale2012-1-figures-5-6", "lines");
         let mut of = rows.iter().filter(|row| row[3] == word);
@@ -357,7 +357,7 @@ fn headlines_have_the_paper_every_stack_the_goal_and_the_floor() {
     ] {
         assert!(claims.contains(part), "{part} is not in {claims}");
     }
-    // 25,000 books: 12,800 µs plain, 17,500 more secured: 237 %; with 2,400 µs of private keys alone 119 %.
+    // 25,000 books: 12,800 µs plain, 17,500 more secured: 237 %; with 2,400 µs as floor 119 %.
     assert!(
         claims.contains("237 %") && claims.contains("119 %") && claims.contains(">no<"),
         "{claims}"

@@ -32,8 +32,8 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
         h.push_str("<section id=\"claims\">\n<h2>Headline claims</h2>\n");
         write_table(h, &claims, "claims");
         h.push_str(
-            "<p class=\"note\"><b>Floor</b>: the value if of all security only the operations with private keys took time, as they took \
-             alone in the same run. No implementation with the same keys can be below it.</p>\n</section>\n",
+            "<p class=\"note\"><b>Floor</b>: the value if of all security only private keys, digests and ciphers took time, as they took \
+             alone in the same run. No implementation with the same keys and algorithms can be below it.</p>\n</section>\n",
         );
     }
     studies(h, report, attachments);

@@ -17,7 +17,7 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Secured => "octets as they travel",
         Quantity::Rate => "rate",
         Quantity::Memory => "memory",
-        Quantity::Floor => "time of private keys alone",
+        Quantity::Floor => "time of private keys, digests and ciphers alone",
     }
 }
 

@@ -232,7 +232,7 @@ pub enum Quantity {
     Rate,
     /// Memory, octets.
     Memory,
-    /// Time that private keys take alone for such a call, µs: what no implementation can be faster than.
+    /// Time that private keys, digests and ciphers take alone for such a call, µs: what no implementation can be faster than.
     Floor,
 }
 

@@ -9,6 +9,7 @@
 mod call;
 mod condition;
 mod figure;
+mod floor;
 mod line;
 mod order;
 mod point;

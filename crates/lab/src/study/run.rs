@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::call::{Bench, Call, NoCall, Stack, Step};
 use super::condition::Condition;
+use super::floor::Floors;
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
 use super::point::{Arm, How, Scale};
 use super::select::{Options, Task, records, small};
-use crate::parts::PrivateKeyTimes;
 
 /// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none runs warm.
 const ROW: u32 = 10;
@@ -55,7 +55,7 @@ pub fn run<B: Bench>(
         options,
         order: Order(options.seed),
         warm: Vec::new(),
-        private_keys: BTreeMap::new(),
+        floors: Floors::default(),
     };
     for task in tasks {
         run.bench.go_on()?;
@@ -178,8 +178,7 @@ struct Run<'r, B> {
     order: Order,
     /// Calls whose ways are warm.
     warm: Vec<Call>,
-    /// By bits.
-    private_keys: BTreeMap<u32, PrivateKeyTimes>,
+    floors: Floors,
 }
 
 impl<B: Bench> Run<'_, B> {
@@ -258,7 +257,10 @@ impl<B: Bench> Run<'_, B> {
             How::Own(_) => {}
         }
         for gathered in &mut gathered {
-            if let Some(floor) = self.floor(&gathered.arm.call, task.point.how) {
+            let sizes = gathered.quantities.get(&Quantity::Size);
+            let octets = sizes.and_then(|sizes| sizes.first()).copied();
+            let (call, how) = (&gathered.arm.call, task.point.how);
+            if let Some(floor) = self.floors.of(call, how, octets.unwrap_or_default()) {
                 gathered.add(Quantity::Floor, floor);
             }
         }
@@ -499,34 +501,6 @@ impl<B: Bench> Run<'_, B> {
             progress(f64::from(done) / f64::from(repetitions));
         }
         Ok(())
-    }
-
-    /// What private keys take of a call alone, where each message is protected with certificates: request and response are each signed by
-    /// one side, and have a key that the other unwraps. In memory it is one message and one side.
-    fn floor(&mut self, call: &Call, how: How) -> Option<f64> {
-        if call.stack != Stack::Soapstone || call.way.direct || !call.way.has_rsa_keys() {
-            return None;
-        }
-        let bits = call.way.rsa_bits;
-        let times = self
-            .private_keys
-            .entry(bits)
-            .or_insert_with(|| PrivateKeyTimes::measure(bits));
-        let (signatures, keys) = match how {
-            How::InMemory { step, .. } => match step {
-                Step::Secure => (1.0, 0.0),
-                Step::Open => (0.0, 1.0),
-            },
-            _ => (2.0, 2.0),
-        };
-        let (mechanism, mut floor) = (call.way.mechanism, 0.0);
-        if mechanism.signs() {
-            floor += signatures * times.sign;
-        }
-        if mechanism.encrypts() {
-            floor += keys * times.unwrap;
-        }
-        Some(floor)
     }
 }
 

@@ -1,0 +1,153 @@
+//! What a call cannot take less than: its private keys, its digests and its ciphers, each measured alone.
+//!
+//! The rule kept here: only what the algorithms of the call have to do is counted, as often as it has to be done and at its best time, so
+//! that nobody who uses them can be faster.
+
+use std::collections::BTreeMap;
+
+use soapstone::wss::Suite;
+
+use super::call::{Call, Proof, Stack, Step};
+use super::point::How;
+use crate::parts::{OctetTimes, PrivateKeyTimes};
+
+/// Floors of calls; what they are made of is measured once.
+#[derive(Default)]
+pub(super) struct Floors {
+    /// By bits.
+    keys: BTreeMap<u32, PrivateKeyTimes>,
+    /// By suite.
+    octets: BTreeMap<&'static str, OctetTimes>,
+}
+
+/// How often each is done.
+#[derive(Default)]
+struct Times {
+    signatures: f64,
+    unwrapped_keys: f64,
+    digests: f64,
+    sealed: f64,
+    opened: f64,
+}
+
+impl Floors {
+    /// The floor of one of our calls whose plain messages have so many octets together, microseconds; `None`, where nothing is signed or
+    /// encrypted, or with keys that are not measured.
+    pub(super) fn of(&mut self, call: &Call, how: How, octets: f64) -> Option<f64> {
+        let way = &call.way;
+        let (signs, encrypts) = (way.mechanism.signs(), way.mechanism.encrypts());
+        if call.stack != Stack::Soapstone
+            || way.direct
+            || way.proof == Proof::Dsa
+            || !(signs || encrypts)
+        {
+            return None;
+        }
+        // Request and response: one side signs and enciphers each, the other verifies, unwraps and deciphers. In memory it is one side.
+        let times = match how {
+            How::InMemory { step, .. } => match step {
+                Step::Secure => Times {
+                    signatures: 1.0,
+                    digests: 1.0,
+                    sealed: 1.0,
+                    ..Times::default()
+                },
+                Step::Open => Times {
+                    unwrapped_keys: 1.0,
+                    digests: 1.0,
+                    opened: 1.0,
+                    ..Times::default()
+                },
+            },
+            _ => Times {
+                signatures: 2.0,
+                unwrapped_keys: 2.0,
+                digests: 2.0,
+                sealed: 1.0,
+                opened: 1.0,
+            },
+        };
+        let mut floor = 0.0;
+        if way.has_rsa_keys() {
+            let keys = self.keys.entry(way.rsa_bits);
+            let keys = keys.or_insert_with(|| PrivateKeyTimes::measure(way.rsa_bits));
+            if signs {
+                floor += times.signatures * keys.sign;
+            }
+            if encrypts {
+                floor += times.unwrapped_keys * keys.unwrap;
+            }
+        }
+        if let Some(suite) = Suite::named(way.suite) {
+            let each = self.octets.entry(way.suite);
+            let each = each.or_insert_with(|| OctetTimes::measure(&suite));
+            if signs {
+                floor += times.digests * octets * each.digest;
+            }
+            if encrypts {
+                floor += octets * (times.sealed * each.seal + times.opened * each.open);
+            }
+        }
+        Some(floor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone::wss::Mechanism;
+
+    use super::super::call::{Operation, Way};
+    use super::*;
+
+    fn floors(mechanism: Mechanism, octets: f64) -> Option<f64> {
+        let call = Call {
+            stack: Stack::Soapstone,
+            way: Way::secured(mechanism, "Basic128GCM"),
+            operation: Operation::Sum,
+        };
+        let how = How::Newcomers { times: 1 };
+        let mut floors = Floors {
+            keys: BTreeMap::from([(
+                2048,
+                PrivateKeyTimes {
+                    sign: 500.0,
+                    unwrap: 400.0,
+                },
+            )]),
+            octets: BTreeMap::from([(
+                "Basic128GCM",
+                OctetTimes {
+                    digest: 0.01,
+                    seal: 0.002,
+                    open: 0.003,
+                },
+            )]),
+        };
+        floors.of(&call, how, octets)
+    }
+
+    #[test]
+    fn each_octet_is_digested_twice_and_ciphered_there_and_back() {
+        let near = |floor: Option<f64>, expected: f64| {
+            let floor = floor.expect("a floor");
+            assert!((floor - expected).abs() < 1e-6, "{floor} {expected}");
+        };
+        near(floors(Mechanism::Sign, 0.0), 1_000.0);
+        near(floors(Mechanism::Encrypt, 0.0), 800.0);
+        near(floors(Mechanism::Sign, 1e6), 1_000.0 + 20_000.0);
+        near(floors(Mechanism::Encrypt, 1e6), 800.0 + 5_000.0);
+        near(floors(Mechanism::SignEncrypt, 1e6), 1_800.0 + 25_000.0);
+        near(floors(Mechanism::SecureConversation, 1e6), 25_000.0);
+        assert_eq!(floors(Mechanism::Username, 1e6), None);
+    }
+
+    #[test]
+    fn what_is_measured_takes_time() {
+        let suite = Suite::named("Basic256").expect("a suite");
+        let times = OctetTimes::measure(&suite);
+        // From the fastest digests there are to ten megabytes a second.
+        for time in [times.digest, times.seal, times.open] {
+            assert!((1e-5..0.1).contains(&time), "{time}");
+        }
+    }
+}
