@@ -17,6 +17,17 @@ pub fn parse(bytes: &[u8]) -> Option<Document> {
     .ok()
 }
 
+/// Parses with memory that read the same bytes twice before, and so knows what the scanner remembers of them.
+pub fn parse_again(bytes: &[u8]) -> Option<Document> {
+    let mut buffers = Buffers::default();
+    let options = ParseOptions::default();
+    for _ in 0..2 {
+        let document = Document::parse(bytes.to_vec(), &options, &mut buffers).ok()?;
+        document.recycle(&mut buffers);
+    }
+    Document::parse(bytes.to_vec(), &options, &mut buffers).ok()
+}
+
 /// Reads everything that an element and what is inside it can say.
 ///
 /// # Panics

@@ -10,10 +10,18 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     reading::read(&document);
+    let known = reading::parse_again(bytes).expect("it was accepted before");
+    reading::read(&known);
     for method in Canonicalization::ALL {
         let Some(octets) = reading::canonical(&document, Apex::Document, method) else {
             continue;
         };
+        let read_again = reading::canonical(&known, Apex::Document, method);
+        assert_eq!(
+            read_again.as_ref(),
+            Some(&octets),
+            "{method:?} of known tags"
+        );
         let Some(again) = reading::parse(&octets) else {
             panic!("{method:?} is not a document");
         };

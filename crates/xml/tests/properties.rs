@@ -80,6 +80,33 @@ proptest! {
     }
 
     #[test]
+    fn what_was_read_before_changes_nothing(one in root(), other in root()) {
+        let sources = [write(&one), write(&other)];
+        let mut buffers = Buffers::new();
+        let mut scratch = C14nScratch::default();
+        for source in sources.iter().cycle().take(6) {
+            let options = ParseOptions::default();
+            let again = Document::parse(source.as_str().into(), &options, &mut buffers).unwrap();
+            let fresh = parse(source);
+            prop_assert_eq!(outline(again.root()), outline(fresh.root()));
+            for method in [Canonicalization::Inclusive10, Canonicalization::Exclusive] {
+                let options = C14nOptions::new(method);
+                for node in nodes(&fresh) {
+                    let found = octets(&again, node.into(), &options, &mut scratch);
+                    let expected = octets(&fresh, node.into(), &options, &mut C14nScratch::default());
+                    prop_assert_eq!(found, expected);
+                    let places = |document: &Document| {
+                        let element = document.element(node);
+                        (element.start_tag_range(), element.range())
+                    };
+                    prop_assert_eq!(places(&again), places(&fresh));
+                }
+            }
+            again.recycle(&mut buffers);
+        }
+    }
+
+    #[test]
     fn a_canonical_form_is_its_own_canonical_form(root in root()) {
         let document = parse(&write(&root));
         let mut scratch = C14nScratch::default();
