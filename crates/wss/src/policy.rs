@@ -68,6 +68,20 @@ pub struct Retirement {
 }
 
 impl Policy {
+    /// The parts that are signed; none, where nothing is.
+    pub(crate) fn signed_parts(&self) -> &[Part] {
+        self.signature
+            .as_ref()
+            .map_or(&[], |signature| &signature.parts)
+    }
+
+    /// The parts that are encrypted; none, where nothing is.
+    pub(crate) fn encrypted_parts(&self) -> &[EncryptedPart] {
+        self.encryption
+            .as_ref()
+            .map_or(&[], |encryption| &encryption.parts)
+    }
+
     /// When `algorithm` was retired, if that is past.
     pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
         let retirement = self

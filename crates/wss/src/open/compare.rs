@@ -177,13 +177,9 @@ impl Opening<'_> {
 
     /// Whether the plan wants this element signed by its id or by a path.
     fn is_named(&self, element: Element<'_>) -> bool {
-        let parts = self
-            .plan
-            .policy
-            .signature
-            .iter()
-            .flat_map(|signature| &signature.parts);
+        let parts = self.plan.policy.signed_parts();
         parts
+            .iter()
             .filter(|part| matches!(part, Part::Id(_) | Part::Path(_)))
             .any(|part| self.nodes_of(part).contains(&element.id()))
     }

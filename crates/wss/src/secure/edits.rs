@@ -224,6 +224,19 @@ mod tests {
         assert_eq!(edits.growth(), 0);
     }
 
+    /// What edits make of a source: in one, in pieces, and as long as they say.
+    fn made(edits: &Edits, source: &[u8]) -> Vec<u8> {
+        let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+        edits.apply(source, 0..source.len(), &mut whole);
+        edits.hand_over(source, &mut Buffers::new(), &mut pieces);
+        assert!(whole == pieces);
+        assert_eq!(
+            whole.len(),
+            source.len().saturating_add_signed(edits.growth())
+        );
+        whole
+    }
+
     #[test]
     fn what_is_handed_over_in_pieces_is_what_is_written_in_one() {
         let source: Vec<u8> = (0..=255).cycle().take(9_999).collect();
@@ -237,14 +250,7 @@ mod tests {
                 end: b"</c>".to_vec(),
             },
         );
-        let (mut whole, mut pieces) = (Vec::new(), Vec::new());
-        edits.apply(&source, 0..source.len(), &mut whole);
-        edits.hand_over(&source, &mut Buffers::new(), &mut pieces);
-        assert!(whole == pieces);
-        assert_eq!(
-            whole.len(),
-            source.len().saturating_add_signed(edits.growth())
-        );
+        made(&edits, &source);
     }
 
     #[test]
@@ -286,24 +292,16 @@ mod tests {
                 let enciphered = range.start..range.start + sealed.length();
                 let octets =
                     [sealed.before(), &source[enciphered.clone()], sealed.after()].concat();
-                let made = |cipher: Cipher| {
+                let with = |cipher: Cipher| {
                     let mut edits = Edits::default();
                     let data = Replacement {
                         cipher,
                         ..Replacement::default()
                     };
                     edits.replace(range.clone(), data);
-                    let (mut whole, mut pieces) = (Vec::new(), Vec::new());
-                    edits.apply(&source, 0..source.len(), &mut whole);
-                    edits.hand_over(&source, &mut Buffers::new(), &mut pieces);
-                    assert!(whole == pieces);
-                    assert_eq!(
-                        whole.len(),
-                        source.len().saturating_add_signed(edits.growth())
-                    );
-                    whole
+                    made(&edits, &source)
                 };
-                assert!(made(Cipher::Source(enciphered, sealed)) == made(Cipher::Octets(octets)));
+                assert!(with(Cipher::Source(enciphered, sealed)) == with(Cipher::Octets(octets)));
             }
         }
     }

@@ -186,12 +186,8 @@ impl Securing<'_> {
     }
 
     pub(super) fn wants_encrypted(&self, part: &Part) -> bool {
-        self.plan
-            .policy
-            .encryption
-            .iter()
-            .flat_map(|encryption| &encryption.parts)
-            .any(|wanted| wanted.part == *part)
+        let parts = self.plan.policy.encrypted_parts();
+        parts.iter().any(|wanted| wanted.part == *part)
     }
 
     fn encrypt_written(

@@ -64,13 +64,8 @@ impl Securing<'_> {
         &self,
         envelope: &'m Envelope,
     ) -> Result<Vec<(NodeId, Id<'m>)>, SecureError> {
-        let parts = self
-            .plan
-            .policy
-            .signature
-            .iter()
-            .flat_map(|signature| &signature.parts);
-        let mut elements = Vec::with_capacity(parts.clone().count());
+        let parts = self.plan.policy.signed_parts();
+        let mut elements = Vec::with_capacity(parts.len());
         let mut known =
             HashSet::with_capacity_and_hasher(elements.capacity(), RandomState::default());
         let named = |id: &str| envelope.document.by_id(id).ok().flatten();
