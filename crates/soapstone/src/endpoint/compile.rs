@@ -182,6 +182,11 @@ impl Compiler<'_> {
         let mut policy = request.clone();
         policy.username = None;
         let signs = policy.signature.is_some();
+        let mut signed = policy.signature.iter().flat_map(|found| &found.parts);
+        // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one forbids it (WS-SecurityPolicy 1.3, 6.2).
+        if !signed.any(|part| *part == Part::Timestamp) {
+            policy.timestamp = policy.timestamp.filter(|timestamp| timestamp.required);
+        }
         if let Some(signature) = &mut policy.signature {
             signature.parts.retain(|part| *part != Part::UsernameToken);
         }
