@@ -186,7 +186,8 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     words
 }
 
-fn algorithms(policy: &Policy) -> String {
+/// The algorithms that messages use, by their short names.
+pub(crate) fn algorithms(policy: &Policy) -> String {
     let suite = &policy.suite;
     let mut names: Vec<String> = Vec::new();
     let signs = policy.signature.as_ref().map(|signature| signature.key);

@@ -5,6 +5,7 @@
 //!       ─ normalize ─▶ NormalPolicy                    the alternatives; merge, intersect
 //!       ─ Requirements::read ─▶ Requirements           assertions of WS-SecurityPolicy as types
 //!       ─ compile ─▶ Agreement                         soapstone_wss::Policy of request and response
+//!       ─ Agreement::write ─▶ WrittenPolicy            the way back: a policy that compiles to the same
 //! ```
 //!
 //! ```
@@ -34,6 +35,7 @@ mod normal;
 mod problem;
 pub mod requirements;
 mod write;
+mod written;
 mod wsdl;
 
 pub use algebra::IntersectionMode;
@@ -50,4 +52,5 @@ pub use node::{Attribute, Node, Place};
 pub use normal::{Alternative, Assertion, NormalPolicy};
 pub use problem::{PolicyProblem, ProblemKind};
 pub use requirements::Requirements;
+pub use written::{Unwritable, WrittenPolicy};
 pub use wsdl::{FaultDemands, MessageKind, PolicySubject, SubjectAlternative};

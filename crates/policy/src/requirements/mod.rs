@@ -19,6 +19,7 @@ pub use binding::{
 pub use options::{Trust, TrustVersion, Wss};
 pub use parts::{ElementsDemand, HeaderDemand, PartsDemand, PathDemand};
 pub use suite::AlgorithmSuite;
+pub(crate) use suite::{CXF_SUITE_NAMES, suite_in_namespace_of_cxf};
 pub use supporting::{SupportingKind, SupportingTokens};
 pub use token::{DerivedKeyDemand, Inclusion, PasswordDemand, ReferenceDemand, Token, TokenKind};
 

@@ -59,7 +59,7 @@ impl AlgorithmSuite {
         for inner in nested(assertion) {
             let name = inner.name();
             let suite = if &*name.namespace == CXF_SUITES {
-                cxf(&name.local)
+                suite_in_namespace_of_cxf(&name.local)
             } else if name.security_version().is_some() && !name.local.contains("GCM") {
                 Suite::named(&name.local)
             } else {
@@ -70,6 +70,13 @@ impl AlgorithmSuite {
                     problems.push(PolicyProblem::new(inner, ProblemKind::Repeated));
                 }
                 found = Some(suite);
+                continue;
+            }
+            if name.is(CXF_SUITES, "CustomAlgorithmSuite") {
+                problems.push(not_supported(
+                    inner,
+                    "its algorithms are in the configuration of CXF, and not in the policy",
+                ));
                 continue;
             }
             if name.security_version().is_none() {
@@ -109,8 +116,21 @@ impl AlgorithmSuite {
     }
 }
 
+/// Every name that [`suite_in_namespace_of_cxf`] knows.
+pub(crate) const CXF_SUITE_NAMES: [&str; 9] = [
+    "Basic256GCM",
+    "Basic192GCM",
+    "Basic128GCM",
+    "Basic256GCMRsa15",
+    "Basic192GCMRsa15",
+    "Basic128GCMRsa15",
+    "Basic256GCMSha256Rsa15",
+    "Basic192GCMSha256Rsa15",
+    "Basic128GCMSha256Rsa15",
+];
+
 /// The suites in CXF's own namespace.
-fn cxf(name: &str) -> Option<Suite> {
+pub(crate) fn suite_in_namespace_of_cxf(name: &str) -> Option<Suite> {
     let (size, rest) = name.split_once("GCM")?;
     let data = match size {
         "Basic128" => DataEncryption::Aes128Gcm,

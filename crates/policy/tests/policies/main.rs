@@ -6,3 +6,4 @@ mod bounds;
 mod normal_forms;
 mod refusals;
 mod support;
+mod written;

@@ -261,3 +261,21 @@ fn an_inclusion_that_no_version_knows_is_refused() {
             }
         )));
 }
+
+#[test]
+fn a_suite_whose_algorithms_are_not_in_the_policy_is_refused() {
+    let custom = "<c:CustomAlgorithmSuite xmlns:c='http://cxf.apache.org/custom/security-policy'/>";
+    let binding = asymmetric(&nest("AlgorithmSuite", custom));
+    let (name, reason) = refused(&format!("{binding}{SIGNED_BODY}"))
+        .into_iter()
+        .find_map(|(name, kind)| match kind {
+            ProblemKind::NotSupported { reason } => Some((name, reason)),
+            _ => None,
+        })
+        .unwrap();
+    assert_eq!(name, "CustomAlgorithmSuite");
+    assert_eq!(
+        reason,
+        "its algorithms are in the configuration of CXF, and not in the policy"
+    );
+}

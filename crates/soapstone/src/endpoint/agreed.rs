@@ -70,7 +70,7 @@ impl Compiler<'_> {
     }
 
     /// A preset with the changes that the file makes.
-    fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
+    pub(super) fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
         let suite = self.suite()?;
         let has_certificate = match role {
             Role::Client => self.config.identity.is_some(),

@@ -19,13 +19,20 @@ use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 const DEFAULT_SUITE: &str = "Basic256GCM";
 
 pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
+    compiled(config, |compiler| compiler.endpoint(role))
+}
+
+/// What `work` makes of a file, or everything that it found wrong with it.
+pub(super) fn compiled<T>(
+    config: &EndpointConfig,
+    work: impl FnOnce(&mut Compiler<'_>) -> Option<T>,
+) -> Result<T, Problems> {
     let mut compiler = Compiler {
         config,
         problems: Vec::new(),
     };
-    let endpoint = compiler.endpoint(role);
-    match endpoint {
-        Some(endpoint) if compiler.problems.is_empty() => Ok(endpoint),
+    match work(&mut compiler) {
+        Some(made) if compiler.problems.is_empty() => Ok(made),
         _ => {
             compiler
                 .problems

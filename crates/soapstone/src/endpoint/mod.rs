@@ -5,6 +5,7 @@
 
 mod addressing;
 mod agreed;
+mod agreement;
 mod compile;
 mod conversation;
 mod handshake;
@@ -25,6 +26,7 @@ use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, 
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
 
+pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 

@@ -1,0 +1,439 @@
+//! The assertions of one agreement as text (WS-SecurityPolicy 1.3, 4 to 9).
+//!
+//! Which key protects decides the binding: certificates an asymmetric one, a key that the request carries or a context a symmetric one,
+//! TLS alone a transport binding, and a user alone none. The one rule: a thing that has no assertion is a problem, not a gap.
+
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
+    Part, PasswordKind, Policy, ProtectionOrder,
+};
+use soapstone_xml::escape;
+
+use super::{Unwritable, Version, suites};
+use crate::compile::{Agreement, Conversation, SignatureReading};
+use crate::explain;
+use crate::names::SecurityPolicyVersion;
+
+/// Writes the assertions of an agreement, and of the one that begins its conversation.
+pub(super) struct Assertions<'w> {
+    pub(super) version: Version,
+    pub(super) signatures: SignatureReading,
+    pub(super) problems: &'w mut Vec<Unwritable>,
+}
+
+/// Which token a binding has for a certificate, and how messages name it.
+struct Certificate {
+    /// The end of the URI of `sp:IncludeToken`.
+    inclusion: &'static str,
+    /// How it is named where it is not there.
+    named: Option<KeyReference>,
+}
+
+/// The two directions of messages, by the end of the URI of `sp:IncludeToken` for tokens that are in these alone.
+const TO_RECIPIENT: &str = "AlwaysToRecipient";
+const TO_INITIATOR: &str = "AlwaysToInitiator";
+
+impl Assertions<'_> {
+    /// What is demanded of endpoints, and of messages.
+    pub(super) fn of(&mut self, agreement: &Agreement) -> (String, String) {
+        let request = &agreement.request;
+        for policy in [request, &agreement.response] {
+            self.check(policy);
+        }
+        let uses = |key| request.uses(key) || agreement.response.uses(key);
+        if uses(KeyBinding::Shared) {
+            self.problems.push(Unwritable::SharedKey);
+            return Default::default();
+        }
+        let protects = [request, &agreement.response]
+            .iter()
+            .any(|policy| policy.signature.is_some() || policy.encryption.is_some());
+        let endpoint = if let Some(conversation) = &agreement.conversation {
+            self.conversation(agreement, conversation)
+        } else if !protects {
+            self.without_keys(agreement)
+        } else if uses(KeyBinding::RequestKey) || uses(KeyBinding::SessionKey) {
+            self.symmetric(agreement)
+        } else {
+            self.asymmetric(agreement)
+        };
+        let user = self.user(agreement, protects);
+        (endpoint + &user, parts(request))
+    }
+
+    /// What no binding has words for.
+    fn check(&mut self, policy: &Policy) {
+        if let Some(actor) = &policy.actor {
+            let actor = actor.clone();
+            self.report(Unwritable::Actor { actor });
+        }
+        let signed = policy.signature.iter().flat_map(|found| &found.parts);
+        for part in signed {
+            let said = matches!(
+                part,
+                Part::Body
+                    | Part::Timestamp
+                    | Part::Header { .. }
+                    | Part::Token
+                    | Part::UsernameToken
+            );
+            if !said {
+                let part = part.clone();
+                self.report(Unwritable::Signed { part });
+            }
+        }
+        let encrypted = policy.encryption.iter().flat_map(|found| &found.parts);
+        for wanted in encrypted {
+            let said = matches!(
+                wanted.part,
+                Part::Body | Part::Header { .. } | Part::Signature | Part::UsernameToken
+            ) && *wanted == EncryptedPart::customary(wanted.part.clone());
+            if !said {
+                let part = wanted.part.clone();
+                self.report(Unwritable::Encrypted { part });
+            }
+        }
+    }
+
+    /// A problem that both directions have is told once.
+    fn report(&mut self, problem: Unwritable) {
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Messages that nothing in themselves protects: on TLS (WS-SecurityPolicy 1.3, 7.3), or with a user alone.
+    fn without_keys(&mut self, agreement: &Agreement) -> String {
+        let demanded =
+            |policy: &Policy| policy.timestamp.is_some_and(|timestamp| timestamp.required);
+        let Some(transport) = agreement.transport else {
+            if demanded(&agreement.request) || demanded(&agreement.response) {
+                self.report(Unwritable::Timestamp);
+            }
+            return String::new();
+        };
+        let certificate = if transport.client_certificate {
+            "<sp:RequireClientCertificate/>"
+        } else {
+            ""
+        };
+        let token = nest("TransportToken", &nest("HttpsToken", certificate));
+        let common = self.common(agreement, demanded(&agreement.request));
+        nest("TransportBinding", &(token + &common))
+    }
+
+    /// WS-SecurityPolicy 1.3, 7.5.
+    fn asymmetric(&mut self, agreement: &Agreement) -> String {
+        let Agreement {
+            request, response, ..
+        } = agreement;
+        let initiator = self.certificate(signing(request), encrypting(response), TO_RECIPIENT);
+        let recipient = self.certificate(signing(response), encrypting(request), TO_INITIATOR);
+        let tokens =
+            self.x509("InitiatorToken", &initiator) + &self.x509("RecipientToken", &recipient);
+        let timestamp = self.timestamp(request);
+        let common = self.common(agreement, timestamp);
+        let named = [initiator.named, recipient.named];
+        nest("AsymmetricBinding", &(tokens + &common)) + &self.wss(&named)
+    }
+
+    /// WS-SecurityPolicy 1.3, 7.4, with a key that the request wraps to the service's certificate.
+    fn symmetric(&mut self, agreement: &Agreement) -> String {
+        let request = &agreement.request;
+        let named = encrypting(request).or(signing(request));
+        let certificate = self.certificate(None, named, TO_INITIATOR);
+        let token = self.x509("ProtectionToken", &certificate);
+        let timestamp = self.timestamp(request);
+        let common = self.common(agreement, timestamp);
+        let named = [certificate.named, Some(KeyReference::EncryptedKeySha1)];
+        nest("SymmetricBinding", &(token + &common)) + &self.wss(&named)
+    }
+
+    /// WS-SecurityPolicy 1.3, 7.4 and 5.4.7.
+    fn conversation(&mut self, agreement: &Agreement, conversation: &Conversation) -> String {
+        let Some(first) = &conversation.bootstrap else {
+            self.report(Unwritable::Bootstrap);
+            return String::new();
+        };
+        let protected = |policy: &Policy| {
+            let signature = policy.signature.as_ref();
+            let encryption = policy.encryption.as_ref();
+            signature.is_some_and(|found| found.parts.contains(&Part::Body))
+                && encryption.is_some_and(|found| {
+                    found.parts.contains(&EncryptedPart::customary(Part::Body))
+                })
+        };
+        if first.transport.is_none() && !(protected(&first.request) && protected(&first.response)) {
+            self.report(Unwritable::Bootstrap);
+        }
+        let (endpoint, messages) = self.of(first);
+        let bootstrap = nest(
+            "BootstrapPolicy",
+            &format!("{endpoint}{messages}{}", trust(conversation.version)),
+        );
+        let derived = agreement.request.derived_keys.map(|derived| derived.form);
+        let derived = match derived {
+            None => "",
+            Some(DerivedKeyForm::Explicit) => "<sp:RequireDerivedKeys/>",
+            Some(DerivedKeyForm::Implied) => "<sp:RequireImpliedDerivedKeys/>",
+        };
+        let forbidden: String = [
+            (conversation.may_cancel, "<sp:MustNotSendCancel/>"),
+            (conversation.may_amend, "<sp:MustNotSendAmend/>"),
+            (conversation.may_renew, "<sp:MustNotSendRenew/>"),
+        ]
+        .into_iter()
+        .filter_map(|(allowed, forbidden)| (!allowed).then_some(forbidden))
+        .collect();
+        // Requests have the token, answers name it.
+        let token = self.token(
+            "SecureConversationToken",
+            TO_RECIPIENT,
+            &format!("{derived}{forbidden}{bootstrap}"),
+        );
+        let timestamp = self.timestamp(&agreement.request);
+        let common = self.common(agreement, timestamp);
+        let binding = nest(
+            "SymmetricBinding",
+            &(nest("ProtectionToken", &token) + &common),
+        );
+        binding + &nest("Wss11", "") + &trust(conversation.version)
+    }
+
+    /// A user (WS-SecurityPolicy 1.3, 5.4.1 and 8), which requests alone have.
+    fn user(&mut self, agreement: &Agreement, protects: bool) -> String {
+        let request = &agreement.request;
+        let Some(username) = &request.username else {
+            return String::new();
+        };
+        let [password] = username.passwords.as_slice() else {
+            self.report(Unwritable::Passwords);
+            return String::new();
+        };
+        let has = |part: &Part| *part == Part::UsernameToken;
+        let signed = request
+            .signature
+            .as_ref()
+            .is_some_and(|signature| signature.parts.iter().any(has));
+        let encrypted = request
+            .encryption
+            .as_ref()
+            .is_some_and(|encryption| encryption.parts.iter().any(|wanted| has(&wanted.part)));
+        if protects && *password == PasswordKind::Text && !encrypted {
+            self.report(Unwritable::ClearPassword);
+        }
+        let kind = match (
+            signed || (agreement.transport.is_some() && !protects),
+            encrypted,
+        ) {
+            (false, false) => "SupportingTokens",
+            (true, false) => "SignedSupportingTokens",
+            (false, true) => "EncryptedSupportingTokens",
+            (true, true) => "SignedEncryptedSupportingTokens",
+        };
+        let password = match password {
+            PasswordKind::Digest => "<sp:HashPassword/>",
+            PasswordKind::Text => "",
+        };
+        let form = format!("{password}<sp:WssUsernameToken10/>");
+        nest(kind, &self.token("UsernameToken", TO_RECIPIENT, &form))
+    }
+
+    /// Whether there is a Timestamp. It is signed if there is one, and then demanded (WS-SecurityPolicy 1.3, 6.2).
+    fn timestamp(&mut self, policy: &Policy) -> bool {
+        let demanded = policy.timestamp.is_some_and(|timestamp| timestamp.required);
+        let signature = policy.signature.as_ref();
+        let signed = signature.is_some_and(|found| found.parts.contains(&Part::Timestamp));
+        if demanded != signed {
+            self.report(Unwritable::Timestamp);
+        }
+        demanded
+    }
+
+    /// What all bindings have (WS-SecurityPolicy 1.3, 7.1 and 7.2).
+    fn common(&mut self, agreement: &Agreement, timestamp: bool) -> String {
+        let request = &agreement.request;
+        let suite = suites::assertion(agreement, self.signatures).unwrap_or_else(|| {
+            self.report(Unwritable::Suite {
+                algorithms: explain::algorithms(request),
+                instead: suites::instead_of(&request.suite),
+            });
+            String::new()
+        });
+        let layout = match (request.layout, self.version.security) {
+            (Layout::Strict, _) => "Strict",
+            (Layout::Lax, _) => "Lax",
+            (Layout::LaxTimestampFirst, SecurityPolicyVersion::V11) => "LaxTimestampFirst",
+            (Layout::LaxTimestampLast, SecurityPolicyVersion::V11) => "LaxTimestampLast",
+            (Layout::LaxTimestampFirst, _) => "LaxTsFirst",
+            (Layout::LaxTimestampLast, _) => "LaxTsLast",
+        };
+        let signs = |part: &Part| {
+            let signature = request.signature.as_ref();
+            signature.is_some_and(|signature| signature.parts.contains(part))
+        };
+        let encrypts = |part: &Part| {
+            let encryption = request.encryption.as_ref();
+            encryption.is_some_and(|found| found.parts.iter().any(|wanted| wanted.part == *part))
+        };
+        let first = request.order == ProtectionOrder::EncryptBeforeSigning;
+        let options: String = [
+            (timestamp, "<sp:IncludeTimestamp/>"),
+            (first, "<sp:EncryptBeforeSigning/>"),
+            (encrypts(&Part::Signature), "<sp:EncryptSignature/>"),
+            (signs(&Part::Token), "<sp:ProtectTokens/>"),
+            (
+                request.only_entire_headers_and_body,
+                "<sp:OnlySignEntireHeadersAndBody/>",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(wanted, option)| wanted.then_some(option))
+        .collect();
+        nest("AlgorithmSuite", &suite) + &nest("Layout", &format!("<sp:{layout}/>")) + &options
+    }
+
+    /// The token for a certificate that signs in the one direction, and that is encrypted for in the other.
+    fn certificate(
+        &mut self,
+        signs: Option<KeyReference>,
+        encrypts: Option<KeyReference>,
+        towards: &'static str,
+    ) -> Certificate {
+        let away = match towards {
+            TO_RECIPIENT => TO_INITIATOR,
+            _ => TO_RECIPIENT,
+        };
+        let direct = |reference| reference == Some(KeyReference::Direct);
+        let inclusion = match (direct(signs), direct(encrypts)) {
+            (true, true) => "Always",
+            (true, false) => towards,
+            (false, true) => away,
+            (false, false) => "Never",
+        };
+        let mut named = [signs, encrypts]
+            .into_iter()
+            .flatten()
+            .filter(|reference| *reference != KeyReference::Direct);
+        let first = named.next();
+        let reference = match (first, named.next()) {
+            (Some(one), Some(other)) if one != other => Some(other),
+            // A reference that is asked for would be used in the other direction, too: stacks look at it first.
+            (Some(one), _) if inclusion != "Never" && one != KeyReference::IssuerSerial => {
+                Some(one)
+            }
+            (Some(KeyReference::KeyName), _) => first,
+            _ => None,
+        };
+        if let Some(reference) = reference {
+            self.report(Unwritable::Reference { reference });
+        }
+        Certificate {
+            inclusion,
+            named: first,
+        }
+    }
+
+    fn x509(&self, role: &str, certificate: &Certificate) -> String {
+        let reference = match certificate.named {
+            _ if certificate.inclusion != "Never" => "",
+            Some(KeyReference::IssuerSerial) => "<sp:RequireIssuerSerialReference/>",
+            Some(KeyReference::SubjectKeyIdentifier) => "<sp:RequireKeyIdentifierReference/>",
+            Some(KeyReference::Thumbprint) => "<sp:RequireThumbprintReference/>",
+            Some(KeyReference::Embedded) => "<sp:RequireEmbeddedTokenReference/>",
+            _ => "",
+        };
+        let form = format!("{reference}<sp:WssX509V3Token10/>");
+        nest(role, &self.token("X509Token", certificate.inclusion, &form))
+    }
+
+    /// Which ways of naming tokens must be understood (WS-SecurityPolicy 1.3, 9).
+    fn wss(&self, named: &[Option<KeyReference>]) -> String {
+        let has = |reference| named.contains(&Some(reference));
+        let options: String = [
+            (
+                KeyReference::SubjectKeyIdentifier,
+                "<sp:MustSupportRefKeyIdentifier/>",
+            ),
+            (
+                KeyReference::IssuerSerial,
+                "<sp:MustSupportRefIssuerSerial/>",
+            ),
+            (KeyReference::Embedded, "<sp:MustSupportRefEmbeddedToken/>"),
+            (KeyReference::Thumbprint, "<sp:MustSupportRefThumbprint/>"),
+            (
+                KeyReference::EncryptedKeySha1,
+                "<sp:MustSupportRefEncryptedKey/>",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(reference, option)| has(reference).then_some(option))
+        .collect();
+        let of_11 = has(KeyReference::Thumbprint) || has(KeyReference::EncryptedKeySha1);
+        nest(if of_11 { "Wss11" } else { "Wss10" }, &options)
+    }
+
+    fn token(&self, name: &str, inclusion: &str, inner: &str) -> String {
+        let namespace = self.version.security.namespace();
+        format!(
+            "<sp:{name} sp:IncludeToken=\"{namespace}/IncludeToken/{inclusion}\"><wsp:Policy>{inner}</wsp:Policy></sp:{name}>"
+        )
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 10: both sides bring random octets, so that neither alone decides the key.
+fn trust(version: ConversationVersion) -> String {
+    let name = match version {
+        ConversationVersion::February2005 => "Trust10",
+        ConversationVersion::V13 => "Trust13",
+    };
+    let options =
+        "<sp:MustSupportIssuedTokens/><sp:RequireClientEntropy/><sp:RequireServerEntropy/>";
+    nest(name, options)
+}
+
+/// WS-SecurityPolicy 1.3, 4.1 and 4.2. An assertion without parts would mean all of them.
+fn parts(policy: &Policy) -> String {
+    let signed = policy.signature.iter().flat_map(|found| &found.parts);
+    let encrypted = policy.encryption.iter().flat_map(|found| &found.parts);
+    let encrypted = encrypted
+        .filter(|wanted| wanted.part != Part::Body || wanted.extent == Extent::Content)
+        .map(|wanted| &wanted.part);
+    let said = |name: &str, parts: String| match parts.is_empty() {
+        true => String::new(),
+        false => format!("<sp:{name}>{parts}</sp:{name}>"),
+    };
+    said("SignedParts", signed.filter_map(part).collect())
+        + &said("EncryptedParts", encrypted.filter_map(part).collect())
+}
+
+/// The Body or a header block; other parts are options of bindings, or tokens.
+fn part(part: &Part) -> Option<String> {
+    match part {
+        Part::Body => Some("<sp:Body/>".to_owned()),
+        Part::Header { namespace, local } => {
+            let mut written = b"<sp:Header Name=\"".to_vec();
+            escape::attribute(local, &mut written);
+            written.extend_from_slice(b"\" Namespace=\"");
+            escape::attribute(namespace, &mut written);
+            written.extend_from_slice(b"\"/>");
+            Some(String::from_utf8_lossy(&written).into_owned())
+        }
+        _ => None,
+    }
+}
+
+fn nest(name: &str, inner: &str) -> String {
+    if inner.is_empty() {
+        return format!("<sp:{name}><wsp:Policy/></sp:{name}>");
+    }
+    format!("<sp:{name}><wsp:Policy>{inner}</wsp:Policy></sp:{name}>")
+}
+
+fn signing(policy: &Policy) -> Option<KeyReference> {
+    policy.signature.as_ref().map(|found| found.reference)
+}
+
+fn encrypting(policy: &Policy) -> Option<KeyReference> {
+    policy.encryption.as_ref().map(|found| found.reference)
+}

@@ -1,0 +1,145 @@
+//! Whether two agreements demand the same of messages.
+//!
+//! What only one side decides does not count: freshness, limits, tuning, whose certificate answers are encrypted for. Nor does the order in
+//! which parts are named. The one rule: whatever a peer could see or be refused for does.
+
+use soapstone_wss::{
+    DerivedKeyPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout, Part,
+    PasswordKind, Policy, ProtectionOrder,
+};
+
+use super::suites::Algorithms;
+use crate::compile::Agreement;
+
+/// In what respect the second agreement is another one.
+pub(super) fn difference(meant: &Agreement, read: &Agreement) -> Option<&'static str> {
+    let message = |policy| Message::of(policy);
+    if message(&meant.request) != message(&read.request) {
+        return Some("the request");
+    }
+    if message(&meant.response) != message(&read.response) {
+        return Some("the response");
+    }
+    if meant.transport != read.transport {
+        return Some("the connection");
+    }
+    if meant.addressing != read.addressing {
+        return Some("the addressing headers");
+    }
+    let trust = meant.trust.as_ref().map(|trust| trust.version);
+    if trust.is_some() && trust != read.trust.as_ref().map(|trust| trust.version) {
+        return Some("the version of WS-Trust");
+    }
+    let (meant, read) = match (&meant.conversation, &read.conversation) {
+        (None, None) => return None,
+        (Some(meant), Some(read)) => (meant, read),
+        _ => return Some("the conversation"),
+    };
+    let allowed = |conversation: &crate::Conversation| {
+        (
+            conversation.version,
+            conversation.may_cancel,
+            conversation.may_amend,
+            conversation.may_renew,
+        )
+    };
+    if allowed(meant) != allowed(read) {
+        return Some("the conversation");
+    }
+    match (&meant.bootstrap, &read.bootstrap) {
+        (None, None) => None,
+        (Some(meant), Some(read)) => {
+            difference(meant, read).map(|_| "how the conversation is made")
+        }
+        _ => Some("how the conversation is made"),
+    }
+}
+
+/// What is demanded of one message.
+#[derive(Debug, PartialEq, Eq)]
+struct Message<'p> {
+    algorithms: Algorithms<'p>,
+    timestamp: bool,
+    passwords: Option<&'p [PasswordKind]>,
+    signature: Option<Protection<&'p Part>>,
+    encryption: Option<Protection<(&'p Part, bool)>>,
+    order: ProtectionOrder,
+    actor: Option<&'p str>,
+    derived_keys: Option<DerivedKeyPolicy>,
+    endorsing: Option<EndorsingPolicy>,
+    include_certificate: bool,
+    signature_confirmation: bool,
+    required: Vec<&'p Part>,
+    only_entire_headers_and_body: bool,
+    layout: Layout,
+}
+
+/// What is protected, and how its key is named.
+#[derive(Debug, PartialEq, Eq)]
+struct Protection<T> {
+    parts: Vec<T>,
+    key: KeyBinding,
+    reference: KeyReference,
+}
+
+impl<'p> Message<'p> {
+    fn of(policy: &'p Policy) -> Self {
+        let signature = policy.signature.as_ref().map(|signature| Protection {
+            parts: sorted(signature.parts.iter()),
+            key: signature.key,
+            reference: reference(signature.key, signature.reference),
+        });
+        let encryption = policy.encryption.as_ref().map(|encryption| {
+            let parts = encryption
+                .parts
+                .iter()
+                .map(|wanted| (&wanted.part, wanted.extent == Extent::Content));
+            let key = match encryption.key {
+                // A wrapped key that signs nothing: both make the same message.
+                KeyBinding::SessionKey if signature.is_none() => KeyBinding::Certificate,
+                key => key,
+            };
+            Protection {
+                parts: sorted(parts),
+                key,
+                reference: reference(key, encryption.reference),
+            }
+        });
+        Self {
+            algorithms: Algorithms::of(&policy.suite, policy),
+            // One that is not demanded is looked at where it is there, as it is without any demand.
+            timestamp: policy.timestamp.is_some_and(|timestamp| timestamp.required),
+            passwords: policy
+                .username
+                .as_ref()
+                .map(|username| username.passwords.as_slice()),
+            signature,
+            encryption,
+            order: policy.order,
+            actor: policy.actor.as_deref(),
+            derived_keys: policy.derived_keys,
+            endorsing: policy.endorsing,
+            include_certificate: policy.include_certificate,
+            signature_confirmation: policy.signature_confirmation,
+            required: sorted(policy.required.iter()),
+            only_entire_headers_and_body: policy.only_entire_headers_and_body,
+            layout: policy.layout,
+        }
+    }
+}
+
+/// How messages name a key, as far as there is a choice: the key of a request by its digest, a context by its token or its identifier.
+fn reference(key: KeyBinding, reference: KeyReference) -> KeyReference {
+    match key {
+        KeyBinding::RequestKey => KeyReference::EncryptedKeySha1,
+        KeyBinding::Context if reference != KeyReference::Direct => KeyReference::KeyName,
+        _ => reference,
+    }
+}
+
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut sorted: Vec<T> = items.collect();
+    sorted.sort();
+    sorted.dedup();
+    sorted
+}

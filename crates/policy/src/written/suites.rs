@@ -1,0 +1,106 @@
+//! Names for algorithm suites.
+//!
+//! The one rule: a suite is called what its algorithms are, never what its own name resembles: CXF's `Basic256GCM` signs with SHA-1, and
+//! an endpoint file's does not. Algorithms that no message uses do not count.
+
+use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
+use soapstone_wss::{KeyBinding, KeyTransportMethod, Policy, SUITE_NAMES, Suite};
+use soapstone_xml::Canonicalization;
+
+use crate::compile::{Agreement, SignatureReading};
+use crate::names::CXF_SUITES;
+use crate::requirements::{CXF_SUITE_NAMES, suite_in_namespace_of_cxf};
+
+/// What a suite is called that nothing uses, and the first that is tried.
+const CUSTOMARY: &str = "Basic256Sha256";
+
+/// The algorithms of a suite that messages under a policy use.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Algorithms<'s> {
+    signature: &'s [SignatureAlgorithm],
+    symmetric_signature: &'s [SignatureAlgorithm],
+    digest: &'s [DigestAlgorithm],
+    canonicalization: &'s [Canonicalization],
+    key_transport: &'s [KeyTransportMethod],
+    data: &'s [DataEncryption],
+}
+
+impl<'s> Algorithms<'s> {
+    /// Those of `suite` that a policy has used.
+    pub(super) fn of(suite: &'s Suite, policy: &Policy) -> Self {
+        fn only<T>(list: &[T], used: bool) -> &[T] {
+            if used { list } else { &[] }
+        }
+        let signs = policy.signature.as_ref().map(|signature| signature.key);
+        let encrypts = policy.encryption.as_ref().map(|encryption| encryption.key);
+        let by_certificate = signs == Some(KeyBinding::Certificate) || policy.endorsing.is_some();
+        let by_symmetric_key = signs.is_some_and(|key| key != KeyBinding::Certificate);
+        let wraps =
+            encrypts == Some(KeyBinding::Certificate) || policy.uses(KeyBinding::SessionKey);
+        Self {
+            signature: only(&suite.signature, by_certificate),
+            symmetric_signature: only(&suite.symmetric_signature, by_symmetric_key),
+            digest: only(&suite.digest, signs.is_some()),
+            canonicalization: only(&suite.canonicalization, signs.is_some()),
+            key_transport: only(&suite.key_transport, wraps),
+            data: only(&suite.data, encrypts.is_some()),
+        }
+    }
+}
+
+/// Whether every suite of an agreement has a name, if `…Sha256` suites are read like this.
+pub(super) fn all_named(agreement: &Agreement, reading: SignatureReading) -> bool {
+    let bootstrap = agreement
+        .conversation
+        .as_ref()
+        .and_then(|conversation| conversation.bootstrap.as_ref());
+    assertion(agreement, reading).is_some()
+        && bootstrap.is_none_or(|bootstrap| all_named(bootstrap, reading))
+}
+
+/// The assertion that names the algorithms of an agreement's messages.
+pub(super) fn assertion(agreement: &Agreement, reading: SignatureReading) -> Option<String> {
+    let fits = |suite: Suite| {
+        let suite = match reading {
+            SignatureReading::Sha256 if suite.name.contains("Sha256") => {
+                suite.with_sha256_signatures()
+            }
+            _ => suite,
+        };
+        [&agreement.request, &agreement.response]
+            .into_iter()
+            .all(|policy| Algorithms::of(&suite, policy) == Algorithms::of(&policy.suite, policy))
+    };
+    let own = letter(&agreement.request.suite.name);
+    let classic = [own, CUSTOMARY]
+        .into_iter()
+        .chain(SUITE_NAMES)
+        .filter(|name| !name.contains("GCM"))
+        .find(|name| Suite::named(name).is_some_and(&fits));
+    if let Some(name) = classic {
+        return Some(format!("<sp:{name}/>"));
+    }
+    let cxf = CXF_SUITE_NAMES
+        .into_iter()
+        .find(|name| suite_in_namespace_of_cxf(name).is_some_and(&fits))?;
+    Some(format!("<cxf:{cxf} xmlns:cxf=\"{CXF_SUITES}\"/>"))
+}
+
+/// Suites as strong as the one of a policy that have names, as endpoint files call them: the best first.
+pub(super) fn instead_of(suite: &Suite) -> Vec<String> {
+    let base = match suite.data.first() {
+        Some(DataEncryption::TripleDesCbc) => "TripleDes",
+        Some(data) if data.key_length() == 16 => "Basic128",
+        Some(data) if data.key_length() == 24 => "Basic192",
+        _ => "Basic256",
+    };
+    ["Sha256+RsaSha256", "Sha256", ""]
+        .into_iter()
+        .map(|end| format!("{base}{end}"))
+        .collect()
+}
+
+/// The name of the specification in the name that an endpoint file has for the second reading.
+fn letter(name: &str) -> &str {
+    name.strip_suffix("+RsaSha256").unwrap_or(name)
+}

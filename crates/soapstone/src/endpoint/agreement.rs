@@ -1,0 +1,39 @@
+//! What a preset demands of messages, before there are keys: for those who tell others of it.
+
+use soapstone_policy::{Agreement, Conversation};
+
+use super::Role;
+use super::compile::compiled;
+use crate::config::{EndpointConfig, Problems, SecuritySource};
+
+/// What a service with this file and its clients agree on. `None` where the file names a policy, which says it itself.
+///
+/// # Errors
+/// Everything that is wrong with what the file says of algorithms and parts. Keys are not looked at.
+pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Problems> {
+    let SecuritySource::Mechanism(mechanism) = config.security.source.value else {
+        return Ok(None);
+    };
+    let agreed = compiled(config, |compiler| compiler.preset(mechanism, Role::Service))?;
+    let between = |request, response, conversation| Agreement {
+        request,
+        response,
+        transport: None,
+        conversation,
+        trust: None,
+        addressing: agreed.addressing,
+        passed_over: Vec::new(),
+    };
+    let conversation = agreed.bootstrap.map(|bootstrap| Conversation {
+        version: bootstrap.version,
+        bootstrap: Some(Box::new(between(
+            bootstrap.request,
+            bootstrap.response,
+            None,
+        ))),
+        may_cancel: true,
+        may_amend: true,
+        may_renew: true,
+    });
+    Ok(Some(between(agreed.request, agreed.response, conversation)))
+}
