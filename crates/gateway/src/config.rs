@@ -14,11 +14,12 @@ use rustls::ServerConfig;
 use rustls::pki_types::ServerName;
 use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
 use soapstone::endpoint::Role;
+use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
-use crate::side::{Side, read_side};
-use crate::tls;
+use crate::side::{Publishing, Side, read_side};
+use crate::tls::{self, ServerTls};
 
 /// A gateway's configuration, read and compiled.
 pub struct Config {
@@ -236,6 +237,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let public_url = read_public_url(&mut root);
     let has_tls = root.has("tls");
     let tls = root.table("tls").and_then(tls::read_server);
+    let transport = transport_of(public_url.as_deref(), tls.as_ref());
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
     let log = read_log(root.table("log"));
@@ -251,7 +253,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let stores = Arc::<Stores>::default();
     let routes: Vec<RouteConfig> = tables
         .into_iter()
-        .filter_map(|table| read_route(table, timeouts, &stores, &mut paths))
+        .filter_map(|table| read_route(table, timeouts, transport, &stores, &mut paths))
         .collect();
     root.finish();
     if routes.len() != count || (has_tls && tls.is_none()) {
@@ -264,7 +266,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         listen: listen?,
         admin,
         public_url,
-        tls,
+        tls: tls.map(|tls| tls.config),
         routes,
         timeouts,
         limits,
@@ -274,9 +276,18 @@ fn read(document: &Document<'_>) -> Option<Config> {
     })
 }
 
+/// What clients find when they connect to the address that descriptions have, where that is TLS: ours, or that of whoever stands before us.
+fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<TransportRequirement> {
+    let secure = public_url.map_or(tls.is_some(), |url| url.starts_with("https:"));
+    secure.then(|| TransportRequirement {
+        client_certificate: tls.is_some_and(|tls| tls.demands_certificate),
+    })
+}
+
 fn read_route(
     mut table: Table<'_>,
     timeouts: Timeouts,
+    transport: Option<TransportRequirement>,
     stores: &Stores,
     paths: &mut Vec<Located<String>>,
 ) -> Option<RouteConfig> {
@@ -379,12 +390,20 @@ fn read_route(
     let has_sides = (table.has("inbound"), table.has("outbound"));
     let scope = path.clone().unwrap_or_default();
     let outbound_place = table.place_of("outbound");
+    let wanted = table.boolean("publish_policy");
+    if let (Some(wanted), (false, _)) = (&wanted, has_sides) {
+        table.report(
+            wanted.place,
+            "`publish_policy` is for a route with `inbound`: without it clients are plain",
+        );
+    }
+    let publishing = Publishing { wanted, transport };
     let inbound = table
         .table("inbound")
-        .and_then(|side| read_side(side, Role::Service, &scope, stores));
+        .and_then(|side| read_side(side, Role::Service, &scope, stores, Some(&publishing)));
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_side(side, Role::Client, &scope, stores));
+        .and_then(|side| read_side(side, Role::Client, &scope, stores, None));
     if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
         && side.endpoint.needs_tls()
         && !secure

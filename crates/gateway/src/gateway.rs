@@ -325,6 +325,12 @@ impl fmt::Debug for Running {
 
 fn serving(config: Config, former: &[&Route]) -> Serving {
     let idle = config.timeouts.idle;
+    for route in &config.routes {
+        let remark = route.inbound.as_ref().and_then(|side| side.remark.as_ref());
+        if let Some(remark) = remark {
+            tracing::info!(route = route.name, "{remark}");
+        }
+    }
     let routes = config
         .routes
         .into_iter()

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use soapstone::config::{EndpointConfig, Place, Table};
+use soapstone::config::{EndpointConfig, Located, Place, Table};
 use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
 use crate::established::Established;
-use crate::wsdl::PublishedPolicy;
+use crate::wsdl::{PublishedPolicy, Telling};
 
 /// One endpoint of a route, and what it remembers.
 #[derive(Clone)]
@@ -22,6 +23,17 @@ pub(crate) struct Side {
     pub(crate) established: Option<Arc<Established>>,
     /// What clients are told of the policy.
     pub(crate) published: Option<Arc<PublishedPolicy>>,
+    /// What the operator should know of it: why clients are told nothing, or how they must read it.
+    pub(crate) remark: Option<String>,
+}
+
+/// Whether clients are told of a policy, and what else they are told.
+#[derive(Debug)]
+pub(crate) struct Publishing {
+    /// `publish_policy`.
+    pub(crate) wanted: Option<Located<bool>>,
+    /// What clients find when they connect, where that is TLS.
+    pub(crate) transport: Option<TransportRequirement>,
 }
 
 /// Reads `inbound` or `outbound` of a route, compiles it and opens its stores. `None` when something is wrong, which is reported.
@@ -30,6 +42,7 @@ pub(crate) fn read_side(
     role: Role,
     scope: &str,
     stores: &Stores,
+    publishing: Option<&Publishing>,
 ) -> Option<Side> {
     let document = table.document();
     let config = EndpointConfig::read(table)?;
@@ -53,13 +66,36 @@ pub(crate) fn read_side(
     let contexts = stores
         .contexts(endpoint.conversations())
         .map_err(|error| unusable(conversations.as_ref().map(|table| table.place), error));
+    let wanted = publishing.and_then(|publishing| publishing.wanted.as_ref());
+    let told = match publishing.filter(|_| wanted.is_none_or(|wanted| wanted.value)) {
+        Some(publishing) => PublishedPolicy::of(&config, publishing.transport),
+        None => Ok(Telling::default()),
+    };
+    if let (Err(reason), Some(wanted)) = (&told, wanted) {
+        document.report(
+            config
+                .problem(
+                    wanted.place,
+                    format!("the policy cannot be published: {reason}"),
+                )
+                .with_hint("without `publish_policy` the description is served without a policy"),
+        );
+    }
+    let (published, remark) = match told {
+        Ok(Telling { published, note }) => (published, note.map(str::to_owned)),
+        Err(reason) => (
+            None,
+            Some(format!("?wsdl tells clients of no policy: {reason}")),
+        ),
+    };
     let begins = role == Role::Client && endpoint.conversation().is_some();
     Some(Side {
         endpoint: Arc::new(endpoint),
         replay: Arc::new(replay.ok()?),
         contexts: Arc::new(contexts.ok()?),
         established: begins.then(Arc::default),
-        published: PublishedPolicy::of(&config.security).map(Arc::new),
+        published: published.map(Arc::new),
+        remark,
     })
 }
 

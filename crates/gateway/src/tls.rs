@@ -12,10 +12,17 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use soapstone::config::{LoadedFile, Place, Problem, Table};
 use tokio_rustls::TlsConnector;
 
+/// TLS as clients find it.
+pub(crate) struct ServerTls {
+    pub(crate) config: Arc<ServerConfig>,
+    /// Whether a client must show a certificate.
+    pub(crate) demands_certificate: bool,
+}
+
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
 ///
 /// `None` when something is wrong, which is reported to the table's document.
-pub(crate) fn read_server(mut table: Table<'_>) -> Option<Arc<ServerConfig>> {
+pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     for (key, hint) in [
         (
             "certificate",
@@ -36,6 +43,8 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<Arc<ServerConfig>> {
             "name the certificates that issue your clients' certificates: client_ca = [\"ca.pem\"]";
         table.report_with_hint(required.place, "`client_auth` needs `client_ca`", hint);
     }
+    let demands_certificate =
+        client_ca.is_some() && required.as_ref().is_none_or(|required| required.value);
     let identity = read_identity(&table, certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = match client_ca {
@@ -74,7 +83,10 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<Arc<ServerConfig>> {
     match built {
         Ok(mut config) => {
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-            Some(Arc::new(config))
+            Some(ServerTls {
+                config: Arc::new(config),
+                demands_certificate,
+            })
         }
         Err(error) => {
             document.report(

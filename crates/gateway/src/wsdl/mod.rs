@@ -23,7 +23,7 @@ use crate::metrics::Flow;
 use crate::proxy::{Exchange, Failure, backend_failure, fail};
 use crate::route::{Route, Routes};
 
-pub(crate) use policy::PublishedPolicy;
+pub(crate) use policy::{PublishedPolicy, Telling};
 
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";

@@ -8,6 +8,7 @@ mod lifecycle;
 mod limits;
 mod pass_through;
 mod policies;
+mod published;
 mod secured;
 mod support;
 mod tls;
