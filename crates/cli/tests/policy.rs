@@ -193,3 +193,68 @@ fn a_document_that_is_no_policy_or_too_much_of_one_fails() {
         nothing.err
     );
 }
+
+#[test]
+fn an_endpoint_file_is_written_as_the_policy_that_it_demands() {
+    let folder = Folder::new();
+    folder.write(
+        "endpoint.toml",
+        "[security]\nmechanism = \"sign-encrypt\"\nsuite = \"Basic256Sha256+RsaSha256\"\n",
+    );
+    let told = folder.run("policy endpoint.toml").succeeds();
+    for words in [
+        "Algorithms: Basic256Sha256 (rsa-sha256, sha256, rsa-oaep-mgf1p, aes256-cbc).",
+        "Signed with the key of the sender's certificate, which is in the message: the Body; the Timestamp.",
+        "It is signed first, then encrypted.",
+    ] {
+        assert!(told.text().contains(words), "{words}\n{}", told.text());
+    }
+    let normal = folder.run("policy endpoint.toml --normalize").succeeds();
+    assert!(
+        normal.text().contains("<sp:Basic256Sha256/>"),
+        "{}",
+        normal.text()
+    );
+    // What was written is read like any other policy, and says the same if its suite is read as it is meant.
+    folder.write("policy.xml", normal.text());
+    let again = folder
+        .run("policy policy.xml --sha256-signatures")
+        .succeeds();
+    assert_eq!(again.text(), told.text());
+    let letter = folder.run("policy policy.xml").succeeds();
+    assert_ne!(letter.text(), told.text());
+}
+
+#[test]
+fn an_endpoint_file_that_no_policy_can_say_is_refused_with_what_could_be_said() {
+    let folder = Folder::new();
+    folder.write(
+        "endpoint.toml",
+        "[security]\nmechanism = \"sign-encrypt\"\n",
+    );
+    let run = folder.run("policy endpoint.toml --normalize");
+    assert_eq!(run.status, 2, "{}", run.err);
+    for words in [
+        "refused (policy-not-sayable): no algorithm suite with a name has rsa-sha256, sha256, rsa-oaep, aes256-gcm",
+        "`Basic256Sha256+RsaSha256`",
+    ] {
+        assert!(run.err.contains(words), "{words}\n{}", run.err);
+    }
+    assert!(run.out.is_empty());
+}
+
+#[test]
+fn an_endpoint_file_with_a_policy_is_told_by_that_policy() {
+    let folder = Folder::new();
+    folder
+        .write("policy.xml", policy("Basic256Sha256", ""))
+        .write(
+            "endpoint.toml",
+            "[security]\npolicy = \"policy.xml\"\nsha256_suites = \"sha256\"\n",
+        );
+    let told = folder.run("policy endpoint.toml").succeeds();
+    let itself = folder
+        .run("policy policy.xml --sha256-signatures")
+        .succeeds();
+    assert_eq!(told.text(), itself.text());
+}

@@ -4,6 +4,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use soapstone::config::{EndpointConfig, SecuritySource};
+use soapstone::endpoint::preset_agreement;
 use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, NormalPolicy,
     PolicyDocument, PolicyError, PolicyLimits, PolicyProblem, PolicySubject, Selection,
@@ -23,6 +25,9 @@ FILE is a WSDL 1.1 with policies attached, or a wsp:Policy: WS-Policy 1.2 and 1.
 operation is told in words, with the plans of request and response; operations that demand the same are told once. Nothing is fetched: \
 imports are read from the folder of FILE.
 
+FILE can be an endpoint file, too (NAME.toml): its mechanism is written as the policy that a gateway tells clients of, and its …Sha256 \
+suites are read as they are meant. What no policy can say is named, with exit code 2.
+
 The exit code is 0 if everything asked about is supported, and 2 if something is not; each assertion that is not supported is named \
 with its line and column. A policy that is normalized, intersected or merged is not judged.";
 
@@ -31,6 +36,7 @@ Examples:
   soapstone policy service.wsdl                       every port in words
   soapstone policy service.wsdl --port BooksPort --json
   soapstone policy policy.xml --normalize             the normal form: one wsp:All per alternative
+  soapstone policy endpoint.toml --normalize          the policy that says what an endpoint file demands
   soapstone policy ours.xml --intersect theirs.xml    the alternatives that both sides can agree on
   soapstone policy ours.xml --merge more.xml          both policies in one";
 
@@ -38,7 +44,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A WSDL or a policy; `-` is standard input
+    /// A WSDL, a policy, or an endpoint file; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only this service of a WSDL
@@ -78,11 +84,15 @@ pub struct Arguments {
 /// # Errors
 /// What cannot be read, and every assertion that is not supported.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let document = read(&arguments.file)?;
+    let Source {
+        document,
+        signatures,
+        meant,
+    } = read(&arguments.file)?;
     let selection = Selection {
-        service: arguments.service.clone(),
-        port: arguments.port.clone(),
-        operation: arguments.operation.clone(),
+        service: arguments.service.clone().or(meant.service),
+        port: arguments.port.clone().or(meant.port),
+        operation: arguments.operation.clone().or(meant.operation),
     };
     if arguments.normalize || arguments.intersect.is_some() || arguments.merge.is_some() {
         return transform(&arguments, &document, &selection);
@@ -91,7 +101,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         signatures: if arguments.sha256_signatures {
             SignatureReading::Sha256
         } else {
-            SignatureReading::Letter
+            signatures
         },
     };
     let explained = explain(&document, &selection, &options)
@@ -227,7 +237,8 @@ fn transform(
         MessageKind::Request
     };
     let policy = one_policy(&arguments.file, document, selection, message)?;
-    let other = |path: &Path| one_policy(path, &read(path)?, &Selection::default(), message);
+    let other =
+        |path: &Path| one_policy(path, &read(path)?.document, &Selection::default(), message);
     let limits = PolicyLimits::default();
     let result = if let Some(path) = &arguments.intersect {
         let mode = if arguments.lax {
@@ -282,12 +293,78 @@ fn one_policy(
         .ok_or_else(|| Failure::file(path, "has neither a port nor a policy"))
 }
 
-fn read(path: &Path) -> Result<PolicyDocument, Failure> {
+/// A policy, and what is said of it beside it.
+struct Source {
+    document: PolicyDocument,
+    /// How its `…Sha256` suites are read.
+    signatures: SignatureReading,
+    /// What of it is meant.
+    meant: Selection,
+}
+
+fn read(path: &Path) -> Result<Source, Failure> {
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+    {
+        return written(path);
+    }
     let limits = PolicyLimits::default();
     let source = files::read_at_most(Some(path), limits.document)?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    PolicyDocument::parse_with(source, &limits, &|uri| beside(&folder, uri, &limits))
-        .map_err(|error| Failure::file(path, error))
+    let document =
+        PolicyDocument::parse_with(source, &limits, &|uri| beside(&folder, uri, &limits))
+            .map_err(|error| Failure::file(path, error))?;
+    Ok(Source {
+        document,
+        signatures: SignatureReading::Letter,
+        meant: Selection::default(),
+    })
+}
+
+/// The policy of an endpoint file: its mechanism as a policy, or the policy file that it names.
+fn written(path: &Path) -> Result<Source, Failure> {
+    let config = EndpointConfig::load(path, &|name| std::env::var(name).ok())?;
+    let (source, signatures) = match (&config.security.source.value, preset_agreement(&config)?) {
+        (_, Some(agreement)) => {
+            let written = agreement.write().map_err(|problems| {
+                let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                Failure::from(Refusal {
+                    name: "policy-not-sayable".to_owned(),
+                    message: problems.join("; "),
+                    hint: None,
+                    unsupported: None,
+                })
+            })?;
+            (written.to_xml().into_bytes(), written.signatures())
+        }
+        (SecuritySource::Policy(file), None) => {
+            let signatures = if config.security.policy_choice.sha256_signatures {
+                SignatureReading::Sha256
+            } else {
+                SignatureReading::Letter
+            };
+            (file.bytes.expose().clone(), signatures)
+        }
+        (_, None) => {
+            return Err(Failure::file(
+                path,
+                "names neither a mechanism nor a policy",
+            ));
+        }
+    };
+    let document = PolicyDocument::parse(source, &PolicyLimits::default())
+        .map_err(|error| Failure::file(path, error))?;
+    let choice = config.security.policy_choice;
+    Ok(Source {
+        document,
+        signatures,
+        meant: Selection {
+            service: choice.service,
+            port: choice.port,
+            operation: choice.operation,
+        },
+    })
 }
 
 /// A document that another one names by a relative path. Absolute paths and URLs are nowhere.
