@@ -15,7 +15,7 @@ from pathlib import Path
 from . import envelopes, jobs
 from .endpoints import Endpoint
 from .installing import INTEROP
-from .policies import SERVICES, cells, self_contained
+from .policies import SERVICES, cells, presets, self_contained
 from .processes import Failure, free_port, server
 
 JAR = INTEROP / "cxf" / "target" / "cxf-peer.jar"
@@ -195,7 +195,9 @@ def run(report, soapstone, keys, folder):
         for cell in cells():
             for service in cell.services:
                 report.check("cxf", f"{cell.name}, {service}", "cxf -> cxf", lambda: itself(peer, cell, service))
-            _gateway(report, peer, cell)
+            _gateway(report, peer, cell, DIRECTIONS)
+        for cell in presets():
+            _gateway(report, peer, cell, DIRECTIONS[:1])
         for name, theirs, demanded, reason in refusals():
             report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: _refused(peer, theirs, demanded, reason))
 
@@ -208,12 +210,9 @@ def itself(peer, cell, service):
         peer.was_cancelled(cell, service)
 
 
-def _gateway(report, peer, cell):
-    """A gateway of ours that knows of a cell its WSDL only: before the plain service, and before CXF's for a plain client."""
-    for way, direction, test in (
-        ("cxf -> soapstone", "inbound", _to_gateway),
-        ("soapstone -> cxf", "outbound", _from_gateway),
-    ):
+def _gateway(report, peer, cell, directions):
+    """A gateway of ours that knows of a cell its WSDL only, or a preset: before the plain service, and before CXF's for a plain client."""
+    for way, direction, test in directions:
         before = {service: len(peer.actions(cell, service)) for service in cell.services}
         try:
             with gateway(peer, cell, direction) as ours:
@@ -256,6 +255,9 @@ def _from_gateway(peer, cell, service, address):
             raise Failure(f"expected a renewal within {LIFETIME} s, found these requests: {actions}")
 
 
+DIRECTIONS = (("cxf -> soapstone", "inbound", _to_gateway), ("soapstone -> cxf", "outbound", _from_gateway))
+
+
 def _cancelled(peer, cell, before):
     for service in cell.services:
         actions = peer.actions(cell, service)[before[service] :]
@@ -296,9 +298,13 @@ def gateway(peer, cell, direction):
     if inbound and cell.tls:
         sections.append(f'[tls]\ncertificate = "{peer.keys.certificate(ours)}"\nkey = "{peer.keys.key(ours)}"\n')
     for service in cell.services:
-        policy = peer.wsdl(cell, service) if inbound else peer.described(cell, service)
+        policy = {}
+        if "mechanism" not in cell.ours:
+            policy["policy"] = str(peer.wsdl(cell, service) if inbound else peer.described(cell, service))
         backend = f"{peer.services}/{service}" if inbound else peer.at(cell, service)
-        endpoint = Endpoint(policy=str(policy), **cell.ours).ours(peer.keys, ours).encrypt_to(peer.keys, theirs)
+        endpoint = Endpoint(**policy, **cell.ours).ours(peer.keys, ours)
+        if not cell.anybody:
+            endpoint.encrypt_to(peer.keys, theirs)
         tables = endpoint.trust(peer.keys.ca).pin(peer.keys.certificate(theirs)).user(*USER).inline()
         tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')

@@ -25,6 +25,7 @@ ANONYMOUS = {"conversations": {"anonymous": True}}
 # CXF's client renews and cancels under the bootstrap's policy, without a signature by the context's key.
 OWNER_ALONE = {"conversations": {"owner_alone": True}}
 
+RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 MECHANISMS = ["sign", "encrypt", "sign-encrypt", "encrypt-sign", "secure-conversation"]
 SUITES = ["Basic256", "Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128GCM"]
 SERVICES = {"echo": "Echo", "books": "Books", "employees": "Employees", "sum": "Sum"}
@@ -48,8 +49,10 @@ class Cell:
     generated: bool = False
     # What a client is told to do beside calling, with the count that it then reports.
     client: dict = field(default_factory=dict)
-    # What our endpoint file says beside the policy.
+    # What our endpoint file says beside the policy, or with a mechanism instead of it.
     ours: dict = field(default_factory=dict)
+    # Whether our gateway has no certificate to encrypt answers for.
+    anybody: bool = False
 
     @property
     def path(self):
@@ -121,6 +124,43 @@ def cells():
         yield Cell(f"{mechanism} of 2005", endpoint, message, namespaces=DRAFT)
 
 
+def presets():
+    """Gateways that know of a mechanism and a suite only, and tell clients of them as a policy that they write themselves."""
+    yield Cell("preset username", "", ours={"mechanism": "username"})
+    yield Cell("preset username text, transport", "", tls=True, ours={"mechanism": "username", "password": "text"})
+    for mechanism in MECHANISMS:
+        for suite in ("Basic256", "Basic128Rsa15"):
+            generated = suite == "Basic256" and mechanism in ("sign-encrypt", "secure-conversation")
+            ours = {"mechanism": mechanism, "suite": suite}
+            calls = 2 if mechanism == "secure-conversation" else 1
+            yield Cell(f"preset {mechanism} {suite}", "", calls=calls, generated=generated, ours=ours)
+    # Answers are for whoever asks, by the key of the request or by the certificate that signed it.
+    for mechanism in ("encrypt", "sign-encrypt"):
+        yield Cell(f"preset {mechanism} Basic256, any client", "", anybody=True, ours={"mechanism": mechanism, "suite": "Basic256"})
+    ours = {"mechanism": "sign-encrypt", "suite": "Basic256Sha256+RsaSha256"}
+    yield Cell("preset sign-encrypt Basic256Sha256, rsa-sha256", "", signature=RSA_SHA256, ours=ours)
+    yield Cell("preset sign, the default suite", "", signature=RSA_SHA256, ours={"mechanism": "sign"})
+    for reference in ("thumbprint", "ski", "issuer-serial", "direct"):
+        ours = {"mechanism": "sign-encrypt", "suite": "Basic256", "key_reference": reference}
+        yield Cell(f"preset sign-encrypt Basic256, {reference}", "", ours=ours)
+    gcm = {
+        "signature": ["rsa-sha1", "hmac-sha1"], "digest": ["sha1"], "key_transport": ["rsa-oaep-mgf1p"], "data": ["aes256-gcm"],
+    }  # fmt: skip
+    for mechanism in ("sign-encrypt", "secure-conversation"):
+        yield Cell(f"preset {mechanism}, the algorithms of CXF's Basic256GCM", "", ours={"mechanism": mechanism, "algorithms": gcm})
+    on_tls = {"mechanism": "secure-conversation", "suite": "Basic256", "conversations": {"bootstrap": "username"}, "password": "text"}
+    yield Cell("preset secure-conversation, a user on TLS", "", tls=True, calls=2, ours=on_tls)
+    of_2005 = {"mechanism": "secure-conversation", "suite": "Basic256", "conversations": {"version": "2005-02"}}
+    yield Cell("preset secure-conversation of 2005", "", ours=of_2005)
+    yield Cell("preset sign-encrypt Basic256, SOAP 1.2", "", soap="12", ours={"mechanism": "sign-encrypt", "suite": "Basic256"})
+    signed = ["Body", "Timestamp", "UsernameToken"]
+    named = {
+        "mechanism": "username", "suite": "Basic256", "signed": signed, "encrypted": ["Body", "UsernameToken"], "timestamp": True,
+        "password": "text",
+    }  # fmt: skip
+    yield Cell("preset username, signed and encrypted", "", ours=named)
+
+
 def _mechanisms():
     """Every mechanism with every suite, for every service. Without a binding there is no suite."""
     every = tuple(SERVICES)
@@ -161,9 +201,8 @@ def _asymmetric():
     yield Cell("asymmetric encrypt, certificate sent along", introduced, parts("EncryptedParts"))
     named = supporting("SignedSupportingTokens", username())
     yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + named, both())
-    sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
     yield Cell(
-        "sign-encrypt Basic256Sha256, rsa-sha256", *mechanism_assertions("sign-encrypt", "Basic256Sha256"), signature=sha256,
+        "sign-encrypt Basic256Sha256, rsa-sha256", *mechanism_assertions("sign-encrypt", "Basic256Sha256"), signature=RSA_SHA256,
         ours={"sha256_suites": "sha256"},
     )  # fmt: skip
 
