@@ -5,6 +5,7 @@
 //!       ─ normalize ─▶ NormalPolicy                    the alternatives; merge, intersect
 //!       ─ Requirements::read ─▶ Requirements           assertions of WS-SecurityPolicy as types
 //!       ─ compile ─▶ Agreement                         soapstone_wss::Policy of request and response
+//!       ─ agreements ─▶ Agreements                     one for all messages, or one for each operation and what tells it apart
 //!       ─ Agreement::write ─▶ WrittenPolicy            the way back: a policy that compiles to the same
 //! ```
 //!
@@ -32,6 +33,7 @@ mod limits;
 mod names;
 mod node;
 mod normal;
+mod operation;
 mod problem;
 pub mod requirements;
 mod write;
@@ -40,8 +42,8 @@ mod wsdl;
 
 pub use algebra::IntersectionMode;
 pub use compile::{
-    Agreement, AgreementError, CompileOptions, Conversation, Selection, SignatureReading,
-    TransportRequirement, compile,
+    AgreedOperation, Agreement, AgreementError, Agreements, CompileOptions, Conversation,
+    OperationTable, Selection, SignatureReading, TransportRequirement, compile,
 };
 pub use document::{PolicyDocument, Resolver};
 pub use error::PolicyError;
@@ -50,6 +52,7 @@ pub use limits::PolicyLimits;
 pub use names::{Name, PolicyVersion, SecurityPolicyVersion};
 pub use node::{Attribute, Node, Place};
 pub use normal::{Alternative, Assertion, NormalPolicy};
+pub use operation::{BodyContent, OperationMessages};
 pub use problem::{PolicyProblem, ProblemKind};
 pub use requirements::Requirements;
 pub use written::{Unwritable, WrittenPolicy};

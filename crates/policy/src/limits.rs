@@ -20,6 +20,8 @@ pub struct PolicyLimits {
     pub documents: usize,
     /// Most operations of ports in all documents together: each port has all operations of its binding. Default 16,384.
     pub subjects: usize,
+    /// Most agreements that differ among the operations of one port: each is kept compiled. Default 256.
+    pub agreements: usize,
     /// References that lead to references: deepest nesting. Default 16.
     pub references: usize,
     /// Most alternatives of one policy, of nested policies too. Default 4,096; each optional assertion doubles them.
@@ -40,6 +42,7 @@ impl Default for PolicyLimits {
             depth: 100,
             documents: 32,
             subjects: 16_384,
+            agreements: 256,
             references: 16,
             alternatives: 4096,
             steps: 1_000_000,

@@ -18,6 +18,8 @@ pub(crate) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 pub(crate) const ADDRESSING_METADATA: &str = "http://www.w3.org/2007/05/addressing/metadata";
 /// WS-Addressing 1.0 WSDL Binding, candidate recommendation, which is still in use.
 pub(crate) const ADDRESSING_WSDL: &str = "http://www.w3.org/2006/05/addressing/wsdl";
+/// WS-Addressing of August 2004, whose `Action` stands in descriptions as well.
+pub(crate) const ADDRESSING_2004: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
 /// WS-Addressing of August 2004 as a policy assertion.
 pub(crate) const ADDRESSING_2004_POLICY: &str =
     "http://schemas.xmlsoap.org/ws/2004/08/addressing/policy";

@@ -12,6 +12,7 @@ use crate::limits::Budget;
 use crate::names::{PolicyVersion, WSDL, WSDL_SOAP11, WSDL_SOAP12};
 use crate::node::Node;
 use crate::normal::{Alternative, Assertion, NormalPolicy, Normalizer, exhaustion, multiply};
+use crate::operation::{Bound, OperationMessages};
 
 /// An operation of a port, or a policy that stands alone, with the policies that apply to it.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,8 @@ pub struct PolicySubject {
     pub action: Option<String>,
     /// The binding is one of SOAP 1.1 or 1.2, and not of plain HTTP, for example.
     pub is_soap: bool,
+    /// What tells its messages from those of other operations; `None` where there is no operation or no SOAP.
+    pub messages: Option<OperationMessages>,
     /// Of service, port, binding and port type: both messages of all operations.
     endpoint: Arc<[Attached]>,
     /// Of the operation: both messages.
@@ -243,7 +246,7 @@ impl PolicyDocument {
 }
 
 /// The WSDL documents, read together.
-struct Wsdl<'d> {
+pub(crate) struct Wsdl<'d> {
     definitions: Vec<&'d Arc<Node>>,
     /// [`PolicyLimits::subjects`](crate::PolicyLimits::subjects).
     allowed: usize,
@@ -325,6 +328,14 @@ impl<'d> Wsdl<'d> {
                 .into_iter()
                 .flat_map(|port_type| named(port_type, "operation"))
                 .find(|other| other.attribute("", "name") == operation.attribute("", "name"));
+            subject.messages = port.is_soap.then(|| {
+                self.messages(&Bound {
+                    binding,
+                    operation,
+                    port_type: port_type.map(AsRef::as_ref),
+                    inherited: inherited.map(AsRef::as_ref),
+                })
+            });
             for part in inherited.into_iter().chain([operation]) {
                 attach(part, &mut subject.both);
                 if let Some(input) = part.child(WSDL, "input") {
@@ -368,7 +379,12 @@ impl<'d> Wsdl<'d> {
     }
 
     /// What a QName in an attribute names.
-    fn find(&self, from: &Node, attribute: &str, kind: &'static str) -> Option<&'d Arc<Node>> {
+    pub(crate) fn find(
+        &self,
+        from: &Node,
+        attribute: &str,
+        kind: &'static str,
+    ) -> Option<&'d Arc<Node>> {
         let qualified = from.attribute("", attribute)?.trim();
         let (prefix, local) = qualified.split_once(':').unwrap_or(("", qualified));
         let namespace = from.namespace_of(prefix).unwrap_or_default();
@@ -386,7 +402,7 @@ impl<'d> Wsdl<'d> {
 }
 
 /// WSDL elements of a kind directly inside.
-fn named<'d>(node: &'d Node, kind: &'static str) -> impl Iterator<Item = &'d Arc<Node>> {
+pub(crate) fn named<'d>(node: &'d Node, kind: &'static str) -> impl Iterator<Item = &'d Arc<Node>> {
     node.children
         .iter()
         .filter(move |child| child.name.is(WSDL, kind))
@@ -408,7 +424,7 @@ fn local(qualified: &str) -> String {
     local.to_owned()
 }
 
-fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node>> {
+pub(crate) fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node>> {
     node.child(WSDL_SOAP11, local)
         .or_else(|| node.child(WSDL_SOAP12, local))
 }

@@ -7,6 +7,7 @@ mod message;
 mod parts;
 mod select;
 mod supporting;
+mod table;
 mod tokens;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use std::fmt;
 use soapstone_wss::{ConversationVersion, Policy};
 
 pub use select::{AgreementError, Selection};
+pub use table::{AgreedOperation, Agreements, OperationTable};
 
 use crate::names::Name;
 use crate::node::Place;
@@ -92,16 +94,7 @@ impl Agreement {
 
     /// A text that two agreements share if they treat messages alike.
     pub(crate) fn fingerprint(&self) -> String {
-        let conversation = self.conversation.as_ref().map(|conversation| {
-            let bootstrap = conversation.bootstrap.as_ref();
-            (
-                conversation.version,
-                bootstrap.map(|bootstrap| bootstrap.fingerprint()),
-                conversation.may_cancel,
-                conversation.may_amend,
-                conversation.may_renew,
-            )
-        });
+        let conversation = self.conversation.as_ref().map(Conversation::fingerprint);
         let trust = self.trust.as_ref().map(|trust| {
             (
                 trust.version,
@@ -119,6 +112,23 @@ impl Agreement {
                 conversation,
                 trust,
                 self.addressing
+            )
+        )
+    }
+}
+
+impl Conversation {
+    /// A text that two conversations share if their contexts come about alike, so that one context does for both.
+    pub(crate) fn fingerprint(&self) -> String {
+        let bootstrap = self.bootstrap.as_ref();
+        format!(
+            "{:?}",
+            (
+                self.version,
+                bootstrap.map(|bootstrap| bootstrap.fingerprint()),
+                self.may_cancel,
+                self.may_amend,
+                self.may_renew,
             )
         )
     }

@@ -3,6 +3,7 @@
 //! The one rule: a weaker alternative is never taken because a stronger one cannot be done. Alternatives without protection count only
 //! where all alternatives are without.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::{Agreement, CompileOptions, compile};
@@ -41,6 +42,34 @@ pub enum AgreementError {
         /// Another one that demands something else.
         second: String,
     },
+    /// Operations that demand different things, and whose requests look alike.
+    Indistinguishable {
+        /// One of them.
+        first: String,
+        /// Another one.
+        second: String,
+        /// What both requests hold.
+        content: String,
+    },
+    /// An operation demands something else than others, and the description does not say how its messages are told from theirs.
+    Unidentified {
+        /// The operation.
+        subject: String,
+        /// What is missing.
+        problem: &'static str,
+    },
+    /// Operations demand different things, and some of them messages in conversations that others do not have, or begin in another way.
+    ConversationsDiffer {
+        /// One of them.
+        first: String,
+        /// Another one.
+        second: String,
+    },
+    /// Operations demand too many different things.
+    TooManyAgreements {
+        /// [`PolicyLimits::agreements`](crate::PolicyLimits::agreements).
+        allowed: usize,
+    },
     /// The policies allow nothing at all (WS-Policy 1.5, 3.3: a policy without alternatives).
     NothingAllowed {
         /// Of what.
@@ -66,6 +95,29 @@ impl fmt::Display for AgreementError {
             Self::Ambiguous { first, second } => write!(
                 out,
                 "the policies of {first} and of {second} differ: name the one that is meant"
+            ),
+            Self::Indistinguishable {
+                first,
+                second,
+                content,
+            } => write!(
+                out,
+                "the policies of {first} and of {second} differ, and nothing tells their requests apart: both hold {content}, \
+                 and no action of their own; name the one that is meant"
+            ),
+            Self::Unidentified { subject, problem } => write!(
+                out,
+                "the policies of operations differ, and what the messages of {subject} hold is not known: {problem}; \
+                 name the operation that is meant"
+            ),
+            Self::ConversationsDiffer { first, second } => write!(
+                out,
+                "{first} and {second} do not share their conversations: their security contexts come about in different ways, \
+                 or one has none; name the one that is meant"
+            ),
+            Self::TooManyAgreements { allowed } => write!(
+                out,
+                "operations demand more than {allowed} different things (limit `agreements`)"
             ),
             Self::NothingAllowed { subject } => write!(
                 out,
@@ -109,11 +161,30 @@ impl PolicyDocument {
         selection: &Selection,
         options: &CompileOptions,
     ) -> Result<Agreement, AgreementError> {
-        let subjects = self.subjects()?;
-        let mut meant: Vec<&PolicySubject> = subjects
-            .iter()
-            .filter(|subject| selection.includes(subject))
-            .collect();
+        let meant = self.meant(selection)?;
+        let (mut agreements, of) = self.distinct(&meant, options)?;
+        match of.iter().position(|agreement| *agreement != 0) {
+            Some(other) => Err(AgreementError::Ambiguous {
+                first: meant[0].to_string(),
+                second: meant[other].to_string(),
+            }),
+            None => Ok(agreements.swap_remove(0)),
+        }
+    }
+
+    /// The ports and operations that are meant: one at least.
+    pub(super) fn meant(
+        &self,
+        selection: &Selection,
+    ) -> Result<Vec<PolicySubject>, AgreementError> {
+        let mut meant = self.subjects()?;
+        let mut known: Vec<String> = Vec::new();
+        if !meant.iter().any(|subject| selection.includes(subject)) {
+            known.extend(meant.iter().map(ToString::to_string));
+            known.dedup();
+            return Err(AgreementError::NotFound { known });
+        }
+        meant.retain(|subject| selection.includes(subject));
         // Bindings that no port uses, and bindings of other protocols than SOAP, matter only if there is nothing else.
         if selection.port.is_none() && meant.iter().any(|subject| subject.port.is_some()) {
             meant.retain(|subject| subject.port.is_some());
@@ -121,22 +192,31 @@ impl PolicyDocument {
         if meant.iter().any(|subject| subject.is_soap) {
             meant.retain(|subject| subject.is_soap);
         }
-        let Some((first, others)) = meant.split_first() else {
-            let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();
-            known.dedup();
-            return Err(AgreementError::NotFound { known });
-        };
-        let agreement = self.agreement_of(first, options)?;
-        let fingerprint = agreement.fingerprint();
-        for other in others {
-            if self.agreement_of(other, options)?.fingerprint() != fingerprint {
-                return Err(AgreementError::Ambiguous {
-                    first: first.to_string(),
-                    second: other.to_string(),
-                });
+        Ok(meant)
+    }
+
+    /// The agreements of subjects, each once, and which of them each subject has. The first subject has the first one.
+    pub(super) fn distinct(
+        &self,
+        subjects: &[PolicySubject],
+        options: &CompileOptions,
+    ) -> Result<(Vec<Agreement>, Vec<usize>), AgreementError> {
+        let mut agreements = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut of = Vec::with_capacity(subjects.len());
+        for subject in subjects {
+            let agreement = self.agreement_of(subject, options)?;
+            let next = agreements.len();
+            let place = *known.entry(agreement.fingerprint()).or_insert(next);
+            if place == next {
+                if next == self.limits.agreements {
+                    return Err(AgreementError::TooManyAgreements { allowed: next });
+                }
+                agreements.push(agreement);
             }
+            of.push(place);
         }
-        Ok(agreement)
+        Ok((agreements, of))
     }
 
     /// The agreement for one subject: the first of its alternatives that can be done.

@@ -4,6 +4,7 @@ mod agreements;
 mod attachments;
 mod bounds;
 mod normal_forms;
+mod operations;
 mod refusals;
 mod support;
 mod written;

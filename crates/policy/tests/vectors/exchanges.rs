@@ -94,8 +94,8 @@ fn secure(
 fn exchange(agreement: &Agreement, keys: &Keys) -> Result<(), String> {
     let context = context(agreement);
     let outgoing = Outgoing {
-        answers: None,
         context: context.as_ref(),
+        ..Outgoing::default()
     };
     let (request, sent) =
         secure(&agreement.request, keys, outgoing).map_err(|why| format!("request: {why}"))?;
@@ -104,7 +104,7 @@ fn exchange(agreement: &Agreement, keys: &Keys) -> Result<(), String> {
     let (_, received) = verified.finish(&mut Buffers::new());
     let outgoing = Outgoing {
         answers: Some(&received),
-        context: None,
+        ..Outgoing::default()
     };
     let (response, _) =
         secure(&agreement.response, keys, outgoing).map_err(|why| format!("response: {why}"))?;

@@ -306,8 +306,8 @@ impl<'a> Between<'a> {
 
     fn outgoing(self) -> Outgoing<'a> {
         Outgoing {
-            answers: None,
             context: self.context,
+            ..Outgoing::default()
         }
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn secure_with(
     let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
     let outgoing = Outgoing {
         answers: request,
-        context: None,
+        ..Outgoing::default()
     };
     plan.secure(envelope(plain), outgoing, now(), &mut Buffers::default())
         .unwrap()
