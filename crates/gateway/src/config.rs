@@ -191,6 +191,10 @@ impl fmt::Display for Config {
                     let suite = side.endpoint.suite();
                     let separator = if suite.is_empty() { "" } else { " " };
                     write!(formatter, ", {name} {}{separator}{suite}", side.mechanism())?;
+                    let open: Vec<&str> = side.endpoint.unprotected_operations().collect();
+                    if !open.is_empty() {
+                        write!(formatter, " (without protection: {})", open.join(", "))?;
+                    }
                 }
             }
             writeln!(formatter)?;

@@ -27,6 +27,10 @@ pub(crate) enum Cause {
     Incomplete,
     /// The request's content is not a SOAP envelope as it stands: another media type.
     MediaType,
+    /// The plain request is of no operation that the policy of the backend knows.
+    OperationUnknown,
+    /// The plain request may be of several operations whose policies differ.
+    OperationUnclear,
     /// The policy wants TLS, and the request came without.
     NeedsTls,
     /// The connection was made without the client certificate that the policy wants.
@@ -64,6 +68,8 @@ impl Cause {
             | Self::RequestTimeout
             | Self::Incomplete
             | Self::MediaType
+            | Self::OperationUnknown
+            | Self::OperationUnclear
             | Self::NeedsTls
             | Self::NeedsClientCertificate => "soap:Client",
             Self::BadGateway | Self::GatewayTimeout | Self::Busy | Self::Internal => "soap:Server",
@@ -79,6 +85,12 @@ impl Cause {
             Self::Incomplete => "The message broke off",
             Self::MediaType => {
                 "The content type must be text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)"
+            }
+            Self::OperationUnknown => {
+                "The Body holds no operation that the policy of the service knows"
+            }
+            Self::OperationUnclear => {
+                "Several operations fit the message, and their policies differ: say by SOAPAction which is meant"
             }
             Self::NeedsTls => "This service is called through TLS only",
             Self::NeedsClientCertificate => "This service wants a client certificate",
@@ -107,7 +119,7 @@ impl Cause {
             Self::Refused(FaultCode::MustUnderstand | FaultCode::VersionMismatch) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
-            Self::Refused(_) => match version {
+            Self::Refused(_) | Self::OperationUnknown | Self::OperationUnclear => match version {
                 SoapVersion::V11 => StatusCode::INTERNAL_SERVER_ERROR,
                 SoapVersion::V12 => StatusCode::BAD_REQUEST,
             },

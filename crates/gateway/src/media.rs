@@ -3,6 +3,8 @@
 //! The rule kept here: what the gateway writes is UTF-8 and says so; what else a `Content-Type` says (`action` above all, SOAP 1.2
 //! part 2 section 6.5.3, RFC 3902) is passed on.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, HeaderValue, header};
 use soapstone::wss::SoapVersion;
 
@@ -41,6 +43,27 @@ pub(crate) fn action_of(headers: &HeaderMap) -> Option<String> {
     let action = parameter.or_else(|| headers.get("soapaction")?.to_str().ok())?;
     let action = action.trim().trim_matches('"');
     (!action.is_empty()).then(|| action.to_owned())
+}
+
+/// Everything that a request says beside its message of what it is about: each `action` of its `Content-Type`, and each `SOAPAction`. Which of
+/// them a service listens to is not known, so that all of them count.
+pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
+    let of_type = parameters(content_type(headers).unwrap_or_default()).filter_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("action").then_some(value)
+    });
+    let fields = headers
+        .get_all("soapaction")
+        .into_iter()
+        .map(|field| String::from_utf8_lossy(field.as_bytes()));
+    let mut actions: Vec<String> = of_type
+        .map(Cow::Borrowed)
+        .chain(fields)
+        .map(|action| action.trim().trim_matches('"').to_owned())
+        .filter(|action| !action.is_empty())
+        .collect();
+    actions.dedup();
+    actions
 }
 
 /// The `Content-Type` of a message of ours.
@@ -109,6 +132,15 @@ mod tests {
         assert_eq!(action_of(&of_12).as_deref(), Some("urn:a;b"));
         of_11.insert("soapaction", HeaderValue::from_static("\"\""));
         assert_eq!(action_of(&of_11), None);
+    }
+
+    #[test]
+    fn every_action_that_is_said_counts() {
+        let mut said = headers("text/xml; action=\"urn:a\"; ACTION=urn:b");
+        for field in ["\"urn:c\"", "\"\"", "urn:c"] {
+            said.append("soapaction", HeaderValue::from_static(field));
+        }
+        assert_eq!(actions_of(&said), ["urn:a", "urn:b", "urn:c"]);
     }
 
     #[test]

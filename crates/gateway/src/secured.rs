@@ -40,11 +40,11 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let (mut head, body) = request.into_parts();
     let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
     head.headers.insert(X_REQUEST_ID, id.clone());
-    let action = media::action_of(&head.headers);
     let call = Call {
         exchange,
         id,
-        action,
+        action: media::action_of(&head.headers),
+        actions: media::actions_of(&head.headers),
     };
     let Some(version) = media::version_of(&head.headers)
         .filter(|_| !head.headers.contains_key(header::CONTENT_ENCODING))
@@ -136,6 +136,8 @@ pub(crate) struct Call<'c> {
     pub(crate) id: HeaderValue,
     /// What the client says that the request is about.
     action: Option<String>,
+    /// Everything that it says of that beside the message.
+    actions: Vec<String>,
 }
 
 /// Requests that are refused are answered at multiples of this time after they arrived, so that the time does not tell which step refused
@@ -256,11 +258,12 @@ impl Call<'_> {
         );
         let (read, effort) = brief.map_err(|answer| *answer)?;
         let label = self.label();
+        let actions = self.actions.clone();
         let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
             if let Some(side) = &inbound {
                 let request = match read {
                     Some(request) => request,
-                    None => read_request(side, forward.octets, &metrics, buffers)?,
+                    None => read_request(side, forward.octets, actions, &metrics, buffers)?,
                 };
                 match receive(side, request, private, &metrics, buffers)? {
                     Arrived::Message(opened) => {
@@ -307,7 +310,8 @@ impl Call<'_> {
         }
         let octets = std::mem::take(octets);
         let metrics = &self.exchange.route.metrics;
-        let read = |buffers: &mut Buffers| read_request(side, octets, metrics, buffers);
+        let actions = self.actions.clone();
+        let read = |buffers: &mut Buffers| read_request(side, octets, actions, metrics, buffers);
         let shared = self.exchange.shared();
         let request = self.done(version, shared.workers.run_here(read), |call, trouble| {
             call.unprepared(version, trouble)
@@ -341,18 +345,20 @@ impl Call<'_> {
                 self.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
             }
             Trouble::Unsecurable { side, error } => {
-                let cause = match &error {
+                let (cause, reason) = match &error {
                     SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
-                        Cause::Refused(FaultCode::Sender)
+                        (Cause::Refused(FaultCode::Sender), "not-secured")
                     }
-                    _ => Cause::Internal,
+                    SecureError::OperationUnknown { .. } => {
+                        (Cause::OperationUnknown, "operation-unknown")
+                    }
+                    SecureError::OperationUnclear { .. } => {
+                        (Cause::OperationUnclear, "operation-unclear")
+                    }
+                    _ => (Cause::Internal, "not-secured"),
                 };
-                self.fail(
-                    version,
-                    cause,
-                    "not-secured",
-                    format!("{} request: {error}", side.name()),
-                )
+                let detail = format!("{} request: {error}", side.name());
+                self.fail(version, cause, reason, detail)
             }
             Trouble::WouldExpose => self.fail(
                 version,

@@ -55,10 +55,11 @@ impl StepObserver for Timing<'_> {
     }
 }
 
-/// Reads a request, which is not opened yet.
+/// Reads a request, which is not opened yet. `actions` is what was said beside it.
 pub(crate) fn read_request(
     side: &Side,
     octets: Vec<u8>,
+    actions: Vec<String>,
     metrics: &RouteMetrics,
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, Trouble> {
@@ -66,6 +67,7 @@ pub(crate) fn read_request(
     let mut timing = Timing::new(metrics, which);
     side.endpoint
         .read_request(octets, buffers, &mut timing)
+        .map(|request| request.about(actions))
         .map_err(|rejected| refused(which, rejected))
 }
 
@@ -149,8 +151,9 @@ pub(crate) fn secure_request(
         .endpoint
         .label_request(octets, label.action.as_deref(), &label.to, buffers);
     let outgoing = Outgoing {
-        answers: None,
         context,
+        action: label.action.as_deref(),
+        ..Outgoing::default()
     };
     let which = metrics::Side::Outbound;
     secure(side, which, labelled, outgoing, metrics, buffers)
@@ -171,7 +174,7 @@ pub(crate) fn secure_answer(
     };
     let outgoing = Outgoing {
         answers: request,
-        context: None,
+        ..Outgoing::default()
     };
     let which = metrics::Side::Inbound;
     secure(side, which, labelled, outgoing, metrics, buffers)

@@ -170,12 +170,26 @@ pub struct Opened {
     pub(crate) receipt: Receipt,
     /// Header blocks to pass on.
     pub(crate) blocks: Vec<NodeId>,
+    /// Cipher text without authentication was deciphered.
+    pub(crate) malleable: bool,
 }
 
 impl Opened {
     /// What the replay cache is asked about.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
+    }
+
+    /// Has the host judge what its plans cannot know of each other, such as whether this is an operation that the plan is for. A message that is
+    /// refused here was not remembered by a replay cache, and its peer is told no more than if the plan had refused it.
+    ///
+    /// # Errors
+    /// What the host says.
+    pub fn examine<T>(
+        &self,
+        host: impl FnOnce(&Envelope) -> Result<T, Rejected>,
+    ) -> Result<T, Rejected> {
+        host(&self.envelope).map_err(|rejected| rejected.after(self.malleable))
     }
 
     /// Admits the message on the word of the replay cache.
@@ -230,6 +244,11 @@ impl Verified<Envelope> {
     /// What was proven.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+
+    /// Notes for the answer which operations of the host's the message may be of ([`Receipt::operations`]).
+    pub fn note_operations(&mut self, operations: Vec<usize>) {
+        self.receipt.operations = operations;
     }
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where the plan wants signatures, no

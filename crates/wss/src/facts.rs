@@ -55,6 +55,9 @@ pub struct Receipt {
     pub signature_values: Vec<Vec<u8>>,
     /// The security context it was secured with.
     pub context: Option<SecurityContext>,
+    /// Which operation the message is of, where the host has a plan for each: what this number means is the host's to know. Several where
+    /// they could not be told apart and are treated alike.
+    pub operations: Vec<usize>,
 }
 
 impl InboundPlan {

@@ -166,6 +166,23 @@ pub enum Rejected {
     },
     /// The message is secured as a request for a security context is, and asks for something else.
     NotInConversation,
+    /// The message is of no operation that its receiver knows.
+    OperationUnknown {
+        /// Its action, or what its Body holds.
+        found: String,
+    },
+    /// The receiver treats operations in different ways, and cannot tell which of them the message is of.
+    OperationUnclear {
+        /// What stands in the way.
+        problem: &'static str,
+    },
+    /// The message speaks of several operations, or was secured as one operation and holds another one.
+    OperationMismatch {
+        /// The operations that it was taken for.
+        expected: String,
+        /// What it says and holds.
+        found: String,
+    },
     /// The answer confirms no signature, and the plan wants it to.
     ConfirmationMissing,
     /// The answer confirms other signatures than those of its request.
@@ -315,6 +332,16 @@ impl FaultCode {
 }
 
 impl Rejected {
+    /// A reason that was found when cipher text without authentication had been deciphered, or not: another code for what fails later would
+    /// tell a stranger that the cipher text had a plaintext that can be read.
+    pub(crate) fn after(self, deciphered: bool) -> Self {
+        if deciphered {
+            Self::AfterDecryption(Box::new(self))
+        } else {
+            self
+        }
+    }
+
     /// The reason itself, for the operator.
     pub fn cause(&self) -> &Self {
         match self {
@@ -328,7 +355,10 @@ impl Rejected {
         match self {
             Self::AfterDecryption(_) => FaultCode::FailedCheck,
             Self::Envelope(EnvelopeError::NotAnEnvelope { .. }) => FaultCode::VersionMismatch,
-            Self::Envelope(_) | Self::Canonicalization(_) => FaultCode::Sender,
+            Self::Envelope(_)
+            | Self::Canonicalization(_)
+            | Self::OperationUnknown { .. }
+            | Self::OperationUnclear { .. } => FaultCode::Sender,
             Self::SecurityUnexpected | Self::HeaderNotVerified { .. } => FaultCode::MustUnderstand,
             Self::SecurityMissing
             | Self::SecurityDuplicated
@@ -341,6 +371,7 @@ impl Rejected {
             | Self::SignatureMissing
             | Self::KeyNotDerived
             | Self::NotInConversation
+            | Self::OperationMismatch { .. }
             | Self::ConfirmationMissing
             | Self::ConfirmationMismatch
             | Self::EndorsementMissing
@@ -418,6 +449,9 @@ impl Rejected {
             Self::TokenUnsupported { .. } => "token-unsupported",
             Self::KeyNotDerived => "key-not-derived",
             Self::NotInConversation => "not-in-conversation",
+            Self::OperationUnknown { .. } => "operation-unknown",
+            Self::OperationUnclear { .. } => "operation-unclear",
+            Self::OperationMismatch { .. } => "operation-mismatch",
             Self::ContextUnknown { .. } => "context-unknown",
             Self::ContextExpired { .. } => "context-expired",
             Self::ConfirmationMissing => "confirmation-missing",
@@ -464,6 +498,9 @@ impl Rejected {
             Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
             Self::ContextUnknown { .. } => {
                 "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
+            }
+            Self::OperationUnclear { .. } => {
+                "let the client send `SOAPAction` or `wsa:Action`; for a single message, name its operation in `policy_subject`"
             }
             _ => return None,
         })
@@ -544,6 +581,15 @@ impl fmt::Display for Rejected {
             Self::NotInConversation => out.write_str(
                 "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",
             ),
+            Self::OperationUnknown { found } => {
+                write!(out, "expected an operation of the policy, found `{found}`")
+            }
+            Self::OperationUnclear { problem } => {
+                write!(out, "operations have policies of their own, and which of them applies is not clear: {problem}")
+            }
+            Self::OperationMismatch { expected, found } => {
+                write!(out, "expected one operation, {expected}, found {found}")
+            }
             Self::ConfirmationMissing => {
                 out.write_str("expected the answer to confirm the signatures of its request, found no `wsse11:SignatureConfirmation`")
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Outgoing;
+use soapstone::wss::{Outgoing, SecureError};
 use soapstone::xml::Buffers;
 
 use crate::failure::Failure;
@@ -65,6 +65,14 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             &mut Buffers::default(),
             &mut (),
         )
-        .map_err(|error| Failure::new(format_args!("the message cannot be secured: {error}")))?;
+        .map_err(|error| {
+            let failure = Failure::new(format_args!("the message cannot be secured: {error}"));
+            match error {
+                SecureError::OperationUnclear { .. } => {
+                    failure.with_hint("name the operation: policy_subject = { operation = \"…\" }")
+                }
+                _ => failure,
+            }
+        })?;
     files::write(arguments.output.as_deref(), &secured.bytes)
 }

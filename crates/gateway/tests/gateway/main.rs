@@ -6,6 +6,7 @@ mod conversations;
 mod description;
 mod lifecycle;
 mod limits;
+mod operations;
 mod pass_through;
 mod policies;
 mod published;

@@ -22,7 +22,21 @@ impl Endpoint {
         to: &str,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, EnvelopeError> {
-        self.label(plain, buffers, |envelope| of_request(action, to, envelope))
+        if !self.agreements.iter().any(|agreement| agreement.addressing) {
+            return Ok(plain);
+        }
+        self.label(plain, buffers, |envelope| {
+            let Some(table) = &self.operations else {
+                return Some(of_request(action, to, envelope));
+            };
+            // Of what is no operation, securing says so.
+            let operations = table.of_plain(envelope, action).unwrap_or_default();
+            if !self.agreed(&operations)?.addressing {
+                return None;
+            }
+            let action = table.addressing_action(&operations).or(action);
+            Some(of_request(action, to, envelope))
+        })
     }
 
     /// Puts the headers into a plain answer that say which request it answers.
@@ -40,11 +54,11 @@ impl Endpoint {
                 .body()
                 .first_child()
                 .is_some_and(|content| content.is(envelope.version().namespace(), "Fault"));
-            request.answer(if is_fault {
+            Some(request.answer(if is_fault {
                 request.version.fault_action().to_owned()
             } else {
                 answering(&request.action)
-            })
+            }))
         })
     }
 
@@ -52,17 +66,21 @@ impl Endpoint {
         &self,
         plain: Vec<u8>,
         buffers: &mut Buffers,
-        headers: impl FnOnce(&Envelope) -> Addressing,
+        headers: impl FnOnce(&Envelope) -> Option<Addressing>,
     ) -> Result<Vec<u8>, EnvelopeError> {
-        if !self.addressing {
-            return Ok(plain);
-        }
         let envelope = Envelope::parse(plain, self.limits(), buffers)?;
-        let mut blocks = Vec::with_capacity(768);
-        if of(&envelope).is_none() {
-            headers(&envelope).write(None, &mut blocks);
-        }
-        let bytes = envelope.with_header_blocks(&blocks, buffers);
+        let wanted = match of(&envelope) {
+            Some(_) => None,
+            None => headers(&envelope),
+        };
+        let bytes = match wanted {
+            Some(wanted) => {
+                let mut blocks = Vec::with_capacity(768);
+                wanted.write(None, &mut blocks);
+                envelope.with_header_blocks(&blocks, buffers)
+            }
+            None => envelope.document().bytes().to_vec(),
+        };
         envelope.recycle(buffers);
         Ok(bytes)
     }

@@ -4,7 +4,8 @@
 //! file's in both cases. The one rule: what a policy file decides cannot be changed beside it.
 
 use soapstone_policy::{
-    Agreement, CompileOptions, PolicyDocument, PolicyLimits, Selection, SignatureReading,
+    AgreedOperation, Agreement, Agreements, CompileOptions, PolicyDocument, PolicyLimits,
+    Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Mechanism, Policy, Recipient};
 
@@ -14,8 +15,10 @@ use crate::config::{LoadedFile, Place, SecuritySource};
 
 /// The policies of an endpoint, written from the client's view.
 pub(super) struct Agreed {
-    pub(super) request: Policy,
-    pub(super) response: Policy,
+    /// One, or those of the operations of a port.
+    pub(super) exchanges: Vec<Exchange>,
+    /// Which operation has which of them; none where there is one.
+    pub(super) operations: Vec<AgreedOperation>,
     /// How conversations begin, if messages belong to them.
     pub(super) bootstrap: Option<Bootstrap>,
     /// Name of the mechanism in metrics and reports.
@@ -24,8 +27,37 @@ pub(super) struct Agreed {
     pub(super) private_transport: bool,
     /// The client shows a certificate while the connection is made.
     pub(super) client_certificate: bool,
+}
+
+/// The policies of requests and of their responses.
+pub(super) struct Exchange {
+    pub(super) request: Policy,
+    pub(super) response: Policy,
     /// Messages carry addressing headers.
     pub(super) addressing: bool,
+}
+
+impl Agreed {
+    /// The same of all messages, by a preset.
+    fn by_preset(
+        mechanism: Mechanism,
+        request: Policy,
+        response: Policy,
+        bootstrap: Option<Bootstrap>,
+    ) -> Self {
+        Self {
+            exchanges: vec![Exchange {
+                request,
+                response,
+                addressing: false,
+            }],
+            operations: Vec::new(),
+            bootstrap,
+            mechanism: mechanism.name(),
+            private_transport: false,
+            client_certificate: false,
+        }
+    }
 }
 
 /// The policies of the messages that make, renew and cancel contexts.
@@ -57,9 +89,10 @@ impl Compiler<'_> {
         };
         let exchange = matches!(role, Role::Service | Role::Client);
         let bootstrap = agreed.bootstrap.iter_mut();
+        let exchanges = agreed.exchanges.iter_mut();
         let policies = bootstrap
             .flat_map(|bootstrap| [&mut bootstrap.request, &mut bootstrap.response])
-            .chain([&mut agreed.request, &mut agreed.response]);
+            .chain(exchanges.flat_map(|exchange| [&mut exchange.request, &mut exchange.response]));
         for policy in policies {
             policy.refuse_own_signatures = exchange;
             if let Some(encryption) = policy.encryption.as_mut().filter(|_| responder) {
@@ -79,15 +112,7 @@ impl Compiler<'_> {
         let request = self.policy(mechanism, suite.clone());
         let response = self.response(&request, has_certificate);
         if mechanism != Mechanism::SecureConversation {
-            return Some(Agreed {
-                request,
-                response,
-                bootstrap: None,
-                mechanism: mechanism.name(),
-                private_transport: false,
-                client_certificate: false,
-                addressing: false,
-            });
+            return Some(Agreed::by_preset(mechanism, request, response, None));
         }
         let conversations = self.config.security.conversations.as_ref();
         let wanted = conversations.and_then(|conversations| conversations.bootstrap.as_ref());
@@ -103,20 +128,17 @@ impl Compiler<'_> {
             }
             policy
         };
-        Some(Agreed {
-            request: in_version(request),
+        Some(Agreed::by_preset(
+            mechanism,
+            in_version(request),
             // The client knows its context: answers name it without repeating its token.
-            response: in_version(naming_from_outside(response)),
-            bootstrap: Some(Bootstrap {
+            in_version(naming_from_outside(response)),
+            Some(Bootstrap {
                 request: first,
                 response: answer,
                 version,
             }),
-            mechanism: mechanism.name(),
-            private_transport: false,
-            client_certificate: false,
-            addressing: false,
-        })
+        ))
     }
 
     fn by_policy(&mut self, file: &LoadedFile) -> Option<Agreed> {
@@ -135,15 +157,16 @@ impl Compiler<'_> {
             },
         };
         let source = file.bytes.expose().clone();
-        let agreement = PolicyDocument::parse(source, &PolicyLimits::default())
+        let agreements = PolicyDocument::parse(source, &PolicyLimits::default())
             .map_err(|error| error.to_string())
             .and_then(|document| {
                 document
-                    .agreement(&selection, &options)
+                    .agreements(&selection, &options)
                     .map_err(|error| error.to_string())
             });
-        let agreement = match agreement {
-            Ok(agreement) => agreement,
+        let (agreements, operations) = match agreements {
+            Ok(Agreements::One(agreement)) => (vec![*agreement], Vec::new()),
+            Ok(Agreements::ByOperation(table)) => (table.agreements, table.operations),
             Err(problem) => {
                 let message = format!("{}: {problem}", file.path.display());
                 self.report_with_hint(
@@ -154,22 +177,31 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        self.by_agreement(agreement, file.place)
+        self.by_agreements(agreements, operations, file.place)
     }
 
-    fn by_agreement(&mut self, agreement: Agreement, place: Place) -> Option<Agreed> {
-        let bootstrap = agreement
-            .conversation
-            .as_ref()
-            .and_then(|conversation| conversation.bootstrap.as_ref());
-        let bootstrap = bootstrap.and_then(|bootstrap| bootstrap.transport);
-        let transports = [agreement.transport, bootstrap];
-        let private_transport = transports.iter().any(Option::is_some);
-        let client_certificate = transports
+    /// `agreements` are those of `operations`, or the only one. Their conversations begin alike.
+    fn by_agreements(
+        &mut self,
+        agreements: Vec<Agreement>,
+        operations: Vec<AgreedOperation>,
+        place: Place,
+    ) -> Option<Agreed> {
+        let transports: Vec<TransportRequirement> = agreements
             .iter()
+            .flat_map(|agreement| {
+                let conversation = agreement.conversation.as_ref();
+                let bootstrap =
+                    conversation.and_then(|conversation| conversation.bootstrap.as_ref());
+                let bootstrap = bootstrap.and_then(|bootstrap| bootstrap.transport);
+                [agreement.transport, bootstrap]
+            })
             .flatten()
-            .any(|transport| transport.client_certificate);
-        let bootstrap = match agreement.conversation {
+            .collect();
+        let conversation = agreements
+            .first()
+            .and_then(|agreement| agreement.conversation.clone());
+        let bootstrap = match conversation {
             None => None,
             Some(conversation) => {
                 let Some(bootstrap) = conversation.bootstrap else {
@@ -186,15 +218,29 @@ impl Compiler<'_> {
                 })
             }
         };
-        let mechanism = mechanism_of(&agreement.request);
-        Some(Agreed {
+        let mut mechanisms = agreements
+            .iter()
+            .map(|agreement| mechanism_of(&agreement.request));
+        let mechanism = mechanisms.next()?;
+        let mechanism = if mechanisms.all(|other| other == mechanism) {
+            mechanism
+        } else {
+            BY_OPERATION
+        };
+        let exchanges = agreements.into_iter().map(|agreement| Exchange {
             request: self.settled(agreement.request),
             response: self.settled(agreement.response),
+            addressing: agreement.addressing,
+        });
+        Some(Agreed {
+            exchanges: exchanges.collect(),
+            operations,
             bootstrap,
             mechanism,
-            private_transport,
-            client_certificate,
-            addressing: agreement.addressing,
+            private_transport: !transports.is_empty(),
+            client_certificate: transports
+                .iter()
+                .any(|transport| transport.client_certificate),
         })
     }
 
@@ -247,6 +293,9 @@ impl Compiler<'_> {
         }
     }
 }
+
+/// In the place of a mechanism, where operations have different ones.
+const BY_OPERATION: &str = "by-operation";
 
 fn first_place<T>(parts: Option<&[crate::config::Located<T>]>) -> Option<Place> {
     parts?.first().map(|part| part.place)

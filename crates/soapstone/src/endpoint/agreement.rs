@@ -3,6 +3,7 @@
 use soapstone_policy::{Agreement, Conversation};
 
 use super::Role;
+use super::agreed::Exchange;
 use super::compile::compiled;
 use crate::config::{EndpointConfig, Problems, SecuritySource};
 
@@ -14,26 +15,32 @@ pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Pr
     let SecuritySource::Mechanism(mechanism) = config.security.source.value else {
         return Ok(None);
     };
-    let agreed = compiled(config, |compiler| compiler.preset(mechanism, Role::Service))?;
-    let between = |request, response, conversation| Agreement {
-        request,
-        response,
+    let mut agreed = compiled(config, |compiler| compiler.preset(mechanism, Role::Service))?;
+    let Some(exchange) = agreed.exchanges.pop() else {
+        return Ok(None);
+    };
+    let between = |exchange: Exchange, conversation| Agreement {
+        request: exchange.request,
+        response: exchange.response,
         transport: None,
         conversation,
         trust: None,
-        addressing: agreed.addressing,
+        addressing: exchange.addressing,
         passed_over: Vec::new(),
     };
-    let conversation = agreed.bootstrap.map(|bootstrap| Conversation {
-        version: bootstrap.version,
-        bootstrap: Some(Box::new(between(
-            bootstrap.request,
-            bootstrap.response,
-            None,
-        ))),
-        may_cancel: true,
-        may_amend: true,
-        may_renew: true,
+    let conversation = agreed.bootstrap.map(|bootstrap| {
+        let first = Exchange {
+            request: bootstrap.request,
+            response: bootstrap.response,
+            addressing: exchange.addressing,
+        };
+        Conversation {
+            version: bootstrap.version,
+            bootstrap: Some(Box::new(between(first, None))),
+            may_cancel: true,
+            may_amend: true,
+            may_renew: true,
+        }
     });
-    Ok(Some(between(agreed.request, agreed.response, conversation)))
+    Ok(Some(between(exchange, conversation)))
 }

@@ -11,8 +11,9 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Canonicalization, Limits};
 
-use super::agreed::Bootstrap;
-use super::{Conversation, Endpoint, Role};
+use super::agreed::{Bootstrap, Exchange};
+use super::operations::Operations;
+use super::{Conversation, Endpoint, Plans, Role};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.
@@ -68,32 +69,32 @@ impl Compiler<'_> {
         let limits = self.limits();
         let users = self.users();
         let agreed = agreed?;
-        let place = self.config.security.source.place;
-        let suite = if agreed.request.has_security() {
-            agreed.request.suite.name.clone()
-        } else {
-            String::new()
-        };
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
-                let bits = secret_bits(&agreed.request);
+                let bits = self.secret_bits(&agreed.exchanges)?;
                 Some(self.conversation(bootstrap, bits, &keys, role)?)
             }
             None => None,
         };
-        let (inbound, outbound) = match role {
-            Role::Secure => (None, Some(agreed.request)),
-            Role::Open => (Some(agreed.request), None),
-            Role::Service => (Some(agreed.request), Some(agreed.response)),
-            Role::Client => (Some(agreed.response), Some(agreed.request)),
-        };
-        let inbound =
-            inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
-        let outbound =
-            outbound.and_then(|policy| self.plan(OutboundPlan::compile(policy, keys), place));
+        let suite = common_suite(&agreed.exchanges);
+        let operations = (!agreed.operations.is_empty()).then(|| {
+            let requests: Vec<bool> = agreed
+                .exchanges
+                .iter()
+                .map(|exchange| exchange.request.encryption.is_some())
+                .collect();
+            let encrypts = |agreement: usize| requests[agreement];
+            let serves = role != Role::Client && role != Role::Secure;
+            Operations::new(agreed.operations, encrypts, serves)
+        });
+        let agreements = agreed
+            .exchanges
+            .into_iter()
+            .map(|exchange| self.plans(exchange, &keys, role))
+            .collect();
         Some(Endpoint {
-            inbound,
-            outbound,
+            agreements,
+            operations,
             limits,
             users,
             replay: self.config.security.replay.clone(),
@@ -105,8 +106,50 @@ impl Compiler<'_> {
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
-            addressing: agreed.addressing,
         })
+    }
+
+    /// The plans of an exchange, as the role needs them. What is wrong with them is reported.
+    fn plans(&mut self, exchange: Exchange, keys: &Keys, role: Role) -> Plans {
+        let place = self.config.security.source.place;
+        let Exchange {
+            request,
+            response,
+            addressing,
+        } = exchange;
+        let (inbound, outbound) = match role {
+            Role::Secure => (None, Some(request)),
+            Role::Open => (Some(request), None),
+            Role::Service => (Some(request), Some(response)),
+            Role::Client => (Some(response), Some(request)),
+        };
+        let inbound =
+            inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
+        let outbound = outbound
+            .and_then(|policy| self.plan(OutboundPlan::compile(policy, keys.clone()), place));
+        Plans {
+            inbound,
+            outbound,
+            addressing,
+        }
+    }
+
+    /// Bits of a context's secret, which all exchanges of a conversation use.
+    fn secret_bits(&mut self, exchanges: &[Exchange]) -> Option<Option<u32>> {
+        let mut bits = exchanges
+            .iter()
+            .map(|exchange| secret_bits(&exchange.request));
+        let first = bits.next()?;
+        if bits.all(|other| other == first) {
+            return Some(first);
+        }
+        let place = self.config.security.source.place;
+        self.report_with_hint(
+            place,
+            "operations share a security context, and want keys of different lengths from it",
+            "name the operation that is meant: policy_subject = { operation = \"…\" }",
+        );
+        None
     }
 
     fn conversation(
@@ -501,6 +544,20 @@ impl Compiler<'_> {
             self.report(place, format!("{value} is more than this limit can be"));
         }
         limits
+    }
+}
+
+/// The suite of all exchanges that are protected; empty where there are several, or none.
+fn common_suite(exchanges: &[Exchange]) -> String {
+    let mut suites = exchanges
+        .iter()
+        .filter(|exchange| exchange.request.has_security())
+        .map(|exchange| exchange.request.suite.name.as_str());
+    let first = suites.next().unwrap_or_default();
+    if suites.all(|other| other == first) {
+        first.to_owned()
+    } else {
+        String::new()
     }
 }
 

@@ -8,15 +8,15 @@ use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
     Answer, ClientRules, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
-    TrustVersion,
 };
 use soapstone_wss::{
-    ContextName, Envelope, InboundPlan, KeyBinding, Lookups, OutboundPlan, Outgoing, Part, Policy,
-    Rejected, SecureError, SecurityContext, SoapVersion, Verified,
+    ContextName, Envelope, InboundPlan, KeyBinding, OutboundPlan, Outgoing, Part, Policy, Rejected,
+    SecureError, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::Buffers;
 
 use super::addressing::{self, envelope_of};
+use super::operations::{Expected, holds_token_request};
 use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
 
 /// How contexts are made at an endpoint.
@@ -43,13 +43,22 @@ pub enum Arrived {
 #[derive(Debug)]
 pub struct ReadRequest {
     envelope: Envelope,
-    lookups: Lookups,
+    names_context: bool,
+    actions: Vec<String>,
 }
 
 impl ReadRequest {
+    /// The same request, with what was said beside it of its operation: `SOAPAction`, the parameter `action` of its media type. Each of them
+    /// has to be right.
+    #[must_use]
+    pub fn about(mut self, actions: Vec<String>) -> Self {
+        self.actions = actions;
+        self
+    }
+
     /// Whether it names a security context, so that it is opened with the plan of the conversation and never with the bootstrap's.
     pub fn names_context(&self) -> bool {
-        !self.lookups.contexts.is_empty()
+        self.names_context
     }
 }
 
@@ -104,16 +113,7 @@ impl Endpoint {
 
     /// Whether messages of a conversation are cheap here: no private key is used for them.
     pub fn converses_lightly(&self) -> bool {
-        let light = |policy: &Policy| policy.endorsing.is_none();
-        self.conversation.is_some()
-            && self
-                .inbound
-                .as_ref()
-                .is_none_or(|plan| light(plan.policy()))
-            && self
-                .outbound
-                .as_ref()
-                .is_none_or(|plan| light(plan.policy()))
+        self.conversation.is_some() && self.policies().all(|policy| policy.endorsing.is_none())
     }
 
     /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is proven yet.
@@ -130,14 +130,21 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<ReadRequest, Rejected> {
         let envelope = Envelope::parse(bytes, self.limits(), buffers)?;
-        let lookups = self.inbound_plan().peek(&envelope);
+        // Operations share their conversations, so that any agreement knows how they are named.
+        let lookups = self.for_tokens().inbound().peek(&envelope);
         observer.ended(Step::Parse);
-        Ok(ReadRequest { envelope, lookups })
+        Ok(ReadRequest {
+            envelope,
+            names_context: !lookups.contexts.is_empty(),
+            actions: Vec::new(),
+        })
     }
 
     /// Opens a request at a service: an application's message is rebuilt from what was proven, a request for a token is answered.
     ///
-    /// `private_transport` says that the message came over TLS, and that its answer goes back the same way.
+    /// `private_transport` says that the message came over TLS, and that its answer goes back the same way. Where operations have policies of
+    /// their own, what was said beside the message has to be heard as well: [read](Self::read_request) it, and say what it is
+    /// [about](ReadRequest::about).
     ///
     /// # Errors
     /// Why the message is refused, or its answer cannot be secured.
@@ -174,34 +181,40 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
         let now = self.clock(now);
-        let in_conversation = request.names_context();
-        let ReadRequest { envelope, lookups } = request;
-        let Some(conversation) = &self.conversation else {
-            let facts = self.facts(&lookups, None, memory, now)?;
-            let plan = self.inbound_plan();
-            let verified = self.proven(plan, envelope, &facts, memory, now, buffers, observer)?;
-            let opened = self.rebuilt(verified, buffers, observer)?;
-            return Ok(Arrived::Message(Box::new(opened)));
+        let ReadRequest {
+            envelope,
+            names_context: in_conversation,
+            actions,
+        } = request;
+        // A request outside of conversations, at an endpoint that has them, is opened by the bootstrap's plan.
+        let bootstrap = self.conversation.as_ref().filter(|_| !in_conversation);
+        let (agreement, expected) = match bootstrap {
+            Some(_) => (&self.agreements[0], Expected::Anything),
+            None => self.expect_request(&envelope, &actions, in_conversation)?,
         };
-        let (plan, lookups) = if in_conversation {
-            (self.inbound_plan(), lookups)
-        } else {
-            let plan = &conversation.bootstrap_inbound;
-            (plan, plan.peek(&envelope))
+        let plan = match bootstrap {
+            Some(conversation) => &conversation.bootstrap_inbound,
+            None => agreement.inbound(),
         };
-        let facts = self.facts(&lookups, None, memory, now)?;
+        let facts = self.facts(&plan.peek(&envelope), None, memory, now)?;
         let contexts = facts.contexts.clone();
-        let verified = self.proven(plan, envelope, &facts, memory, now, buffers, observer)?;
-        if !is_token_request(&verified) {
-            if !in_conversation {
+        let verified = self.proven(
+            plan, expected, envelope, &facts, memory, now, buffers, observer,
+        )?;
+        let token_request = self
+            .conversation
+            .as_ref()
+            .filter(|_| holds_token_request(verified.envelope()));
+        let Some(conversation) = token_request else {
+            if bootstrap.is_some() {
                 return Err(Rejected::NotInConversation.into());
             }
-            let opened = self.rebuilt(verified, buffers, observer)?;
+            let opened = agreement.rebuilt(verified, buffers, observer)?;
             return Ok(Arrived::Message(Box::new(opened)));
-        }
+        };
         let requester = Requester::of(&verified, &contexts, private_transport);
         let response = if in_conversation {
-            self.outbound_plan()
+            agreement.outbound()
         } else {
             &conversation.bootstrap_outbound
         };
@@ -347,16 +360,6 @@ fn encrypts_body_afresh(policy: &Policy) -> bool {
             .any(|wanted| wanted.part == Part::Body);
         body && encryption.key != KeyBinding::Context
     })
-}
-
-/// Whether the Body of a verified message is a request for a token.
-fn is_token_request(verified: &Verified<Envelope>) -> bool {
-    let Some(request) = verified.envelope().body().first_child() else {
-        return false;
-    };
-    let named =
-        ["RequestSecurityToken", "RequestSecurityTokenCollection"].contains(&request.local());
-    named && TrustVersion::from_namespace(request.namespace()).is_some()
 }
 
 /// The action of a message, if it is among what was verified.

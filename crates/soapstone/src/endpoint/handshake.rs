@@ -14,6 +14,7 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, Limits};
 
 use super::addressing::envelope_of;
+use super::operations::Expected;
 use super::{Conversation, Endpoint, Memory};
 
 /// A request for a context that was secured and waits for its answer.
@@ -144,7 +145,7 @@ impl Endpoint {
         let (plan, outgoing) = if as_bootstrap {
             (&conversation.bootstrap_outbound, Outgoing::default())
         } else {
-            (self.outbound_plan(), Outgoing::within(context))
+            (self.for_tokens().outbound(), Outgoing::within(context))
         };
         let secured = self.request(plan, &request, to, soap, outgoing, now, buffers)?;
         Ok((secured.bytes, request.action))
@@ -175,7 +176,16 @@ impl Endpoint {
             .and_then(|envelope| {
                 let plan = &conversation.bootstrap_inbound;
                 let facts = self.facts(&plan.peek(&envelope), Some(receipt), memory, now)?;
-                self.proven(plan, envelope, &facts, memory, now, buffers, &mut ())
+                self.proven(
+                    plan,
+                    Expected::Anything,
+                    envelope,
+                    &facts,
+                    memory,
+                    now,
+                    buffers,
+                    &mut (),
+                )
             })
             .map_err(HandshakeError::Rejected)?;
         let peer = match verified.evidence().signer() {

@@ -10,6 +10,7 @@ mod compile;
 mod conversation;
 mod handshake;
 mod keys;
+mod operations;
 
 use std::path::Path;
 
@@ -17,14 +18,15 @@ use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_trust::addressing::Addressing;
 use soapstone_wss::{
-    Envelope, Evidence, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Receipt, Rejected,
-    SecureError, Secured, SecurityContext, SoapVersion, Verified,
+    Envelope, Evidence, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt,
+    Rejected, SecureError, Secured, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
+use operations::{Expected, Operations};
 
 pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
@@ -46,8 +48,10 @@ pub enum Role {
 /// A compiled endpoint.
 #[derive(Debug)]
 pub struct Endpoint {
-    inbound: Option<InboundPlan>,
-    outbound: Option<OutboundPlan>,
+    /// One, or those of the operations of a port.
+    agreements: Vec<Plans>,
+    /// Which operation has which agreement, where there are several.
+    operations: Option<Operations>,
     limits: Limits,
     users: Vec<(String, SecretBytes)>,
     replay: Option<ReplayConfig>,
@@ -59,7 +63,38 @@ pub struct Endpoint {
     conversation: Option<Conversation>,
     private_transport: bool,
     client_certificate: bool,
+}
+
+/// The plans of both directions that belong together.
+#[derive(Debug)]
+struct Plans {
+    inbound: Option<InboundPlan>,
+    outbound: Option<OutboundPlan>,
+    /// Messages carry addressing headers.
     addressing: bool,
+}
+
+impl Plans {
+    fn inbound(&self) -> &InboundPlan {
+        self.inbound
+            .as_ref()
+            .expect("an endpoint that opens has an inbound plan")
+    }
+
+    /// The policy of requests, which arrive at a service and leave from a client.
+    fn of_requests(&self, serves: bool) -> Option<&Policy> {
+        if serves {
+            self.inbound.as_ref().map(InboundPlan::policy)
+        } else {
+            self.outbound.as_ref().map(OutboundPlan::policy)
+        }
+    }
+
+    fn outbound(&self) -> &OutboundPlan {
+        self.outbound
+            .as_ref()
+            .expect("an endpoint that secures has an outbound plan")
+    }
 }
 
 /// A message that was accepted.
@@ -159,8 +194,12 @@ impl Endpoint {
         limits: Limits,
     ) -> Self {
         Self {
-            inbound,
-            outbound,
+            agreements: vec![Plans {
+                inbound,
+                outbound,
+                addressing: false,
+            }],
+            operations: None,
             limits,
             users: Vec::new(),
             replay: None,
@@ -172,7 +211,6 @@ impl Endpoint {
             conversation: None,
             private_transport: false,
             client_certificate: false,
-            addressing: false,
         }
     }
 
@@ -232,25 +270,38 @@ impl Endpoint {
 
     /// Whether messages pass through this endpoint as they are, in both directions.
     pub fn is_plain(&self) -> bool {
-        let inbound = self
-            .inbound
-            .as_ref()
-            .is_none_or(|plan| !plan.policy().has_security());
-        let outbound = self
-            .outbound
-            .as_ref()
-            .is_none_or(|plan| !plan.policy().has_security());
-        inbound && outbound
+        self.policies().all(|policy| !policy.has_security())
     }
 
-    /// The plan for messages that arrive.
-    pub fn inbound(&self) -> Option<&InboundPlan> {
-        self.inbound.as_ref()
+    /// Operations whose requests nothing protects, neither the messages nor the connection, although others of their port are protected.
+    pub fn unprotected_operations(&self) -> impl Iterator<Item = &str> {
+        let table = self.operations.iter().filter(|_| !self.private_transport);
+        table.flat_map(|table| {
+            table.names_of(|agreement| {
+                let request = self.agreements[agreement].of_requests(table.serves());
+                request.is_none_or(|policy| !policy.has_security())
+            })
+        })
     }
 
-    /// The plan for messages that leave.
-    pub fn outbound(&self) -> Option<&OutboundPlan> {
-        self.outbound.as_ref()
+    /// The plans for messages that arrive: one, or one for each agreement of its operations.
+    pub fn inbound(&self) -> impl Iterator<Item = &InboundPlan> {
+        self.agreements
+            .iter()
+            .filter_map(|agreement| agreement.inbound.as_ref())
+    }
+
+    /// The plans for messages that leave: one, or one for each agreement of its operations.
+    pub fn outbound(&self) -> impl Iterator<Item = &OutboundPlan> {
+        self.agreements
+            .iter()
+            .filter_map(|agreement| agreement.outbound.as_ref())
+    }
+
+    /// The policies of all plans.
+    fn policies(&self) -> impl Iterator<Item = &Policy> {
+        let inbound = self.inbound().map(InboundPlan::policy);
+        inbound.chain(self.outbound().map(OutboundPlan::policy))
     }
 
     /// The present: `now`, or the time that the file says to pretend it is.
@@ -276,24 +327,106 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Verified<Envelope>, Rejected> {
-        let plan = self.inbound_plan();
+        self.verified(bytes, request, memory, now, buffers, observer)
+            .map(|(verified, _)| verified)
+    }
+
+    /// A message that was verified, and the agreement that it was verified by.
+    fn verified(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<(Verified<Envelope>, &Plans), Rejected> {
         let now = self.clock(now);
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
+        let (agreement, expected) = match &self.operations {
+            Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
+            _ => self.expect_request(&envelope, &[], false)?,
+        };
+        let plan = agreement.inbound();
         let facts = self.facts(&plan.peek(&envelope), request, memory, now)?;
-        self.proven(plan, envelope, &facts, memory, now, buffers, observer)
+        let verified = self.proven(
+            plan, expected, envelope, &facts, memory, now, buffers, observer,
+        )?;
+        Ok((verified, agreement))
     }
 
-    fn inbound_plan(&self) -> &InboundPlan {
-        self.inbound
-            .as_ref()
-            .expect("an endpoint that opens has an inbound plan")
+    /// By which agreement a request is to be opened, and as what. `actions` is what was said beside it.
+    fn expect_request(
+        &self,
+        envelope: &Envelope,
+        actions: &[String],
+        in_conversation: bool,
+    ) -> Result<(&Plans, Expected), Rejected> {
+        let Some(operations) = &self.operations else {
+            return Ok((&self.agreements[0], Expected::Anything));
+        };
+        let expected = operations.expect_request(envelope, actions, in_conversation)?;
+        let agreement = match &expected {
+            Expected::Request { agreement, .. } => &self.agreements[*agreement],
+            _ => self.for_tokens(),
+        };
+        Ok((agreement, expected))
     }
 
-    fn outbound_plan(&self) -> &OutboundPlan {
-        self.outbound
-            .as_ref()
-            .expect("an endpoint that secures has an outbound plan")
+    /// By which agreement the answer to a request is to be opened, and as what.
+    fn expect_answer(&self, request: Option<&Receipt>) -> Result<(&Plans, Expected), Rejected> {
+        let answered = request.map(|receipt| receipt.operations.clone());
+        let operations = answered.unwrap_or_default();
+        match self.agreed(&operations) {
+            Some(agreement) => Ok((agreement, Expected::Answer { operations })),
+            None => Err(Rejected::OperationUnclear {
+                problem: NO_REQUEST,
+            }),
+        }
+    }
+
+    /// The agreement of operations that are treated alike; `None` of no operations.
+    fn agreed(&self, operations: &[usize]) -> Option<&Plans> {
+        let table = self.operations.as_ref()?;
+        self.agreements.get(table.agreement_of(operations)?)
+    }
+
+    /// By which agreement a message is to be secured, and which operations it may be of.
+    fn leaving(
+        &self,
+        envelope: &Envelope,
+        outgoing: Outgoing<'_>,
+    ) -> Result<(&Plans, Vec<usize>), SecureError> {
+        let Some(table) = &self.operations else {
+            return Ok((&self.agreements[0], Vec::new()));
+        };
+        let operations = match (table.serves(), outgoing.answers) {
+            (false, _) => table.of_plain(envelope, outgoing.action)?,
+            (true, Some(receipt)) => receipt.operations.clone(),
+            (true, None) => Vec::new(),
+        };
+        match self.agreed(&operations) {
+            Some(agreement) => Ok((agreement, operations)),
+            None => Err(SecureError::OperationUnclear {
+                problem: NO_REQUEST,
+            }),
+        }
+    }
+
+    /// The agreement of requests for tokens in a conversation: that of the first operation whose requests have a signed Body.
+    fn for_tokens(&self) -> &Plans {
+        let serves = self.operations.as_ref().is_none_or(Operations::serves);
+        let signs_body = |agreement: &&Plans| {
+            agreement
+                .of_requests(serves)
+                .and_then(|policy| policy.signature.as_ref())
+                .is_some_and(|signature| signature.parts.contains(&Part::Body))
+        };
+        self.agreements
+            .iter()
+            .find(signs_body)
+            .unwrap_or(&self.agreements[0])
     }
 
     /// What a plan asks for about a message, as far as this endpoint knows.
@@ -318,7 +451,7 @@ impl Endpoint {
         })
     }
 
-    /// Opens a message with a plan, and asks the replay cache.
+    /// Opens a message with a plan, asks whether it is what it was taken for, and then the replay cache.
     #[expect(
         clippy::too_many_arguments,
         reason = "everything that a verdict depends on"
@@ -326,6 +459,7 @@ impl Endpoint {
     fn proven(
         &self,
         plan: &InboundPlan,
+        expected: Expected,
         envelope: Envelope,
         facts: &Facts,
         memory: Memory<'_>,
@@ -334,6 +468,10 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<Verified<Envelope>, Rejected> {
         let opened = plan.open(envelope, facts, now, buffers)?;
+        let operations = match &self.operations {
+            Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
+            None => Vec::new(),
+        };
         observer.ended(Step::Open);
         let first_seen =
             memory
@@ -345,7 +483,8 @@ impl Endpoint {
                         problem: other.to_string(),
                     },
                 })?;
-        let verified = opened.admit(first_seen)?;
+        let mut verified = opened.admit(first_seen)?;
+        verified.note_operations(operations);
         observer.ended(Step::Replay);
         Ok(verified)
     }
@@ -383,8 +522,9 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
-        let verified = self.verify(bytes, request, memory, now, buffers, observer)?;
-        self.rebuilt(verified, buffers, observer)
+        let (verified, agreement) =
+            self.verified(bytes, request, memory, now, buffers, observer)?;
+        agreement.rebuilt(verified, buffers, observer)
     }
 
     /// Secures a plain message.
@@ -402,16 +542,21 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Secured, SecureError> {
-        let plan = self.outbound_plan();
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
-        let secured = plan.secure(envelope, outgoing, self.clock(now), buffers)?;
+        let (agreement, operations) = self.leaving(&envelope, outgoing)?;
+        let plan = agreement.outbound();
+        let mut secured = plan.secure(envelope, outgoing, self.clock(now), buffers)?;
+        secured.receipt.operations = operations;
         observer.ended(Step::Secure);
         Ok(secured)
     }
 }
 
-impl Endpoint {
+/// What answers depend on is not there.
+const NO_REQUEST: &str = "the request that it answers is not known";
+
+impl Plans {
     /// A message that is passed on, rebuilt from what was proven.
     fn rebuilt(
         &self,

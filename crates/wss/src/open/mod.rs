@@ -159,11 +159,10 @@ impl Opening<'_> {
                     marks: self.marks,
                     receipt,
                     blocks,
+                    malleable: self.malleable,
                 })
             }
-            // Another code for what fails later would tell a stranger that the cipher text had a plaintext that can be read.
-            Err(rejected) if self.malleable => Err(Rejected::AfterDecryption(Box::new(rejected))),
-            Err(rejected) => Err(rejected),
+            Err(rejected) => Err(rejected.after(self.malleable)),
         }
     }
 
@@ -401,6 +400,7 @@ impl Opening<'_> {
                 .collect(),
             signature_values: std::mem::take(&mut self.signature_values),
             context: self.context.take(),
+            operations: Vec::new(),
         }
     }
 

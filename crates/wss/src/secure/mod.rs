@@ -46,6 +46,16 @@ pub enum SecureError {
         /// The part.
         part: Part,
     },
+    /// The message is of no operation that its sender knows.
+    OperationUnknown {
+        /// What its Body holds.
+        found: String,
+    },
+    /// The sender treats operations in different ways, and cannot tell which of them the message is of.
+    OperationUnclear {
+        /// What stands in the way.
+        problem: &'static str,
+    },
     /// The plan answers with a key or to a signer of the request, and the request had none.
     RequestKeyMissing,
     /// The plan uses a key that it was not compiled with.
@@ -80,6 +90,13 @@ impl fmt::Display for SecureError {
             Self::PartMissing { part } => write!(
                 out,
                 "expected `{part}` in the message, found no such element"
+            ),
+            Self::OperationUnknown { found } => {
+                write!(out, "expected an operation of the policy, found `{found}`")
+            }
+            Self::OperationUnclear { problem } => write!(
+                out,
+                "operations have policies of their own, and which of them applies is not clear: {problem}"
             ),
             Self::RequestKeyMissing => out.write_str(
                 "the answer uses a key of its request, and the request left none behind",
@@ -133,6 +150,9 @@ pub struct Outgoing<'a> {
     pub answers: Option<&'a Receipt>,
     /// The security context that the message is to be secured with, where it is no answer.
     pub context: Option<&'a SecurityContext>,
+    /// What the message is about, as far as its sender says so beside it (`SOAPAction`), where it is no answer. Not for the plan, but for a
+    /// host that chooses among the plans of operations.
+    pub action: Option<&'a str>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -140,15 +160,15 @@ impl<'a> Outgoing<'a> {
     pub fn answer(receipt: &'a Receipt) -> Self {
         Self {
             answers: Some(receipt),
-            context: None,
+            ..Self::default()
         }
     }
 
     /// A request in a conversation.
     pub fn within(context: &'a SecurityContext) -> Self {
         Self {
-            answers: None,
             context: Some(context),
+            ..Self::default()
         }
     }
 }

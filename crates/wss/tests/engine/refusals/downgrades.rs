@@ -4,6 +4,8 @@ use soapstone_wss::{
     AlgorithmUse, FaultCode, InboundPlan, Keys, Mechanism, Part, PlanProblem, Rejected, Retirement,
 };
 
+use soapstone_xml::Buffers;
+
 use super::{refuse, sign};
 use crate::support::*;
 
@@ -144,4 +146,33 @@ fn a_plan_says_everything_that_is_wrong_with_it() {
             .iter()
             .all(|problem| matches!(problem, PlanProblem::KeyMissing { .. }))
     );
+}
+
+/// A host that finds out after deciphering that a message is of another operation than its plan must not become an oracle (Jager and Somorovsky,
+/// How to Break XML Encryption, 2011).
+#[test]
+fn what_the_host_refuses_after_cbc_was_deciphered_looks_as_if_deciphering_had_failed() {
+    let another = || Rejected::OperationMismatch {
+        expected: "`echo`".to_owned(),
+        found: "`pay`".to_owned(),
+    };
+    for (suite, code) in [
+        ("Basic128", FaultCode::FailedCheck),
+        ("Basic128GCM", FaultCode::InvalidSecurity),
+    ] {
+        let policy = policy(Mechanism::Encrypt, suite);
+        let message = envelope(&secure(&policy, PLAIN));
+        let plan = InboundPlan::compile(policy, service_keys()).unwrap();
+        let opened = plan
+            .open(message, &facts(), now(), &mut Buffers::default())
+            .unwrap();
+        let seen = opened.examine(|envelope| Ok(envelope.operation()));
+        assert_eq!(seen.unwrap().as_deref(), Some("{urn:echo}echo"));
+        let refused = opened
+            .examine(|_| Err::<(), _>(another()))
+            .expect_err("the host refuses it");
+        assert_eq!(refused.fault(), code, "{suite}");
+        assert_eq!(refused.cause(), &another());
+        assert_eq!(refused.name(), "operation-mismatch");
+    }
 }

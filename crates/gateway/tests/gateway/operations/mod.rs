@@ -1,0 +1,199 @@
+//! Routes whose policy demands different things of different operations.
+
+mod bank;
+mod conversations;
+mod stepping_down;
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+use soapstone_gateway::Config;
+
+use crate::support::{Backend, Folder, reason, send};
+use bank::*;
+
+#[tokio::test]
+async fn operations_that_demand_different_things_travel_each_in_its_own_way() {
+    let mut site = Site::new("operations", &bank(GCM), a_bank(None).await).await;
+    let client = site.client().await;
+    for operation in ["Pay", "Transfer", "Ask", "Hello"] {
+        let action = format!("urn:bank:{operation}");
+        let answer = send(client.address(), request(&[&action], envelope(operation))).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::OK,
+            "{operation}: {}",
+            answer.body
+        );
+        let expected = format!("<b:{operation}Response xmlns:b=\"urn:bank\">");
+        assert!(answer.body.contains(&expected), "{}", answer.body);
+        let seen = site.backend.seen.recv().await.expect("it arrived");
+        let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+        assert!(body.contains(&element(operation)), "{body}");
+        assert!(!body.contains("Security"), "{body}");
+        // What only TLS or nobody protects is for `Hello` alone.
+        let plain = site.send(&[&action], &envelope(operation)).await;
+        let expected = if operation == "Hello" {
+            StatusCode::OK
+        } else {
+            StatusCode::INTERNAL_SERVER_ERROR
+        };
+        assert_eq!(plain.status, expected, "{operation}: {}", plain.body);
+        let also_plain = site.backend.seen.try_recv();
+        assert_eq!(also_plain.is_ok(), operation == "Hello");
+    }
+    let what = |demands: &str| {
+        let plain = envelope(demands);
+        site.secured_as(demands, &plain)
+    };
+    assert!(what("Pay").contains("EncryptedData"));
+    assert!(!what("Ask").contains("EncryptedData") && what("Ask").contains("Signature"));
+    assert!(!what("Hello").contains("Security"));
+}
+
+#[tokio::test]
+async fn an_operation_is_told_by_its_body_where_no_action_is_said() {
+    let site = Site::new("operations-by-body", &bank(GCM), a_bank(None).await).await;
+    let client = site.client().await;
+    for actions in [&[][..], &[""]] {
+        for operation in ["Ask", "Hello"] {
+            let answer = send(client.address(), request(actions, envelope(operation))).await;
+            assert_eq!(
+                answer.status,
+                StatusCode::OK,
+                "{operation}: {}",
+                answer.body
+            );
+        }
+    }
+}
+
+/// The parameter `action` of the media type (RFC 3902) is what `SOAPAction` is in SOAP 1.1.
+#[tokio::test]
+async fn an_action_of_soap_12_tells_the_operation() {
+    let mut site = Site::new("operations-12", &bank(GCM), a_bank(None).await).await;
+    let plain = envelope("Pay").replace(
+        "http://schemas.xmlsoap.org/soap/envelope/",
+        "http://www.w3.org/2003/05/soap-envelope",
+    );
+    let message = site.secured_as("Pay", &plain);
+    for (action, status) in [
+        ("", StatusCode::BAD_REQUEST),
+        ("; action=\"urn:bank:Hello\"", StatusCode::BAD_REQUEST),
+        (
+            "; action=\"urn:bank:Pay\"; action=\"urn:bank:Hello\"",
+            StatusCode::BAD_REQUEST,
+        ),
+        ("; action=\"urn:bank:Pay\"", StatusCode::OK),
+    ] {
+        let mut request = request(&[], message.clone());
+        let value = format!("application/soap+xml{action}");
+        request
+            .headers_mut()
+            .insert("content-type", value.parse().expect("a value"));
+        let answer = send(site.service.address(), request).await;
+        assert_eq!(answer.status, status, "{action}: {}", answer.body);
+        assert_eq!(site.backend.seen.try_recv().is_ok(), status.is_success());
+    }
+}
+
+#[tokio::test]
+async fn an_operation_without_protection_is_told_when_the_configuration_is_checked() {
+    let site = Site::new("operations-told", &bank(GCM), a_bank(None).await).await;
+    for (side, tables) in [
+        ("inbound", tables("server", "client", &site.policy, "")),
+        ("outbound", tables("client", "server", &site.policy, "")),
+    ] {
+        let config = site.folder.config(&route(side, "http://bank", &tables));
+        let told = config.to_string();
+        let expected = format!(", {side} by-operation Basic256GCM (without protection: Hello)\n");
+        assert!(told.contains(&expected), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_encrypted_body_tells_enough_where_one_agreement_encrypts() {
+    let binding = asymmetric(GCM);
+    let description = bank_with(
+        "",
+        &[
+            ("Pay", format!("{binding}{SECRET}")),
+            ("Ask", format!("{binding}{SIGNED}")),
+        ],
+    );
+    let mut site = Site::new("operations-only", &description, a_bank(None).await).await;
+    let message = site.secured_as("Pay", &envelope("Pay"));
+    assert_eq!(site.send(&[], &message).await.status, StatusCode::OK);
+    site.backend.seen.try_recv().expect("it arrived");
+    let message = site.secured_as("Pay", &envelope("Ask"));
+    site.refuses(&[], &message, "operation-mismatch", "wsse:InvalidSecurity")
+        .await;
+}
+
+#[tokio::test]
+async fn a_fault_is_an_answer_of_every_operation() {
+    let fault =
+        "<s:Fault><faultcode>s:Server</faultcode><faultstring>closed</faultstring></s:Fault>";
+    let backend = Backend::answering(move |_| {
+        let mut response = Response::new(Full::new(Bytes::from(envelope_with("", fault))));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        let headers = response.headers_mut();
+        headers.insert("content-type", HeaderValue::from_static("text/xml"));
+        response
+    })
+    .await;
+    let site = Site::new("operations-fault", &bank(GCM), backend).await;
+    let client = site.client().await;
+    for operation in ["Pay", "Ask", "Hello"] {
+        let action = format!("urn:bank:{operation}");
+        let answer = send(client.address(), request(&[&action], envelope(operation))).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(reason(&answer.body), "closed");
+    }
+}
+
+#[tokio::test]
+async fn operations_with_the_same_body_are_told_by_their_actions() {
+    let binding = asymmetric(GCM);
+    let operations = [
+        ("Pay", format!("{binding}{SECRET}")),
+        ("Ask", format!("{binding}{SIGNED}")),
+    ];
+    let description = bank_with("", &operations).replace("element='t:Ask'", "element='t:Pay'");
+    let mut site = Site::new("operations-alike", &description, a_bank(Some("Pay")).await).await;
+    let client = site.client().await;
+    let pay = || envelope("Pay");
+    let answer = send(client.address(), request(&["urn:bank:Pay"], pay())).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    site.backend.seen.recv().await.expect("it arrived");
+    let answer = send(client.address(), request(&[], pay())).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(reason(&answer.body).starts_with("Several operations fit"));
+    // Signed only, and no action: it could be either.
+    let message = site.secured_as("Ask", &pay());
+    site.refuses(&[], &message, "operation-unclear", "soap:Client")
+        .await;
+    // Encrypted, and without an action: it was opened as `Pay`, and `Ask` would look the same.
+    let message = site.secured_as("Pay", &pay());
+    site.refuses(&[], &message, "operation-unclear", "soap:Client")
+        .await;
+}
+
+#[tokio::test]
+async fn operations_that_nothing_tells_apart_are_a_mistake_of_the_configuration() {
+    let folder = Folder::with_keys("operations-mistake");
+    let description = bank(GCM)
+        .replace("element='t:Ask'", "element='t:Hello'")
+        .replace("urn:bank:Ask", "urn:bank:Hello");
+    let policy = folder.write("bank.wsdl", description);
+    let side = tables("server", "client", &policy, "");
+    let file =
+        route("inbound", "http://127.0.0.1:9", &side).replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    let problems = Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None)
+        .expect_err("it is a mistake");
+    assert_eq!(problems.0.len(), 1, "{problems}");
+    let expected = "the policies of service S, port P, operation Ask and of service S, port P, operation Hello differ, and nothing tells \
+         their requests apart: both hold `{urn:bank}Hello`, and no action of their own; name the one that is meant";
+    let message = &problems.0[0].message;
+    assert!(message.ends_with(expected), "{message}");
+}
