@@ -53,6 +53,8 @@ class Cell:
     ours: dict = field(default_factory=dict)
     # Whether our gateway has no certificate to encrypt answers for.
     anybody: bool = False
+    # The assertions for messages of another operation, which the service describes and nobody calls.
+    other: str | None = None
 
     @property
     def path(self):
@@ -64,10 +66,16 @@ class Cell:
         document = plain.cloneNode(True)
         root = document.documentElement
         (types,) = root.getElementsByTagNameNS(WSDL, "types")
-        for identifier, assertions in (("EndpointPolicy", self.endpoint), ("MessagePolicy", self.message)):
+        policies = [
+            ("EndpointPolicy", self.endpoint, root.getElementsByTagNameNS(WSDL, "binding")),
+            ("MessagePolicy", self.message, _messages(root)),
+        ]
+        if self.other is not None:
+            policies.append(("OtherPolicy", self.other, _with_another_operation(root)))
+        for identifier, assertions, targets in policies:
             if assertions:
                 root.insertBefore(document.importNode(self._policy(identifier, assertions), True), types)
-                for target in _targets(root, identifier):
+                for target in targets:
                     self._attach(document, target, identifier)
         return document.toxml(encoding="UTF-8")
 
@@ -86,12 +94,32 @@ class Cell:
         target.insertBefore(reference, target.firstChild)
 
 
-def _targets(root, identifier):
+def _messages(root):
+    """Inputs and outputs of all bindings."""
     bindings = root.getElementsByTagNameNS(WSDL, "binding")
-    if identifier == "EndpointPolicy":
-        return bindings
     names = ("input", "output")
     return [found for binding in bindings for name in names for found in binding.getElementsByTagNameNS(WSDL, name)]
+
+
+def _with_another_operation(root):
+    """Describes an operation `Return`, which takes what the first one answers; its inputs and outputs in the bindings."""
+    before = _messages(root)
+    for message in root.getElementsByTagNameNS(WSDL, "message"):
+        if message.getAttribute("name").endswith("Response"):
+            taken = message.cloneNode(True)
+            taken.setAttribute("name", "ReturnRequest")
+            root.insertBefore(taken, message)
+            break
+    for operation in root.getElementsByTagNameNS(WSDL, "operation"):
+        other = operation.cloneNode(True)
+        other.setAttribute("name", "Return")
+        for element in other.getElementsByTagName("*"):
+            if element.hasAttribute("soapAction"):
+                element.setAttribute("soapAction", element.getAttribute("soapAction") + ":Return")
+            if element.localName == "input" and element.hasAttribute("message"):
+                element.setAttribute("message", "tns:ReturnRequest")
+        operation.parentNode.appendChild(other)
+    return [found for found in _messages(root) if found not in before]
 
 
 def self_contained(read, address):
@@ -117,6 +145,7 @@ def cells():
     yield from _asymmetric()
     yield from _transport()
     yield from _conversations()
+    yield from _operations()
     for mechanism in ("sign-encrypt", "secure-conversation"):
         endpoint, message = mechanism_assertions(mechanism, "Basic256")
         yield Cell(f"{mechanism} Basic256, SOAP 1.2", endpoint, message, soap="12")
@@ -241,6 +270,19 @@ def _conversations():
     bootstrap = transport("Basic256") + supporting("SignedSupportingTokens", username()) + trust13()
     name = "secure-conversation transport bootstrap, renew"
     yield Cell(name, conversation("Basic256", bootstrap), both(), tls=True, calls=2, client={"renew": ("renewed", 1)}, ours=OWNER_ALONE)
+
+
+def _operations():
+    """Operations of one port that demand different things, with the one or the other for the operation that is called."""
+    secret, signed = both(), parts("SignedParts")
+    for name, binding in (
+        ("asymmetric", asymmetric("Basic256") + wss10()),
+        ("symmetric", symmetric("Basic128GCM") + wss11()),
+        ("secure-conversation", mechanism_assertions("secure-conversation", "Basic256")[0]),
+    ):
+        calls = 2 if name == "secure-conversation" else 1
+        yield Cell(f"{name}, encrypted beside signed", binding, secret, calls=calls, other=signed)
+        yield Cell(f"{name}, signed beside encrypted", binding, signed, calls=calls, other=secret)
 
 
 def mechanism_assertions(mechanism, suite):
