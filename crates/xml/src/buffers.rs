@@ -107,7 +107,11 @@ impl BufferPool {
 /// Memory given back by finished documents and writers, for the next ones. One per worker.
 pub struct Buffers {
     bytes: BufferPool,
-    documents: Vec<Parts>,
+    #[expect(
+        clippy::vec_box,
+        reason = "they come from documents and go to documents, which have them boxed"
+    )]
+    documents: Vec<Box<Parts>>,
     /// Elements of the largest document since the last [`Buffers::trim`].
     elements: usize,
     canonical: Vec<C14nScratch>,
@@ -168,11 +172,11 @@ impl Buffers {
         }
     }
 
-    pub(crate) fn take_parts(&mut self) -> Parts {
+    pub(crate) fn take_parts(&mut self) -> Box<Parts> {
         self.documents.pop().unwrap_or_default()
     }
 
-    pub(crate) fn give_parts(&mut self, mut parts: Parts) {
+    pub(crate) fn give_parts(&mut self, mut parts: Box<Parts>) {
         for segment in parts.segments.drain(..) {
             self.give(segment.text.into_bytes());
         }

@@ -72,7 +72,8 @@ pub(crate) struct Parts {
 /// # Ok::<(), soapstone_xml::ParseError>(())
 /// ```
 pub struct Document {
-    pub(crate) parts: Parts,
+    /// Boxed, since documents are handed on from step to step and parts are large.
+    pub(crate) parts: Box<Parts>,
 }
 
 impl fmt::Debug for Document {

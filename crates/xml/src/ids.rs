@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
+use std::sync::LazyLock;
 
 const WSU: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
@@ -47,6 +48,12 @@ static STANDARD: [Rule; 20] = [
     on_elements_of("http://www.w3.org/2009/xmldsig-properties", "Id"),
     on_elements_of("http://www.w3.org/2010/xmldsig2#", "Id"),
 ];
+
+/// Bits of the [shapes](shape) of the local names of [`STANDARD`].
+static STANDARD_SHAPES: LazyLock<u64> = LazyLock::new(|| {
+    let shapes = STANDARD.iter().map(|rule| shape(rule.local.as_bytes()));
+    shapes.fold(0, std::ops::BitOr::bitor)
+});
 
 /// Tells which attributes are ids. Made for each message: the standard rules cost nothing to make or to clone.
 #[derive(Clone, Debug)]
@@ -101,9 +108,7 @@ impl IdAttributes {
     pub fn standard() -> IdAttributes {
         IdAttributes {
             rules: Cow::Borrowed(&STANDARD),
-            shapes: STANDARD
-                .iter()
-                .fold(0, |shapes, rule| shapes | shape(rule.local.as_bytes())),
+            shapes: *STANDARD_SHAPES,
         }
     }
 

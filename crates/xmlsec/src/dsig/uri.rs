@@ -68,10 +68,14 @@ fn unquote(argument: &str) -> Option<&str> {
 /// Ids in the wild are not always NCNames (UUIDs that begin with a digit are common), so only what would make the fragment
 /// something else than a bare id is excluded: empty, parentheses, quotes and white space.
 fn is_name(id: &str) -> bool {
+    // Nearly all ids are made of these alone.
+    let is_plain =
+        |octet: &u8| matches!(octet, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.');
     !id.is_empty()
-        && !id.contains(|character: char| {
-            matches!(character, '(' | ')' | '\'' | '"' | '#') || character.is_whitespace()
-        })
+        && (id.as_bytes().iter().all(is_plain)
+            || !id.contains(|character: char| {
+                matches!(character, '(' | ')' | '\'' | '"' | '#') || character.is_whitespace()
+            }))
 }
 
 #[cfg(test)]
