@@ -23,6 +23,7 @@ use soapstone_lab::study::Selection;
 
 use crate::failure::Failure;
 use crate::files;
+use crate::progress::Progress;
 
 const RUN_ABOUT: &str = "\
 Run an experiment and print one line for each measurement.
@@ -228,12 +229,12 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
     let mut failed = None;
     let mut case = String::new();
     let mut done = 0;
+    let mut progress = Progress::new();
     engine::run(&options, &mut |measurement| {
         let name = measurement.case();
         if name != case {
             done += 1;
-            // A terminal that is gone does not stop a measurement.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K{done}/{names} {name}");
+            progress.say(&format!("{done}/{names} {name}"));
             case = name;
         }
         let line = if arguments.json {
@@ -244,7 +245,9 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
         let printed = line.and_then(files::print);
         failed = failed.take().or(printed.err());
     });
-    let _ = writeln!(std::io::stderr(), "\r\x1b[2K{names} cases measured");
+    progress.end();
+    // A terminal that is gone does not make a failure of what was measured.
+    let _ = writeln!(std::io::stderr(), "{names} cases measured");
     failed.map_or(Ok(()), Err)
 }
 
