@@ -146,7 +146,7 @@ pub(crate) struct Call<'c> {
 /// Opening a message of the default limit, 8 MiB, takes about half of it.
 const REFUSAL_TICK: Duration = Duration::from_millis(50);
 
-/// The largest message that is worked on where it arrived, if no private key is needed for it: octets.
+/// The largest message that is worked on where it arrived, if no key pair is needed for it: octets.
 const BRIEF_MESSAGE: usize = 16 * 1024;
 
 /// The first multiple of [`REFUSAL_TICK`] after `arrived` that is not past.
@@ -298,14 +298,17 @@ impl Call<'_> {
         outbound: Option<&(Side, Option<InUse>)>,
     ) -> Result<(Option<ReadRequest>, Effort), Box<Response<Reply>>> {
         let secures_briefly =
-            outbound.is_none_or(|(side, context)| context.is_some() && side.converses_briefly());
+            outbound.is_none_or(|(side, context)| side.secures_briefly(context.is_some()));
         if octets.len() > BRIEF_MESSAGE || !secures_briefly {
             return Ok((None, Effort::Heavy));
         }
         let Some(side) = inbound else {
             return Ok((None, Effort::Brief));
         };
-        if !side.converses_briefly() {
+        if side.opens_briefly(false) {
+            return Ok((None, Effort::Brief));
+        }
+        if !side.opens_briefly(true) {
             return Ok((None, Effort::Heavy));
         }
         let octets = std::mem::take(octets);
@@ -470,16 +473,16 @@ impl Call<'_> {
         status: StatusCode,
     ) -> Result<Vec<u8>, Response<Reply>> {
         let (inbound, outbound) = self.sides();
-        let briefly = |side: &Option<Side>, receipt: &Option<Receipt>| {
-            let within = receipt
-                .as_ref()
-                .is_some_and(|receipt| receipt.context.is_some());
-            side.as_ref()
-                .is_none_or(|side| within && side.converses_briefly())
+        let in_conversation = |receipt: &Option<Receipt>| {
+            let context = receipt.as_ref().map(|receipt| receipt.context.is_some());
+            context.unwrap_or_default()
         };
+        let opens_briefly = |side: &Side| side.opens_briefly(in_conversation(&receipts.outbound));
+        let secures_briefly =
+            |side: &Side| side.secures_briefly(in_conversation(&receipts.inbound));
         let brief = octets.len() <= BRIEF_MESSAGE
-            && briefly(&inbound, &receipts.inbound)
-            && briefly(&outbound, &receipts.outbound);
+            && outbound.as_ref().is_none_or(opens_briefly)
+            && inbound.as_ref().is_none_or(secures_briefly);
         let effort = if brief { Effort::Brief } else { Effort::Heavy };
         let metrics = Arc::clone(&self.exchange.route.metrics);
         let work = move |buffers: &mut Buffers| -> Result<Vec<u8>, Trouble> {

@@ -100,11 +100,17 @@ pub(crate) fn read_side(
 }
 
 impl Side {
-    /// Whether messages of its conversations are worked on in tens of microseconds, without waiting for a store.
-    pub(crate) fn converses_briefly(&self) -> bool {
-        self.endpoint.converses_lightly()
+    /// Whether a message, one of a conversation or one outside of all, is opened in tens of microseconds, without waiting for a store.
+    pub(crate) fn opens_briefly(&self, in_conversation: bool) -> bool {
+        in_conversation == self.endpoint.conversation().is_some()
+            && self.endpoint.opens_lightly()
             && matches!(&*self.replay, Replay::Memory(_))
             && matches!(&*self.contexts, Contexts::Memory(_))
+    }
+
+    /// Whether a message, one of a conversation or one outside of all, is secured in tens of microseconds.
+    pub(crate) fn secures_briefly(&self, in_conversation: bool) -> bool {
+        in_conversation == self.endpoint.conversation().is_some() && self.endpoint.secures_lightly()
     }
 
     /// Name of the mechanism, for metrics.

@@ -165,6 +165,11 @@ impl Policy {
         encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
     }
 
+    /// Whether a message takes an operation of a key pair, which is more work than all the rest of a small one.
+    pub fn uses_key_pair(&self) -> bool {
+        self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorsing.is_some()
+    }
+
     /// Whether something is signed or encrypted with this kind of key.
     pub fn uses(&self, key: KeyBinding) -> bool {
         self.signature

@@ -111,11 +111,6 @@ impl Endpoint {
         self.conversation.as_ref()
     }
 
-    /// Whether messages of a conversation are cheap here: no private key is used for them.
-    pub fn converses_lightly(&self) -> bool {
-        self.conversation.is_some() && self.policies().all(|policy| policy.endorsing.is_none())
-    }
-
     /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is proven yet.
     ///
     /// # Errors

@@ -298,6 +298,16 @@ impl Endpoint {
             .filter_map(|agreement| agreement.outbound.as_ref())
     }
 
+    /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with conversations: no message within one.
+    pub fn opens_lightly(&self) -> bool {
+        self.inbound().all(|plan| !plan.policy().uses_key_pair())
+    }
+
+    /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with conversations: no message within one.
+    pub fn secures_lightly(&self) -> bool {
+        self.outbound().all(|plan| !plan.policy().uses_key_pair())
+    }
+
     /// The policies of all plans.
     fn policies(&self) -> impl Iterator<Item = &Policy> {
         let inbound = self.inbound().map(InboundPlan::policy);

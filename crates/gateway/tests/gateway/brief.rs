@@ -1,0 +1,72 @@
+//! What small messages without a key pair cost: no change of threads.
+
+use http::StatusCode;
+
+use crate::support::{Backend, Folder, get, post, send};
+
+const USER: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
+const SHARED: &str = "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\" }\n\
+    security = { mechanism = \"sign-encrypt\", key_reference = \"key-name\" }\n";
+const CERTIFICATES: &str = "identity = { key = \"client.key.pem\", certificate = \"client.pem\" }\n\
+    peer = { certificate = \"client.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\n\
+    security = { mechanism = \"sign-encrypt\" }\n";
+
+/// An envelope whose Body holds so many octets of text.
+fn envelope(octets: usize) -> String {
+    let text = "x".repeat(octets);
+    format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:echo xmlns:e=\"urn:echo\">{text}</e:echo></s:Body>\
+         </s:Envelope>"
+    )
+}
+
+/// How often each of two gateways had a crypto worker do something for one call: that before the backend, that behind the client.
+async fn changes_of_threads(folder: &Folder, tables: &str, octets: usize) -> [u64; 2] {
+    let backend = Backend::echo().await;
+    let route = |backend: std::net::SocketAddr, which: &str| {
+        format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n[routes.{which}]\n{tables}"
+        )
+    };
+    let service = folder.gateway(&route(backend.address, "inbound")).await;
+    let client = folder.gateway(&route(service.address(), "outbound")).await;
+    let answer = send(client.address(), post("/echo", envelope(octets))).await;
+    assert_eq!(answer.status, StatusCode::OK, "{tables}: {}", answer.body);
+    let mut counts = [0; 2];
+    for (gateway, count) in [&service, &client].into_iter().zip(&mut counts) {
+        let metrics = send(gateway.address(), get("/metrics")).await.body;
+        let line = "soapstone_crypto_wait_seconds_count ";
+        let found = metrics.lines().find_map(|found| found.strip_prefix(line));
+        *count = found
+            .and_then(|count| count.parse().ok())
+            .expect("it is counted");
+    }
+    counts
+}
+
+#[tokio::test]
+async fn small_messages_without_a_key_pair_are_worked_on_where_they_arrive() {
+    let folder = Folder::with_keys("brief");
+    for tables in [USER, SHARED] {
+        assert_eq!(
+            changes_of_threads(&folder, tables, 10).await,
+            [0, 0],
+            "{tables}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn key_pairs_and_large_messages_are_for_the_crypto_workers() {
+    let folder = Folder::with_keys("not-brief");
+    assert_eq!(
+        changes_of_threads(&folder, CERTIFICATES, 10).await,
+        [2, 2],
+        "a request and its answer"
+    );
+    assert_eq!(
+        changes_of_threads(&folder, SHARED, 100_000).await,
+        [2, 2],
+        "a request and its answer"
+    );
+}
