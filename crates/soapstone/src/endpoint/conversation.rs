@@ -10,8 +10,8 @@ use soapstone_trust::{
     Answer, ClientRules, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, Envelope, InboundPlan, KeyBinding, OutboundPlan, Outgoing, Part, Policy, Rejected,
-    SecureError, SecurityContext, SoapVersion, Verified,
+    ContextName, Envelope, InboundPlan, KeyBinding, Lookups, OutboundPlan, Outgoing, Part, Policy,
+    Rejected, SecureError, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::Buffers;
 
@@ -43,7 +43,8 @@ pub enum Arrived {
 #[derive(Debug)]
 pub struct ReadRequest {
     envelope: Envelope,
-    names_context: bool,
+    /// What the plan for requests for tokens asks for.
+    lookups: Lookups,
     actions: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ impl ReadRequest {
 
     /// Whether it names a security context, so that it is opened with the plan of the conversation and never with the bootstrap's.
     pub fn names_context(&self) -> bool {
-        self.names_context
+        !self.lookups.contexts.is_empty()
     }
 }
 
@@ -130,7 +131,7 @@ impl Endpoint {
         observer.ended(Step::Parse);
         Ok(ReadRequest {
             envelope,
-            names_context: !lookups.contexts.is_empty(),
+            lookups,
             actions: Vec::new(),
         })
     }
@@ -176,9 +177,10 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
         let now = self.clock(now);
+        let in_conversation = request.names_context();
         let ReadRequest {
             envelope,
-            names_context: in_conversation,
+            lookups,
             actions,
         } = request;
         // A request outside of conversations, at an endpoint that has them, is opened by the bootstrap's plan.
@@ -191,7 +193,12 @@ impl Endpoint {
             Some(conversation) => &conversation.bootstrap_inbound,
             None => agreement.inbound(),
         };
-        let facts = self.facts(&plan.peek(&envelope), None, memory, now)?;
+        let lookups = if std::ptr::eq(plan, self.for_tokens().inbound()) {
+            lookups
+        } else {
+            plan.peek(&envelope)
+        };
+        let facts = self.facts(&lookups, None, memory, now)?;
         let contexts = facts.contexts.clone();
         let verified = self.proven(
             plan, expected, envelope, &facts, memory, now, buffers, observer,
