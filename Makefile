@@ -31,6 +31,10 @@ build: setup ## build the release program
 	$(call step,building the release program)
 	@cargo build --release --bin soapstone
 
+.PHONY: optimized
+optimized: setup ## build the program for long use, trained on its own work: target/optimized/soapstone
+	@deploy/optimized
+
 .PHONY: demo
 demo: build ## see real calls travel through two gateways under each mechanism
 	@$(target)/release/soapstone demo
