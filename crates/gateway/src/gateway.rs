@@ -258,6 +258,13 @@ impl Running {
             .fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Closes the connections to backends that no request uses at the moment; otherwise they stay for as long as `[timeouts] idle` says.
+    pub fn close_idle(&self) {
+        for route in self.shared.serving().routes.iter() {
+            route.backend.close_idle(Duration::ZERO);
+        }
+    }
+
     /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.
     /// Returns how many connections had to be dropped.
     pub async fn shutdown(mut self) -> u64 {
@@ -379,7 +386,7 @@ async fn tidy(shared: Arc<Shared>) {
             let serving = shared.serving();
             tokio::time::sleep((serving.timeouts.idle / 4).max(Duration::from_millis(100))).await;
             for route in serving.routes.iter() {
-                route.backend.close_idle();
+                route.backend.close_idle(route.backend.timeouts().idle);
             }
         }
     };

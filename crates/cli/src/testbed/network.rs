@@ -55,6 +55,13 @@ impl Network {
         })
     }
 
+    /// Closes the connections that calls left open between gateways and services.
+    pub(crate) fn close_idle(&self) {
+        let gateways = [&self.outbound, &self.inbound];
+        let gateways = gateways.into_iter().chain(&self.inbound_tls);
+        gateways.for_each(soapstone_gateway::Running::close_idle);
+    }
+
     /// Another gateway for clients, beside the one that is there.
     pub(crate) async fn newcomer(
         &self,

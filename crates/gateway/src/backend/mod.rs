@@ -238,10 +238,10 @@ impl Backend {
         Ok(())
     }
 
-    /// Closes connections that nobody used for the idle time.
-    pub(crate) fn close_idle(&self) {
-        let limit = self.timeouts.idle;
-        self.idle_links().retain(|link| link.used.elapsed() < limit);
+    /// Closes connections that nobody has used for so long.
+    pub(crate) fn close_idle(&self, unused: Duration) {
+        self.idle_links()
+            .retain(|link| link.used.elapsed() < unused);
     }
 
     /// Sends a request (origin-form, with `Host`) and waits for the head of the response. `now` is the present.

@@ -71,6 +71,20 @@ async fn a_connection_to_the_backend_serves_one_request_after_another() {
 }
 
 #[tokio::test]
+async fn idle_connections_to_the_backend_are_closed_when_that_is_asked_for() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "").await;
+    for connections in [1, 1, 2] {
+        if connections == 2 {
+            gateway.close_idle();
+        }
+        let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        assert_eq!(backend.connections.load(Ordering::Relaxed), connections);
+    }
+}
+
+#[tokio::test]
 async fn a_connection_that_the_backend_closed_is_replaced_unnoticed() {
     let backend = Backend::answering(|seen| {
         let mut response = Response::new(Full::new(seen.body.clone()));

@@ -87,6 +87,10 @@ pub(in super::super) struct Gateways<'n> {
     right: Option<(Operation, Vec<u8>)>,
 }
 
+/// Clients at once from which on connections are closed before others call another way: each leaves some eight ends of connections in this
+/// process, for each way.
+const MANY_CLIENTS: u32 = 500;
+
 /// Answers, each with its time.
 type Answers = Vec<(Bytes, Duration)>;
 
@@ -264,6 +268,9 @@ impl Bench for Gateways<'_> {
             }
         };
         let answers = self.sides.call(&self.wish, each)?.concat();
+        if clients >= MANY_CLIENTS {
+            self.network.close_idle();
+        }
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
     }
