@@ -154,6 +154,23 @@ fn inclusive_1_0_takes_every_xml_attribute_over_and_1_1_what_inherits() {
 }
 
 #[test]
+fn bases_that_join_to_nothing_go_and_an_empty_one_alone_stays() {
+    assert_eq!(
+        selected("<a xml:base=''><b/></a>", "//. | //@*", Inclusive11, &[]),
+        "<a xml:base=\"\"><b></b></a>"
+    );
+    assert_eq!(
+        selected(
+            "<a xml:base='x/'><b xml:base='..'/></a>",
+            "//b | //b/@*",
+            Inclusive11,
+            &[]
+        ),
+        "<b></b>"
+    );
+}
+
+#[test]
 fn a_default_namespace_that_is_gone_is_undeclared() {
     let source = "<a xmlns='urn:d'><b xmlns=''><c xmlns='urn:d'/></b></a>";
     assert_eq!(

@@ -371,7 +371,8 @@ impl<'t> Writer<'t, '_> {
             joined = base::join(outer, &joined);
         }
         attributes.retain(|(attribute, _)| Some(*attribute) != own);
-        if !joined.is_empty() {
+        // Bases that join to nothing say nothing; one alone is an attribute like others.
+        if !joined.is_empty() || theirs.is_empty() {
             attributes.push((attribute, Some(joined)));
         }
     }
