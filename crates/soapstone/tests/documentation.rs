@@ -111,11 +111,11 @@ fn every_reason_for_a_refusal_is_explained() {
         code.to_owned()
     };
     let naming = [
-        between("wss/src/rejected.rs", "pub fn name(", "pub fn hint("),
+        between("wss/src/rejected/told.rs", "pub fn name(", "pub fn hint("),
         between(
-            "wss/src/rejected.rs",
+            "wss/src/rejected/told.rs",
             "fn xml_name(",
-            "impl std::error::Error",
+            "impl fmt::Display",
         ),
         between("crypto/src/trust.rs", "const fn name(", "impl fmt::Display"),
     ];

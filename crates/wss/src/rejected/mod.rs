@@ -1,0 +1,304 @@
+//! Why a message was refused: everything for the operator, one coarse code for the peer.
+//!
+//! The one rule: what the peer is told ([`Rejected::fault`]) never depends on which cryptographic step failed.
+
+mod fault;
+mod told;
+
+use std::fmt;
+
+use jiff::Timestamp;
+use soapstone_crypto::TrustError;
+use soapstone_xml::C14nError;
+use soapstone_xmlsec::dsig::SignatureError;
+use soapstone_xmlsec::enc::EncryptionError;
+
+use crate::conversation::ContextName;
+use crate::envelope::EnvelopeError;
+use crate::part::Part;
+
+pub use fault::FaultCode;
+
+/// What an algorithm was meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlgorithmUse {
+    /// `ds:SignatureMethod`.
+    Signature,
+    /// `ds:DigestMethod` of a reference.
+    Digest,
+    /// `ds:CanonicalizationMethod`, or the canonicalization of a reference.
+    Canonicalization,
+    /// A transform of a reference.
+    Transform,
+    /// `xenc:EncryptionMethod` of an `EncryptedKey`.
+    KeyTransport,
+    /// `xenc:EncryptionMethod` of an `EncryptedData`.
+    Data,
+    /// `wsc:DerivedKeyToken/@Algorithm`.
+    KeyDerivation,
+}
+
+impl fmt::Display for AlgorithmUse {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Signature => "signature",
+            Self::Digest => "digest",
+            Self::Canonicalization => "canonicalization",
+            Self::Transform => "transform",
+            Self::KeyTransport => "key transport",
+            Self::Data => "data encryption",
+            Self::KeyDerivation => "key derivation",
+        })
+    }
+}
+
+/// Why a message was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rejected {
+    /// The bytes are not an acceptable SOAP envelope.
+    Envelope(EnvelopeError),
+    /// The plan wants security and there is no `wsse:Security` header for us.
+    SecurityMissing,
+    /// Two `wsse:Security` headers for the same actor (SOAP Message Security 1.1.1, 5).
+    SecurityDuplicated,
+    /// A `wsse:Security` header that must be understood, and a plan without security.
+    SecurityUnexpected,
+    /// A header block that must be understood is not among the verified ones, so that it cannot be passed on.
+    HeaderNotVerified {
+        /// Expanded name of the block.
+        header: String,
+    },
+    /// An element in the `wsse:Security` header that the plan has no use for.
+    ElementUnexpected {
+        /// Expanded name.
+        element: String,
+    },
+    /// An element of a security structure is not as its schema says.
+    Malformed {
+        /// The element.
+        element: &'static str,
+        /// What was expected and what was found.
+        problem: String,
+    },
+    /// More of something than the plan allows in one message.
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+
+    /// The plan wants a `wsu:Timestamp`.
+    TimestampMissing,
+    /// Two `wsu:Timestamp` elements (SOAP Message Security 1.1.1, 10).
+    TimestampDuplicated,
+    /// `Expires`, or the longest age accepted, has passed.
+    TimestampExpired {
+        /// When it ended.
+        expired: Timestamp,
+        /// The present.
+        now: Timestamp,
+        /// Skew forgiven, seconds.
+        skew: u64,
+    },
+    /// `Created` is in the future.
+    TimestampInFuture {
+        /// What it says.
+        created: Timestamp,
+        /// The present.
+        now: Timestamp,
+        /// Skew forgiven, seconds.
+        skew: u64,
+    },
+
+    /// The plan wants a `wsse:UsernameToken`.
+    UsernameMissing,
+    /// The password comes in a way that the plan does not accept.
+    PasswordKindNotAllowed {
+        /// `Password/@Type` as found.
+        found: String,
+    },
+    /// Unknown user or wrong password: on purpose not told apart.
+    AuthenticationFailed {
+        /// The user as named in the token.
+        user: String,
+    },
+
+    /// The plan wants a signature.
+    SignatureMissing,
+    /// An algorithm outside the plan's suite.
+    AlgorithmNotAllowed {
+        /// Its use.
+        purpose: AlgorithmUse,
+        /// Its URI, as found.
+        found: String,
+        /// The short names accepted.
+        allowed: String,
+    },
+    /// The signature itself: its structure, its references, its value.
+    Signature(SignatureError),
+    /// A weak algorithm whose time in this peer's messages is over.
+    AlgorithmRetired {
+        /// Short name.
+        algorithm: &'static str,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// No key answers to a `KeyInfo`.
+    KeyNotFound {
+        /// What it asks for.
+        reference: String,
+    },
+    /// A kind of key reference or token that is not accepted.
+    TokenUnsupported {
+        /// What was found.
+        found: String,
+    },
+    /// The plan wants keys derived, and one is used as it is.
+    KeyNotDerived,
+    /// The message names a security context that this endpoint does not have: never made, cancelled, long expired, or another endpoint's.
+    ContextUnknown {
+        /// Which.
+        name: ContextName,
+    },
+    /// The security context has expired.
+    ContextExpired {
+        /// Which.
+        name: ContextName,
+        /// When.
+        expired: Timestamp,
+    },
+    /// The message is secured as a request for a security context is, and asks for something else.
+    NotInConversation,
+    /// The message is of no operation that its receiver knows.
+    OperationUnknown {
+        /// Its action, or what its Body holds.
+        found: String,
+    },
+    /// The receiver treats operations in different ways, and cannot tell which of them the message is of.
+    OperationUnclear {
+        /// What stands in the way.
+        problem: &'static str,
+    },
+    /// The message speaks of several operations, or was secured as one operation and holds another one.
+    OperationMismatch {
+        /// The operations that it was taken for.
+        expected: String,
+        /// What it says and holds.
+        found: String,
+    },
+    /// The answer confirms no signature, and the plan wants it to.
+    ConfirmationMissing,
+    /// The answer confirms other signatures than those of its request.
+    ConfirmationMismatch,
+    /// Not exactly one signature endorses the message's own.
+    EndorsementMissing,
+    /// A part that must be in the message is not.
+    PartMissing {
+        /// The part.
+        part: Part,
+    },
+    /// The elements of the `wsse:Security` header are not in the order that the plan wants.
+    LayoutViolated {
+        /// What is out of order.
+        problem: &'static str,
+    },
+    /// The certificate is not trusted.
+    Untrusted(TrustError),
+    /// The signature is our own: the message, or a part of it, was sent back to us.
+    Reflected,
+    /// A key or a token of a kind that cannot do what is asked of it.
+    KeyMisused {
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// The encryption itself: its structure, or (as one failure) unwrapping, deciphering, and reading what was deciphered.
+    Encryption(EncryptionError),
+    /// The plan wants `part` signed, and no accepted signature covers it.
+    Unsigned {
+        /// The part.
+        part: Part,
+    },
+    /// A signature covers an element that is neither in the Body nor a header block nor named by the plan: moved aside, perhaps.
+    SignedElsewhere {
+        /// Expanded name of the element.
+        element: String,
+    },
+    /// The plan wants `part` encrypted, and it was not.
+    Unencrypted {
+        /// The part.
+        part: Part,
+    },
+    /// `part` is signed and encrypted, but in the other order.
+    WrongOrder {
+        /// The part.
+        part: Part,
+    },
+
+    /// Something failed after cipher text without authentication (CBC) was deciphered. The peer is told no more than if deciphering had
+    /// failed (Jager and Somorovsky, How to Break XML Encryption, 2011).
+    AfterDecryption(Box<Rejected>),
+    /// What is to be passed on has no canonical form within the limits.
+    Canonicalization(C14nError),
+
+    /// The message, or its nonce, was seen before.
+    Replayed,
+    /// The replay cache cannot tell.
+    ReplayUnknown {
+        /// Why.
+        problem: String,
+    },
+    /// The store of security contexts cannot tell.
+    ContextsUnavailable {
+        /// Why.
+        problem: String,
+    },
+}
+
+impl Rejected {
+    /// A reason that was found when cipher text without authentication had been deciphered, or not: another code for what fails later would
+    /// tell a stranger that the cipher text had a plaintext that can be read.
+    pub(crate) fn after(self, deciphered: bool) -> Self {
+        if deciphered {
+            Self::AfterDecryption(Box::new(self))
+        } else {
+            self
+        }
+    }
+
+    /// The reason itself, for the operator.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::AfterDecryption(cause) => cause.cause(),
+            _ => self,
+        }
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+impl From<SignatureError> for Rejected {
+    fn from(error: SignatureError) -> Self {
+        Self::Signature(error)
+    }
+}
+
+impl From<EncryptionError> for Rejected {
+    fn from(error: EncryptionError) -> Self {
+        Self::Encryption(error)
+    }
+}
+
+impl From<EnvelopeError> for Rejected {
+    fn from(error: EnvelopeError) -> Self {
+        Self::Envelope(error)
+    }
+}
+
+impl From<TrustError> for Rejected {
+    fn from(error: TrustError) -> Self {
+        Self::Untrusted(error)
+    }
+}

@@ -1,0 +1,276 @@
+//! What the operator is told of a refusal: a stable name, a hint, and a sentence with what was expected and what was found.
+
+use std::fmt;
+
+use soapstone_xml::{Limit, Problem};
+use soapstone_xmlsec::dsig::SignatureError;
+use soapstone_xmlsec::enc::EncryptionError;
+
+use super::Rejected;
+use crate::envelope::EnvelopeError;
+
+impl Rejected {
+    /// Stable name of the reason, for logs, metrics and `--json`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AfterDecryption(cause) => cause.name(),
+            Self::Envelope(error) => match error {
+                EnvelopeError::Xml(error) => xml_name(&error.problem),
+                EnvelopeError::DuplicateId(_) => "duplicate-id",
+                _ => "not-an-envelope",
+            },
+            Self::SecurityMissing => "security-missing",
+            Self::SecurityDuplicated => "security-duplicated",
+            Self::SecurityUnexpected => "security-unexpected",
+            Self::HeaderNotVerified { .. } => "header-not-verified",
+            Self::ElementUnexpected { .. } => "element-unexpected",
+            Self::Malformed { .. } => "malformed",
+            Self::TooMany { .. } => "too-many",
+            Self::TimestampMissing => "timestamp-missing",
+            Self::TimestampDuplicated => "timestamp-duplicated",
+            Self::TimestampExpired { .. } => "timestamp-expired",
+            Self::TimestampInFuture { .. } => "timestamp-in-future",
+            Self::UsernameMissing => "username-missing",
+            Self::PasswordKindNotAllowed { .. } => "password-kind-not-allowed",
+            Self::AuthenticationFailed { .. } => "authentication-failed",
+            Self::SignatureMissing => "signature-missing",
+            Self::AlgorithmNotAllowed { .. } => "algorithm-not-allowed",
+            Self::AlgorithmRetired { .. } => "algorithm-retired",
+            Self::Signature(error) => signature_name(error),
+            Self::KeyNotFound { .. } => "key-not-found",
+            Self::TokenUnsupported { .. } => "token-unsupported",
+            Self::KeyNotDerived => "key-not-derived",
+            Self::NotInConversation => "not-in-conversation",
+            Self::OperationUnknown { .. } => "operation-unknown",
+            Self::OperationUnclear { .. } => "operation-unclear",
+            Self::OperationMismatch { .. } => "operation-mismatch",
+            Self::ContextUnknown { .. } => "context-unknown",
+            Self::ContextExpired { .. } => "context-expired",
+            Self::ConfirmationMissing => "confirmation-missing",
+            Self::ConfirmationMismatch => "confirmation-mismatch",
+            Self::EndorsementMissing => "endorsement-missing",
+            Self::PartMissing { .. } => "part-missing",
+            Self::LayoutViolated { .. } => "layout-violated",
+            Self::Untrusted(error) => error.name(),
+            Self::Reflected => "reflected",
+            Self::KeyMisused { .. } => "key-misused",
+            Self::Encryption(error) => encryption_name(error),
+            Self::Unsigned { .. } => "unsigned",
+            Self::SignedElsewhere { .. } => "signed-elsewhere",
+            Self::Unencrypted { .. } => "unencrypted",
+            Self::WrongOrder { .. } => "wrong-order",
+            Self::Canonicalization(_) => "too-large",
+            Self::Replayed => "replayed",
+            Self::ReplayUnknown { .. } => "replay-unknown",
+            Self::ContextsUnavailable { .. } => "contexts-unavailable",
+        }
+    }
+
+    /// What the operator might look at first, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self.cause() {
+            Self::TimestampExpired { .. } | Self::TimestampInFuture { .. } => {
+                "compare the clocks of both hosts"
+            }
+            Self::Signature(SignatureError::DigestMismatch { .. }) => {
+                "the referenced element was changed after it was signed: look for a proxy or library that re-indents or re-serializes"
+            }
+            Self::Signature(SignatureError::ValueMismatch { .. }) => {
+                "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
+            }
+            Self::Unsigned { .. } => {
+                "the element that was signed is not the one in this place: compare `signed` in both policies"
+            }
+            Self::AlgorithmNotAllowed { .. } => {
+                "name the algorithm in `algorithms`, or ask the peer for one of the accepted ones"
+            }
+            Self::KeyNotFound { .. } => {
+                "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"
+            }
+            Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
+            Self::ContextUnknown { .. } => {
+                "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
+            }
+            Self::OperationUnclear { .. } => {
+                "let the client send `SOAPAction` or `wsa:Action`; for a single message, name its operation in `policy_subject`"
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn xml_name(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::Doctype => "dtd",
+        Problem::TooMany {
+            limit: Limit::Depth,
+            ..
+        } => "too-deep",
+        Problem::TooMany {
+            limit: Limit::Message,
+            ..
+        } => "too-large",
+        Problem::TooMany { .. } => "too-many",
+        Problem::MalformedEncoding { .. }
+        | Problem::WrongEncoding { .. }
+        | Problem::UnsupportedEncoding { .. } => "malformed-encoding",
+        _ => "not-well-formed",
+    }
+}
+
+fn signature_name(error: &SignatureError) -> &'static str {
+    match error {
+        SignatureError::Structure(_) | SignatureError::Malformed { .. } => "malformed",
+        SignatureError::UnknownAlgorithm { .. } => "algorithm-not-allowed",
+        SignatureError::TransformRefused { .. } | SignatureError::TransformOrder { .. } => {
+            "transform-not-allowed"
+        }
+        SignatureError::TooMany { .. } => "too-many",
+        SignatureError::ExternalReference { .. } | SignatureError::NoUri => "external-reference",
+        SignatureError::NotFound { .. } => "reference-not-found",
+        SignatureError::DuplicateId { .. } => "duplicate-id",
+        SignatureError::DigestMismatch { .. } => "digest-mismatch",
+        SignatureError::ValueMismatch { .. } => "signature-mismatch",
+        SignatureError::Crypto(_) => "key-misused",
+        SignatureError::HmacLength { .. } => "hmac-truncated",
+        _ => "signature-invalid",
+    }
+}
+
+fn encryption_name(error: &EncryptionError) -> &'static str {
+    match error {
+        EncryptionError::Failed => "decryption-failed",
+        EncryptionError::UnknownAlgorithm { .. } => "algorithm-not-allowed",
+        EncryptionError::TooMany { .. } => "too-many",
+        EncryptionError::CipherReference { .. } => "external-reference",
+        _ => "malformed",
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Envelope(error) => error.fmt(out),
+            Self::SecurityMissing => {
+                out.write_str("expected a `wsse:Security` header, found none for this actor")
+            }
+            Self::SecurityDuplicated => {
+                out.write_str("expected one `wsse:Security` header for this actor, found more")
+            }
+            Self::SecurityUnexpected => out.write_str(
+                "a `wsse:Security` header must be understood, and the plan has no security",
+            ),
+            Self::HeaderNotVerified { header } => {
+                write!(
+                    out,
+                    "header `{header}` must be understood, and no signature covers it"
+                )
+            }
+            Self::ElementUnexpected { element } => {
+                write!(
+                    out,
+                    "the plan has no use for `{element}` in `wsse:Security`"
+                )
+            }
+            Self::Malformed { element, problem } => write!(out, "`{element}`: {problem}"),
+            Self::TooMany { what, limit } => write!(out, "more than {limit} {what} in one message"),
+            Self::TimestampMissing => out.write_str("expected a `wsu:Timestamp`, found none"),
+            Self::TimestampDuplicated => out.write_str("expected one `wsu:Timestamp`, found more"),
+            Self::TimestampExpired { expired, now, skew } => write!(
+                out,
+                "the message expired {} s ago, at {expired} (clock skew allowed: {skew} s)",
+                now.as_second() - expired.as_second()
+            ),
+            Self::TimestampInFuture { created, now, skew } => write!(
+                out,
+                "the message was created {} s in the future, at {created} (clock skew allowed: {skew} s)",
+                created.as_second() - now.as_second()
+            ),
+            Self::UsernameMissing => out.write_str("expected a `wsse:UsernameToken`, found none"),
+            Self::PasswordKindNotAllowed { found } => {
+                write!(out, "the plan does not accept a password of type `{found}`")
+            }
+            Self::AuthenticationFailed { user } => {
+                write!(out, "unknown user or wrong password for `{user}`")
+            }
+            Self::SignatureMissing => out.write_str("expected a `ds:Signature`, found none"),
+            Self::AlgorithmNotAllowed {
+                purpose,
+                found,
+                allowed,
+            } => {
+                write!(
+                    out,
+                    "{purpose} algorithm `{found}` is not allowed (allowed: {allowed})"
+                )
+            }
+            Self::AlgorithmRetired { algorithm, since } => {
+                write!(
+                    out,
+                    "`{algorithm}` is not accepted from this peer any more, since {since}"
+                )
+            }
+            Self::Signature(error) => error.fmt(out),
+            Self::KeyNotFound { reference } => write!(out, "no key answers to {reference}"),
+            Self::TokenUnsupported { found } => {
+                write!(out, "token or key reference not accepted: {found}")
+            }
+            Self::KeyNotDerived => out.write_str("expected a derived key, found a key used as it is"),
+            Self::ContextUnknown { name } => write!(out, "{name} is not known to this endpoint"),
+            Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
+            Self::NotInConversation => out.write_str(
+                "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",
+            ),
+            Self::OperationUnknown { found } => {
+                write!(out, "expected an operation of the policy, found `{found}`")
+            }
+            Self::OperationUnclear { problem } => {
+                write!(out, "operations have policies of their own, and which of them applies is not clear: {problem}")
+            }
+            Self::OperationMismatch { expected, found } => {
+                write!(out, "expected one operation, {expected}, found {found}")
+            }
+            Self::ConfirmationMissing => {
+                out.write_str("expected the answer to confirm the signatures of its request, found no `wsse11:SignatureConfirmation`")
+            }
+            Self::ConfirmationMismatch => {
+                out.write_str("the answer confirms other signatures than those of its request")
+            }
+            Self::EndorsementMissing => {
+                out.write_str("expected one signature over the message's signature, found none or another one beside it")
+            }
+            Self::PartMissing { part } => write!(out, "expected `{part}` in the message, found none"),
+            Self::LayoutViolated { problem } => out.write_str(problem),
+            Self::Untrusted(error) => error.fmt(out),
+            Self::Reflected => {
+                out.write_str("the message is signed with our own key: it was sent back to us")
+            }
+            Self::KeyMisused { problem } => out.write_str(problem),
+            Self::Encryption(error) => error.fmt(out),
+            Self::Unsigned { part } => write!(
+                out,
+                "expected `{part}` to be signed; no accepted signature covers it"
+            ),
+            Self::SignedElsewhere { element } => write!(
+                out,
+                "`{element}` is signed and stands neither in the Body nor as a header block"
+            ),
+            Self::Unencrypted { part } => {
+                write!(out, "expected `{part}` to be encrypted; it was not")
+            }
+            Self::WrongOrder { part } => {
+                write!(
+                    out,
+                    "`{part}` is signed and encrypted in the order that the plan does not accept"
+                )
+            }
+            Self::AfterDecryption(cause) => cause.fmt(out),
+            Self::Canonicalization(error) => error.fmt(out),
+            Self::Replayed => out.write_str("the message was seen before"),
+            Self::ReplayUnknown { problem } => {
+                write!(out, "the replay cache cannot tell: {problem}")
+            }
+            Self::ContextsUnavailable { problem } => out.write_str(problem),
+        }
+    }
+}
