@@ -259,7 +259,7 @@ impl Operations {
         let content = content(envelope);
         let Some(alike) = self.by_content.get(&content) else {
             return Err(SecureError::OperationUnknown {
-                found: content.unwrap_or_else(|| "an empty Body".to_owned()),
+                found: shortened(content.as_deref().unwrap_or("an empty Body")),
             });
         };
         let mut said: Vec<String> = action.map(str::to_owned).into_iter().collect();
@@ -466,20 +466,33 @@ fn content_of(content: &BodyContent) -> Option<Content> {
     }
 }
 
-/// An action as an error tells it: a stranger's may have megabytes.
-fn shortened(action: &str) -> String {
-    match action.char_indices().nth(LONGEST_ACTION) {
-        Some((end, _)) => format!("{}…", &action[..end]),
-        None => action.to_owned(),
+/// An action or the name of an element as an error tells it: a stranger's action, or namespace, may have megabytes.
+fn shortened(found: &str) -> String {
+    match found.char_indices().nth(LONGEST_TOLD) {
+        Some((end, _)) => format!("{}…", &found[..end]),
+        None => found.to_owned(),
     }
 }
 
-/// Characters of an action that an error tells.
-const LONGEST_ACTION: usize = 200;
+/// Characters of it that an error tells.
+const LONGEST_TOLD: usize = 200;
 
 fn described(content: &Content) -> String {
     match content {
-        Some(name) => format!("`{name}`"),
+        Some(name) => format!("`{}`", shortened(name)),
         None => "an empty Body".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_tells_little_of_a_name_of_a_megabyte() {
+        let name = format!("{{urn:{}}}pay", "ä".repeat(1 << 20));
+        assert!(described(&Some(name.clone())).len() < 1_000);
+        assert!(shortened(&name).ends_with('…'));
+        assert_eq!(shortened("{urn:bank}Pay"), "{urn:bank}Pay");
     }
 }
