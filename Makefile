@@ -54,7 +54,8 @@ lint: setup ## check formatting, lints and documentation; warnings are errors
 
 .PHONY: unit
 unit: setup ## unit tests, vectors and documentation examples
-	@.ci/packages redis-server
+	@.ci/packages redis-server postgresql mariadb-server openssl libxml2-utils
+	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
 	$(call step,unit tests, vectors and documentation examples)
 	@cargo test --quiet --workspace
 

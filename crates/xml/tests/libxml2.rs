@@ -1,6 +1,6 @@
 //! The same documents through libxml2's `xmllint`: canonical forms must be equal, and nothing that it refuses may be accepted.
 //!
-//! Where `xmllint` is not installed (Debian: `libxml2-utils`) these tests say so and pass.
+//! Where `xmllint` is not installed (Debian: `libxml2-utils`) these tests say so and pass, but not in continuous integration.
 
 mod generate;
 
@@ -20,10 +20,9 @@ const DOCUMENTS: usize = 120;
 fn has_xmllint() -> bool {
     let found = Command::new("xmllint").arg("--version").output().is_ok();
     if !found {
-        let _ = writeln!(
-            std::io::stderr(),
-            "NOT RUN: `xmllint` is not installed (package libxml2-utils)"
-        );
+        let text = "`xmllint` is not installed (package libxml2-utils)";
+        assert!(std::env::var_os("CI").is_none(), "{text}");
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {text}");
     }
     found
 }
