@@ -304,6 +304,9 @@ pub struct Node {
     pub contexts: Contexts,
 }
 
+/// How long a store may take to answer where a test does not say: a machine that does other work beside is no store that is away.
+const PATIENCE: &str = "timeout = \"5s\"";
+
 /// A node of a deployment whose store is described by these lines.
 pub fn node(store: &str, replay: &str) -> Node {
     node_in(Path::new("."), store, replay)
@@ -311,8 +314,13 @@ pub fn node(store: &str, replay: &str) -> Node {
 
 /// The same, with files in a folder.
 pub fn node_in(folder: &Path, store: &str, replay: &str) -> Node {
+    let patience = if store.contains("timeout") {
+        ""
+    } else {
+        PATIENCE
+    };
     let text = format!(
-        "[store]\n{store}\n[security]\nmechanism = \"sign\"\nreplay = {{ store = \"redis\"{replay} }}\n\
+        "[store]\n{store}\n{patience}\n[security]\nmechanism = \"sign\"\nreplay = {{ store = \"redis\"{replay} }}\n\
          conversations = {{ store = \"redis\", seal_key = \"{SEAL_KEY}\" }}\n"
     );
     let config = EndpointConfig::from_text(&text, &folder.join("endpoint.toml"), &|_| None)
