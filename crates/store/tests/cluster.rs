@@ -19,7 +19,7 @@ fn node_with(cluster: &[Server], replicas: u32) -> Node {
         .map(|server| format!("\"127.0.0.1:{}\"", server.port))
         .collect();
     let store = format!(
-        "nodes = [{}]\nreplicas = {replicas}\ntimeout = \"250ms\"",
+        "nodes = [{}]\nreplicas = {replicas}\ntimeout = \"1s\"",
         ports.join(", ")
     );
     node(&store, "")

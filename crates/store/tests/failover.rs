@@ -161,7 +161,7 @@ fn survives(how: &str, ends: impl Fn(&mut Server), returns: impl Fn(&mut Server)
     );
     assert_eq!(twice.into_inner(), 0, "messages accepted twice");
     // The timeout, and what a busy machine adds to it.
-    assert!(longest < Duration::from_millis(750), "{longest:?}");
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
     returns(&mut watched.primary);
     for number in admitted.into_inner().expect("nobody panics") {
         let replayed = nodes[0].replay.first_seen(&[mark(number, 300)], at(2));
