@@ -17,13 +17,20 @@ pub fn parse(bytes: &[u8]) -> Option<Document> {
     .ok()
 }
 
-/// Parses with memory that read the same bytes twice before, and so knows what the scanner remembers of them.
+/// Parses with memory that read the same bytes twice before, and the same with other digits, and so knows what the scanner remembers of
+/// them.
 pub fn parse_again(bytes: &[u8]) -> Option<Document> {
     let mut buffers = Buffers::default();
     let options = ParseOptions::default();
-    for _ in 0..2 {
-        let document = Document::parse(bytes.to_vec(), &options, &mut buffers).ok()?;
-        document.recycle(&mut buffers);
+    for shift in [0, 0, 1, 2, 3] {
+        let shifted = bytes.iter().map(|byte| match byte {
+            b'0'..=b'9' => b'0' + (byte - b'0' + shift) % 10,
+            other => *other,
+        });
+        // References to characters may be wrong with other digits.
+        if let Ok(document) = Document::parse(shifted.collect(), &options, &mut buffers) {
+            document.recycle(&mut buffers);
+        }
     }
     Document::parse(bytes.to_vec(), &options, &mut buffers).ok()
 }

@@ -12,6 +12,12 @@ fuzz_target!(|bytes: &[u8]| {
     reading::read(&document);
     let known = reading::parse_again(bytes).expect("it was accepted before");
     reading::read(&known);
+    for element in document.root().descendants() {
+        for attribute in element.attributes() {
+            let id = attribute.value();
+            assert_eq!(known.by_id(&id), document.by_id(&id), "{id}");
+        }
+    }
     for method in Canonicalization::ALL {
         let Some(octets) = reading::canonical(&document, Apex::Document, method) else {
             continue;

@@ -132,6 +132,12 @@ impl IdAttributes {
         self
     }
 
+    /// Whether these are the [standard](Self::standard) ones.
+    #[inline]
+    pub(crate) fn is_standard(&self) -> bool {
+        matches!(&self.rules, Cow::Borrowed(rules) if rules.len() == STANDARD.len())
+    }
+
     /// Whether an attribute with this local name can be an id at all.
     #[inline]
     pub(crate) fn may_have(&self, local: &str) -> bool {

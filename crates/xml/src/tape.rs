@@ -64,6 +64,9 @@ pub(crate) mod flags {
     /// Longest start tag whose length fits.
     pub(crate) const LENGTH_MAX: usize = 127;
 
+    /// All flags but the length.
+    pub(crate) const BESIDE_LENGTH: u16 = (1 << LENGTH_SHIFT) - 1;
+
     /// The length of a start tag as flags.
     #[inline(always)]
     pub(crate) fn of_length(length: usize) -> u16 {

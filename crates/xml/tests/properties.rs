@@ -81,10 +81,11 @@ proptest! {
 
     #[test]
     fn what_was_read_before_changes_nothing(one in root(), other in root()) {
-        let sources = [write(&one), write(&other)];
+        let with_other_values = write(&one).replace('é', "€€");
+        let sources = [write(&one), with_other_values, write(&other)];
         let mut buffers = Buffers::new();
         let mut scratch = C14nScratch::default();
-        for source in sources.iter().cycle().take(6) {
+        for source in sources.iter().cycle().take(9) {
             let options = ParseOptions::default();
             let again = Document::parse(source.as_str().into(), &options, &mut buffers).unwrap();
             let fresh = parse(source);
@@ -100,6 +101,10 @@ proptest! {
                         (element.start_tag_range(), element.range())
                     };
                     prop_assert_eq!(places(&again), places(&fresh));
+                    for attribute in fresh.element(node).attributes() {
+                        let id = attribute.value();
+                        prop_assert_eq!(again.by_id(&id), fresh.by_id(&id));
+                    }
                 }
             }
             again.recycle(&mut buffers);

@@ -1,13 +1,14 @@
 //! Start tags that were met before.
 //!
 //! Headers say the same in every message: `<ds:DigestMethod Algorithm="…">` means today what it meant yesterday. A tag that was met
-//! twice is kept with what the general path made of it, and costs one look the next time. The rule: what is kept follows from the tag's
-//! text, and from the namespaces of the prefixes that it uses, which are compared; a tag with an id is not kept.
+//! twice is kept with what the general path made of it, and costs one look the next time. Ids, and references to them, are others in
+//! each message: a tag with one such value is kept with a blank in its place. The rule: what is kept follows from the tag's text beside
+//! the blank, and from the namespaces of the prefixes that it uses, which are compared; an id in the blank is indexed like any other.
 
-use super::start_tag::{RawAttribute, Tag};
+use super::start_tag::Tag;
 use super::{Scanner, find};
 use crate::names::{NONE, prefix};
-use crate::tape::{Declaration, Listed, LongTag, Qualified, flags};
+use crate::tape::{Declaration, Listed, LongTag, NodeId, Qualified, flags};
 use std::ops::Range;
 
 /// Longest tag that is kept: the start of an envelope that declares five or six namespaces is longer, but comes once in a message.
@@ -20,11 +21,21 @@ const MOST_ATTRIBUTES: usize = 16;
 const KEPT: usize = 256;
 /// Places by hash.
 const PLACES: usize = 512;
+/// Places of tags with a blank, by what they begin with.
+const BEGINNINGS: usize = 64;
+/// Tags with a blank that begin alike: `<wsse:Reference URI="` goes on with each kind of token.
+const ALIKE: usize = 4;
+/// The first value of a tag with a blank begins at most so far behind its `<`.
+const BEGINNING: usize = 64;
 
 /// The tags, kept as long as the names that they refer to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct KnownTags {
+    /// Index of the tag that was met last.
+    last: u16,
     places: Vec<Place>,
+    /// Indexes of tags with a blank, the last one kept first.
+    beginnings: Vec<[u16; ALIKE]>,
     tags: Vec<KnownTag>,
     text: Vec<u8>,
     /// Prefix and namespace: what tags declare, and what must be bound already.
@@ -43,7 +54,11 @@ struct Place {
 /// A tag: ranges of the lists of [`KnownTags`].
 #[derive(Clone, Debug)]
 struct KnownTag {
+    /// The tag that came next when this one was met last: what is looked at first, as messages have the same order mostly.
+    next: u16,
+    /// Without what stands in the blank.
     text: Range<usize>,
+    blank: Option<Blank>,
     declared: Range<usize>,
     needed: Range<usize>,
     attributes: Range<usize>,
@@ -54,9 +69,17 @@ struct KnownTag {
     empty: bool,
 }
 
+/// Where a tag is different in each message: between the quotes of one of its attributes.
+#[derive(Clone, Copy, Debug)]
+struct Blank {
+    /// Its place in the tag.
+    at: u32,
+    is_id: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct KnownAttribute {
-    /// Its value's place in the tag.
+    /// Its value's place in the tag, nothing being in the blank.
     start: u32,
     end: u32,
     qname: u16,
@@ -68,15 +91,53 @@ struct KnownAttribute {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sight {
     Known(usize),
+    /// A known tag with so many bytes in its blank.
+    Filled(usize, usize),
     /// The hash of a tag that may become known, up to its first `>`.
     Unknown(u64),
     /// A tag that is not to be known.
     Other,
 }
 
+impl Default for KnownTags {
+    fn default() -> Self {
+        Self {
+            last: NONE,
+            places: Vec::new(),
+            beginnings: Vec::new(),
+            tags: Vec::new(),
+            text: Vec::new(),
+            bindings: Vec::new(),
+            attributes: Vec::new(),
+        }
+    }
+}
+
 impl KnownTags {
     #[inline]
-    fn look(&self, source: &[u8], at: usize) -> Sight {
+    fn look(&mut self, source: &[u8], at: usize) -> Sight {
+        let last = self.tags.get(self.last as usize);
+        let guess = last.map_or(NONE, |last| last.next);
+        if let Some(sight) = self.fits(guess, &source[at..]) {
+            self.last = guess;
+            return sight;
+        }
+        let sight = self.find(source, at);
+        if let Sight::Known(index) | Sight::Filled(index, _) = sight {
+            if let Some(last) = self.tags.get_mut(self.last as usize) {
+                last.next = index as u16;
+            }
+            self.last = index as u16;
+        }
+        sight
+    }
+
+    fn find(&self, source: &[u8], at: usize) -> Sight {
+        let alike = beginning(source, at).and_then(|place| self.beginnings.get(place));
+        let mut alike = alike.into_iter().flatten();
+        if let Some(sight) = alike.find_map(|&index| self.fits(index, &source[at..])) {
+            return sight;
+        }
         let window = &source[at..source.len().min(at + LONGEST)];
         let Some(tag) = window.get(..=find::byte(window, 0, b'>')) else {
             return Sight::Other;
@@ -93,6 +154,26 @@ impl KnownTags {
         }
     }
 
+    /// Whether `rest` begins with a tag.
+    #[inline]
+    fn fits(&self, index: u16, rest: &[u8]) -> Option<Sight> {
+        let tag = self.tags.get(index as usize)?;
+        let text = &self.text[tag.text.clone()];
+        let index = index as usize;
+        let Some(blank) = tag.blank else {
+            return rest.starts_with(text).then_some(Sight::Known(index));
+        };
+        let place = blank.at as usize;
+        let (before, behind) = text.split_at(place);
+        if !rest.starts_with(before) {
+            return None;
+        }
+        // What stands there is nothing to be decoded, as it ends with the quote.
+        let end = find::value_stop(rest, place, b'"');
+        let is_whole = rest[end..].starts_with(behind);
+        is_whole.then_some(Sight::Filled(index, end - place))
+    }
+
     /// Whether a tag of this hash was met before.
     fn meet(&mut self, hash: u64) -> bool {
         if self.places.is_empty() {
@@ -104,13 +185,45 @@ impl KnownTags {
         std::mem::replace(&mut place.met, met) == met
     }
 
+    /// Keeps a tag with a blank where those are looked for that begin like it.
+    fn begin(&mut self, place: usize, tag: u16) {
+        if self.beginnings.is_empty() {
+            self.beginnings.resize(BEGINNINGS, [NONE; ALIKE]);
+        }
+        let alike = &mut self.beginnings[place];
+        alike.rotate_right(1);
+        alike[0] = tag;
+    }
+
     fn clear(&mut self) {
+        self.last = NONE;
         self.places.clear();
+        self.beginnings.clear();
         self.tags.clear();
         self.text.clear();
         self.bindings.clear();
         self.attributes.clear();
     }
+}
+
+/// Where tags are looked for that begin like the one at `at`, up to its first value.
+#[inline]
+fn beginning(source: &[u8], at: usize) -> Option<usize> {
+    let window = &source[at..source.len().min(at + BEGINNING)];
+    let text = &window[..find::byte(window, 0, b'"')];
+    let word = |bytes: Option<&[u8; 8]>| bytes.map(|bytes| u64::from_le_bytes(*bytes));
+    let first = word(text.get(1..)?.first_chunk())?;
+    let last = word(text.last_chunk())?;
+    let mixed = (first.rotate_left(23) ^ last).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    Some((mixed >> 32) as usize % BEGINNINGS)
+}
+
+/// Of a tag with a blank: everything beside it.
+fn hash_around(before: &[u8], behind: &[u8]) -> u64 {
+    let mixed = before.iter().chain(behind).fold(0, |mixed: u64, &byte| {
+        (mixed.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    mixed ^ mixed >> 32
 }
 
 /// Length, first, last and middle bytes. Tags that differ only elsewhere push each other out.
@@ -133,8 +246,8 @@ fn hash(tag: &[u8]) -> Option<u64> {
 impl Scanner<'_> {
     /// Looks whether the start tag at `at` is known, and means here what it meant before.
     #[inline]
-    pub(super) fn sight(&self, at: usize) -> Sight {
-        let names = &self.parts.names;
+    pub(super) fn sight(&mut self, at: usize) -> Sight {
+        let names = &mut self.parts.names;
         // Limits are those of this document: a tag that could be beyond them takes the general path, which says so.
         if (self.limits.name as usize) < LONGEST
             || (self.limits.attributes as usize) < MOST_ATTRIBUTES
@@ -142,21 +255,33 @@ impl Scanner<'_> {
             return Sight::Other;
         }
         let sight = names.tags.look(self.source, at);
-        let Sight::Known(index) = sight else {
+        let (Sight::Known(index) | Sight::Filled(index, _)) = sight else {
             return sight;
         };
         let tag = &names.tags.tags[index];
         let bound =
             |&(prefix, uri): &(u16, u16)| self.work.bindings.get(prefix as usize) == Some(&uri);
-        let means_the_same = !self.ids.may_have_any(tag.shapes)
-            && names.tags.bindings[tag.needed.clone()].iter().all(bound);
+        let has_the_same_ids = match tag.blank {
+            None => !self.ids.may_have_any(tag.shapes),
+            Some(_) => self.ids.is_standard() && self.parts.ids.len() < self.limits.ids as usize,
+        };
+        let means_the_same =
+            has_the_same_ids && names.tags.bindings[tag.needed.clone()].iter().all(bound);
         if means_the_same { sight } else { Sight::Other }
     }
 
-    /// Does with a known tag what the general path would do. Returns its name, its form and its flags.
-    pub(super) fn repeat(&mut self, at: usize, index: usize) -> (u16, Tag, u16) {
+    /// Does with a known tag what the general path would do. `filled` is the length of what stands in its blank. Returns its name, its
+    /// form and its flags.
+    pub(super) fn repeat(&mut self, at: usize, index: usize, filled: usize) -> (u16, Tag, u16) {
         let element = self.tape.len() as u32;
-        let attributes = self.parts.names.tags.tags[index].attributes.len();
+        let tag = &self.parts.names.tags.tags[index];
+        let attributes = tag.attributes.len();
+        let blank = tag.blank.map_or(u32::MAX, |blank| blank.at);
+        if tag.blank.is_some_and(|blank| blank.is_id) {
+            let value = at + blank as usize;
+            let value = &self.text[value..value + filled];
+            self.parts.ids.insert(value, NodeId::new(element));
+        }
         let lists = self.lists(element, attributes);
         let parts = &mut *self.parts;
         let known = &parts.names.tags;
@@ -170,6 +295,7 @@ impl Scanner<'_> {
             });
         }
         let start = self.base + at as u32;
+        let moved = |place: u32, first: u32| place + if place >= first { filled as u32 } else { 0 };
         for attribute in &known.attributes[tag.attributes.clone()] {
             let &KnownAttribute { prefix, uri, .. } = attribute;
             if prefix != prefix::DEFAULT && prefix != prefix::XML {
@@ -182,16 +308,17 @@ impl Scanner<'_> {
             if lists {
                 parts.listed.push(Listed {
                     element,
-                    start: start + attribute.start,
-                    end: start + attribute.end,
+                    start: start + moved(attribute.start, blank.saturating_add(1)),
+                    end: start + moved(attribute.end, blank),
                     qname: attribute.qname,
                     uri,
                     decode: false,
                 });
             }
         }
-        let length = tag.text.len();
-        if tag.flags >> flags::LENGTH_SHIFT == 0 {
+        let length = tag.text.len() + filled;
+        let flags = tag.flags | flags::of_length(length);
+        if flags >> flags::LENGTH_SHIFT == 0 {
             parts.long_tags.push(LongTag {
                 element,
                 end: start + length as u32,
@@ -204,7 +331,7 @@ impl Scanner<'_> {
             declares: !tag.declared.is_empty(),
             end: at + length,
         };
-        (tag.name, form, tag.flags)
+        (tag.name, form, flags)
     }
 
     /// Keeps the tag at `at` if it was met before. Its declarations are those from `declared` on.
@@ -219,26 +346,48 @@ impl Scanner<'_> {
     ) {
         // References and other quotes are rare, and a `>` in a value, behind which the hash does not reach, is, too.
         let whole = &self.source[at..tag.end];
-        if !tag.canonical || !tag.plain || self::hash(whole) != Some(hash) || whole.len() > LONGEST
-        {
+        let ends_once = find::byte(whole, 0, b'>') + 1 == whole.len();
+        if !tag.canonical || !tag.plain || !ends_once || whole.len() > LONGEST {
             return;
         }
         let declared = &self.parts.declarations[declared..];
         let attributes = &self.work.attributes;
-        // What refers into this message is of no other one.
-        let refers = |attribute: &RawAttribute| self.source[attribute.value_start as usize] == b'#';
         if declared.len() + attributes.len() > MOST_ATTRIBUTES
             || declared.iter().any(|one| one.prefix == prefix::XML)
-            || attributes.iter().any(refers)
         {
             return;
         }
         let names = &mut self.parts.names;
+        let named = *names.name(name);
         let mut shapes = 0;
+        let mut blank = None;
         for attribute in attributes {
-            shapes |= crate::ids::shape(names.local(attribute.qname).as_bytes());
+            let local = names.local(attribute.qname);
+            shapes |= crate::ids::shape(local.as_bytes());
+            // An id, or what refers into this message, is of no other one.
+            let may_be_id = self.ids.may_have(local);
+            if !may_be_id && self.source[attribute.value_start as usize] != b'#' {
+                continue;
+            }
+            let (element, uri) = (names.uri(named.uri), names.uri(attribute.uri));
+            let is_id = may_be_id && self.ids.matches(element, uri, local);
+            let value = (attribute.value_start - at as u32) as usize
+                ..(attribute.value_end - at as u32) as usize;
+            if blank.replace((value, is_id)).is_some() || !self.ids.is_standard() {
+                return;
+            }
         }
-        if self.ids.may_have_any(shapes) || !names.tags.meet(hash) {
+        let whole_end = whole.len()..whole.len();
+        let value = blank.as_ref().map_or(whole_end, |(value, _)| value.clone());
+        let (before, behind) = (&whole[..value.start], &whole[value.end..]);
+        let (hash, begins) = match blank {
+            None => (hash, None),
+            Some(_) => match beginning(self.source, at) {
+                Some(place) => (hash_around(before, behind), Some(place)),
+                None => return,
+            },
+        };
+        if !names.tags.meet(hash) {
             return;
         }
         if names.tags.tags.len() >= KEPT {
@@ -246,16 +395,25 @@ impl Scanner<'_> {
             return;
         }
 
-        let named = *names.name(name);
         let known = &mut names.tags;
         let text = known.text.len();
-        known.text.extend_from_slice(whole);
+        known.text.extend_from_slice(before);
+        known.text.extend_from_slice(behind);
+        let filled = value.len() as u32;
+        let moved = |place: u32| {
+            place
+                - if place as usize >= value.end {
+                    filled
+                } else {
+                    0
+                }
+        };
         let first = known.attributes.len();
         known
             .attributes
             .extend(attributes.iter().map(|attribute| KnownAttribute {
-                start: attribute.value_start - at as u32,
-                end: attribute.value_end - at as u32,
+                start: moved(attribute.value_start - at as u32),
+                end: moved(attribute.value_end - at as u32),
                 qname: attribute.qname,
                 prefix: attribute.prefix,
                 uri: attribute.uri,
@@ -277,16 +435,24 @@ impl Scanner<'_> {
         }
         let index = known.tags.len() as u16;
         known.tags.push(KnownTag {
+            next: NONE,
             text: text..known.text.len(),
+            blank: blank.map(|(value, is_id)| Blank {
+                at: value.start as u32,
+                is_id,
+            }),
             declared: declares..needs,
             needed: needs..known.bindings.len(),
             attributes: first..known.attributes.len(),
             shapes,
             name,
-            flags,
+            flags: flags & flags::BESIDE_LENGTH,
             empty: tag.empty,
         });
-        known.places[hash as usize % PLACES].tag = index;
+        match begins {
+            Some(place) => known.begin(place, index),
+            None => known.places[hash as usize % PLACES].tag = index,
+        }
     }
 }
 
@@ -386,11 +552,101 @@ mod tests {
         assert_eq!(document.element(found).local(), "transform");
     }
 
+    /// A message with an id and references to it.
+    fn identified(id: &str) -> String {
+        format!(
+            "<a xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\">\
+             <part wsu:Id=\"{id}\">text</part><reference-to URI=\"#{id}\" Type=\"urn:part\"/>\
+             <reference-to URI=\"#{id}\" Type=\"urn:other\" More=\"urn:more\"></reference-to>\
+             <reference-to URI=\"urn:one\"></reference-to></a>"
+        )
+    }
+
+    /// Buffers that know the tags of messages with ids.
+    fn knowing_ids() -> Buffers {
+        let mut buffers = Buffers::new();
+        for number in 0..3 {
+            let source = identified(&format!("id-{number}"));
+            parse(&source, &ParseOptions::default(), &mut buffers).recycle(&mut buffers);
+        }
+        buffers
+    }
+
     #[test]
-    fn a_tag_that_refers_into_its_message_is_not_kept() {
-        let source = "<a><reference-to URI=\"#one\"></reference-to><reference-to URI=\"urn:one\"></reference-to></a>";
-        let mut buffers = knowing(source);
-        let document = parse(source, &ParseOptions::default(), &mut buffers);
-        assert_eq!(document.parts.names.tags.tags.len(), 1);
+    fn what_stands_in_a_blank_is_read_like_any_value() {
+        let mut buffers = knowing_ids();
+        let options = ParseOptions::default();
+        let long = "x".repeat(200);
+        let ids = [
+            "one",
+            "",
+            "a>b",
+            "#",
+            "it's",
+            "\u{e9}t\u{e9}",
+            " spaced ",
+            "1&lt;2",
+            "a\tb",
+        ];
+        for id in ids.into_iter().chain([long.as_str()]) {
+            let source = identified(id);
+            let again = parse(&source, &options, &mut buffers);
+            let cold = parse(&source, &options, &mut Buffers::new());
+            assert_eq!(read(&again), read(&cold), "{id}");
+            let named =
+                |document: &Document| document.by_id(id.trim()).unwrap().map(|node| node.index());
+            assert_eq!(named(&again), named(&cold), "{id}");
+            assert_eq!(again.parts.names.tags.tags.len(), 5, "{id}");
+            again.recycle(&mut buffers);
+        }
+        for broken in ["a<b", "a\u{1}b", "a&b", "a\" b"] {
+            let source = identified(broken).into_bytes();
+            let warm = Document::parse(source.clone(), &options, &mut buffers).unwrap_err();
+            let cold = Document::parse(source, &options, &mut Buffers::new()).unwrap_err();
+            assert_eq!(format!("{warm:?}"), format!("{cold:?}"));
+        }
+    }
+
+    #[test]
+    fn an_id_in_a_blank_that_occurs_twice_is_found_out() {
+        let mut buffers = knowing_ids();
+        let source = identified("one").replace("</a>", "<part wsu:Id=\"one\"></part></a>");
+        let document = parse(&source, &ParseOptions::default(), &mut buffers);
+        let duplicate = document.by_id("one").unwrap_err();
+        assert_ne!(duplicate.first, duplicate.second);
+    }
+
+    #[test]
+    fn ids_in_blanks_are_counted() {
+        let mut buffers = knowing_ids();
+        let mut options = ParseOptions::default();
+        options.limits.ids = 1;
+        let source = identified("one").replace("</a>", "<part wsu:Id=\"two\"></part></a>");
+        let refused = Document::parse(source.into_bytes(), &options, &mut buffers).unwrap_err();
+        let limit = Limit::Ids;
+        assert_eq!(refused.problem, Problem::TooMany { limit, allowed: 1 });
+    }
+
+    #[test]
+    fn what_is_an_id_in_one_document_is_none_in_another() {
+        let mut buffers = knowing_ids();
+        let options = ParseOptions {
+            ids: IdAttributes::none().with("Type"),
+            ..ParseOptions::default()
+        };
+        let document = parse(&identified("one"), &options, &mut buffers);
+        assert_eq!(document.by_id("one"), Ok(None));
+        assert!(document.by_id("urn:part").unwrap().is_some());
+    }
+
+    #[test]
+    fn a_tag_with_two_values_of_its_message_is_not_kept() {
+        let mut buffers = Buffers::new();
+        for number in 0..3 {
+            let source = format!("<a><reference-to URI=\"#{number}\" Other=\"#{number}\"/></a>");
+            parse(&source, &ParseOptions::default(), &mut buffers).recycle(&mut buffers);
+        }
+        let document = parse("<a/>", &ParseOptions::default(), &mut buffers);
+        assert_eq!(document.parts.names.tags.tags.len(), 0);
     }
 }

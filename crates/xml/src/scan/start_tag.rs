@@ -46,11 +46,20 @@ impl Scanner<'_> {
         self.check_room(at)?;
         let undo = self.work.undo.len();
         let sight = self.sight(at);
-        if let Sight::Known(index) = sight {
-            let (name, tag, flags) = self.repeat(at, index);
+        let known = match sight {
+            Sight::Known(index) => Some((index, 0)),
+            Sight::Filled(index, length) => Some((index, length)),
+            Sight::Unknown(_) | Sight::Other => None,
+        };
+        if let Some((index, filled)) = known {
+            let (name, tag, flags) = self.repeat(at, index, filled);
             self.work.guess.follow(name, &self.tape);
-            // Nothing in it is listed by the structure.
-            return self.finish_start_tag(at, tag, name, flags, undo);
+            self.finish_start_tag(at, tag, name, flags, undo)?;
+            if filled > 0 {
+                // A `>` in a value is listed by the structure, and nothing else of a known tag.
+                self.work.structure.skip_to(self.source, tag.end);
+            }
+            return Ok(());
         }
         let name_end = find::name_end(self.source, at + 1);
         if name_end == at + 1 {

@@ -47,7 +47,13 @@ const NAMES: [&str; 8] = [
     "aVeryLongElementName",
     "aVeryLongElementNode",
 ];
-const NAMESPACES: [&str; 4] = ["", "urn:one", "urn:two", "http://example.org/?a=1&b=2"];
+const NAMESPACES: [&str; 5] = [
+    "",
+    "urn:one",
+    "urn:two",
+    "http://example.org/?a=1&b=2",
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd",
+];
 const CHARACTERS: [char; 16] = [
     'x', 'y', ' ', '\n', '\r', '\t', '&', '<', '>', '"', '\'', ']', 'é', '€', '😀', '-',
 ];
@@ -80,7 +86,7 @@ fn leaf() -> impl Strategy<Value = Piece> {
 
 fn element(content: BoxedStrategy<Vec<Piece>>) -> impl Strategy<Value = Piece> {
     let small = prop_oneof![3 => Just(0u8), 1 => 0..4u8];
-    let declaration = (0..4u8, 0..4u8);
+    let declaration = (0..4u8, 0..NAMESPACES.len() as u8);
     let attribute = (0..5u8, 0..8u8, text());
     (
         small,
