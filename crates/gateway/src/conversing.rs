@@ -95,7 +95,7 @@ impl Call<'_> {
     }
 
     /// What a handshake with the backend takes.
-    pub(crate) fn parties(&self, side: &Side, version: SoapVersion) -> Parties {
+    pub(crate) fn parties(&self, side: &Arc<Side>, version: SoapVersion) -> Parties {
         let exchange = self.exchange;
         let shared = &exchange.connection.shared;
         Parties::new(shared, exchange.serving, exchange.route, side, version)

@@ -27,7 +27,7 @@ use crate::workers::NotDone;
 pub(crate) struct Parties {
     pub(crate) shared: Arc<Shared>,
     pub(crate) route: String,
-    pub(crate) side: Side,
+    pub(crate) side: Arc<Side>,
     backend: Arc<Backend>,
     url: Uri,
     pub(crate) metrics: Arc<RouteMetrics>,
@@ -121,14 +121,14 @@ impl Parties {
         shared: &Arc<Shared>,
         serving: &Serving,
         route: &Route,
-        side: &Side,
+        side: &Arc<Side>,
         version: SoapVersion,
     ) -> Self {
         let timeouts = route.backend.timeouts();
         Self {
             shared: Arc::clone(shared),
             route: route.name.clone(),
-            side: side.clone(),
+            side: Arc::clone(side),
             backend: Arc::clone(&route.backend),
             url: route.backend_url.clone(),
             metrics: Arc::clone(&route.metrics),

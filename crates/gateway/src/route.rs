@@ -21,8 +21,10 @@ pub(crate) struct Route {
     path: String,
     pub(crate) backend: Arc<Backend>,
     pub(crate) backend_url: Uri,
-    pub(crate) inbound: Option<Side>,
-    pub(crate) outbound: Option<Side>,
+    /// The same as text.
+    pub(crate) backend_address: Arc<str>,
+    pub(crate) inbound: Option<Arc<Side>>,
+    pub(crate) outbound: Option<Arc<Side>>,
     /// The policy leaves the protection of what clients send to TLS.
     pub(crate) needs_tls: bool,
     /// The policy wants clients to show a certificate while the connection is made.
@@ -63,13 +65,15 @@ impl Route {
             .inbound
             .as_ref()
             .is_some_and(|side| side.endpoint.needs_client_certificate());
+        let secures = |side: &Side| !side.endpoint.is_plain();
         Some(Self {
             name: config.name,
             path: config.path,
             backend,
+            backend_address: config.backend.to_string().into(),
             backend_url: config.backend,
-            inbound: config.inbound.filter(|side| !side.endpoint.is_plain()),
-            outbound: config.outbound.filter(|side| !side.endpoint.is_plain()),
+            inbound: config.inbound.filter(secures).map(Arc::new),
+            outbound: config.outbound.filter(secures).map(Arc::new),
             needs_tls,
             needs_client_certificate,
             metrics,

@@ -44,7 +44,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         exchange,
         id,
         action: media::action_of(&head.headers),
-        actions: media::actions_of(&head.headers),
+        actions: match &exchange.route.inbound {
+            Some(side) if side.endpoint.tells_operations_apart() => {
+                media::actions_of(&head.headers)
+            }
+            _ => Vec::new(),
+        },
     };
     let Some(version) = media::version_of(&head.headers)
         .filter(|_| !head.headers.contains_key(header::CONTENT_ENCODING))
@@ -136,7 +141,7 @@ pub(crate) struct Call<'c> {
     pub(crate) id: HeaderValue,
     /// What the client says that the request is about.
     action: Option<String>,
-    /// Everything that it says of that beside the message.
+    /// Everything that it says of that beside the message, where the endpoint asks.
     actions: Vec<String>,
 }
 
@@ -244,8 +249,8 @@ impl Call<'_> {
     async fn prepare_by_worker(
         &self,
         mut forward: Box<Forward>,
-        inbound: Option<Side>,
-        outbound: Option<(Side, Option<InUse>)>,
+        inbound: Option<Arc<Side>>,
+        outbound: Option<(Arc<Side>, Option<InUse>)>,
     ) -> Result<Prepared, Response<Reply>> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
@@ -253,7 +258,7 @@ impl Call<'_> {
         let brief = self.read_if_brief(
             &mut forward.octets,
             version,
-            inbound.as_ref(),
+            inbound.as_deref(),
             outbound.as_ref(),
         );
         let (read, effort) = brief.map_err(|answer| *answer)?;
@@ -295,7 +300,7 @@ impl Call<'_> {
         octets: &mut Vec<u8>,
         version: SoapVersion,
         inbound: Option<&Side>,
-        outbound: Option<&(Side, Option<InUse>)>,
+        outbound: Option<&(Arc<Side>, Option<InUse>)>,
     ) -> Result<(Option<ReadRequest>, Effort), Box<Response<Reply>>> {
         let secures_briefly =
             outbound.is_none_or(|(side, context)| side.secures_briefly(context.is_some()));
@@ -481,8 +486,8 @@ impl Call<'_> {
         let secures_briefly =
             |side: &Side| side.secures_briefly(in_conversation(&receipts.inbound));
         let brief = octets.len() <= BRIEF_MESSAGE
-            && outbound.as_ref().is_none_or(opens_briefly)
-            && inbound.as_ref().is_none_or(secures_briefly);
+            && outbound.as_deref().is_none_or(opens_briefly)
+            && inbound.as_deref().is_none_or(secures_briefly);
         let effort = if brief { Effort::Brief } else { Effort::Heavy };
         let metrics = Arc::clone(&self.exchange.route.metrics);
         let work = move |buffers: &mut Buffers| -> Result<Vec<u8>, Trouble> {
@@ -602,7 +607,7 @@ impl Call<'_> {
     pub(crate) fn label(&self) -> Label {
         Label {
             action: self.action.clone(),
-            to: self.exchange.route.backend_url.to_string(),
+            to: Arc::clone(&self.exchange.route.backend_address),
         }
     }
 
@@ -612,7 +617,7 @@ impl Call<'_> {
         self.fail(version, Cause::Busy, "no-room", detail)
     }
 
-    fn sides(&self) -> (Option<Side>, Option<Side>) {
+    fn sides(&self) -> (Option<Arc<Side>>, Option<Arc<Side>>) {
         (
             self.exchange.route.inbound.clone(),
             self.exchange.route.outbound.clone(),

@@ -13,7 +13,6 @@ use crate::established::Established;
 use crate::wsdl::{PublishedPolicy, Telling};
 
 /// One endpoint of a route, and what it remembers.
-#[derive(Clone)]
 pub(crate) struct Side {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) replay: Arc<Replay>,

@@ -2,6 +2,8 @@
 //!
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what the endpoint let through.
 
+use std::sync::Arc;
+
 use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
 use soapstone::wss::{
     EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
@@ -135,7 +137,7 @@ pub(crate) struct Label {
     /// Its `SOAPAction`.
     pub(crate) action: Option<String>,
     /// The backend's URL.
-    pub(crate) to: String,
+    pub(crate) to: Arc<str>,
 }
 
 /// Secures a request for the backend.

@@ -268,6 +268,11 @@ impl Endpoint {
         &self.limits
     }
 
+    /// Whether its operations have policies of their own, so that it matters what a request says of which one it is for.
+    pub fn tells_operations_apart(&self) -> bool {
+        self.operations.is_some()
+    }
+
     /// Whether messages pass through this endpoint as they are, in both directions.
     pub fn is_plain(&self) -> bool {
         self.policies().all(|policy| !policy.has_security())
