@@ -55,6 +55,16 @@ pub(crate) fn read_side(
             return None;
         }
     };
+    if endpoint.lacks_users() && !config.has("users") {
+        document.report(
+            config
+                .problem(
+                    config.security.source.place,
+                    "a user with a password is needed to check a `UsernameToken`",
+                )
+                .with_hint("say whom we know: users = [{ name = \"…\", password_env = \"…\" }]"),
+        );
+    }
     let (replay, conversations) = (&config.security.replay, &config.security.conversations);
     let unusable = |place: Option<Place>, error: StoreError| {
         document.report(config.problem(place.unwrap_or(config.place), error.to_string()));

@@ -56,7 +56,7 @@ pub use objects::{ObjectCache, ObjectError};
 pub use operation::{Operation, OperationObserver};
 pub use part::{Part, PartSyntax};
 pub use path::{ElementPath, PathError};
-pub use plan::{InboundPlan, Keys, OutboundPlan, PlanProblem, SharedKey};
+pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
 pub use policy::{
     EncryptedPart, EncryptionPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
     PasswordKind, Policy, ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy,

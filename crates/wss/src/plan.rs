@@ -52,16 +52,40 @@ pub struct Keys {
     pub user: Option<Arc<User>>,
 }
 
+/// A field of [`Keys`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyField {
+    /// [`Keys::identity`].
+    Identity,
+    /// [`Keys::peer`].
+    Peer,
+    /// [`Keys::trust`].
+    Trust,
+    /// [`Keys::shared`].
+    Shared,
+    /// [`Keys::user`].
+    User,
+}
+
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanProblem {
     /// A key that the policy needs is not there.
     KeyMissing {
+        /// Where it is looked for.
+        field: KeyField,
         /// What is missing.
         what: &'static str,
         /// What it is needed for.
         purpose: &'static str,
+    },
+    /// A shared key cannot encrypt with the suite.
+    KeyLength {
+        /// Octets that the suite's data encryption wants.
+        expected: usize,
+        /// Octets that it has.
+        found: usize,
     },
     /// The suite lists no algorithm for a purpose.
     NoAlgorithm {
@@ -104,7 +128,13 @@ pub enum PlanProblem {
 impl fmt::Display for PlanProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KeyMissing { what, purpose } => write!(out, "{what} is needed to {purpose}"),
+            Self::KeyMissing { what, purpose, .. } => {
+                write!(out, "{what} is needed to {purpose}")
+            }
+            Self::KeyLength { expected, found } => write!(
+                out,
+                "the suite's data encryption wants a shared key of {expected} octets, found one of {found}"
+            ),
             Self::NoAlgorithm { purpose } => write!(out, "no {purpose} algorithm is named"),
             Self::KeyDoesNotFit { key, suite } => {
                 write!(
@@ -303,9 +333,20 @@ impl Policy {
     }
 }
 
-fn need(there: bool, what: &'static str, purpose: &'static str, problems: &mut Vec<PlanProblem>) {
-    if !there {
-        problems.push(PlanProblem::KeyMissing { what, purpose });
+/// Notes that `field` is needed where it is empty.
+fn need<T>(
+    found: &Option<T>,
+    field: KeyField,
+    what: &'static str,
+    purpose: &'static str,
+    problems: &mut Vec<PlanProblem>,
+) {
+    if found.is_none() {
+        problems.push(PlanProblem::KeyMissing {
+            field,
+            what,
+            purpose,
+        });
     }
 }
 
@@ -350,7 +391,8 @@ impl InboundPlan {
         match policy.signature.as_ref().map(|signature| signature.key) {
             Some(KeyBinding::Certificate) => {
                 need(
-                    keys.trust.is_some(),
+                    &keys.trust,
+                    KeyField::Trust,
                     "a trust anchor or a pinned certificate",
                     "verify signatures",
                     &mut problems,
@@ -358,7 +400,8 @@ impl InboundPlan {
             }
             Some(KeyBinding::Shared) => {
                 need(
-                    keys.shared.is_some(),
+                    &keys.shared,
+                    KeyField::Shared,
                     "a shared key",
                     "verify signatures",
                     &mut problems,
@@ -368,7 +411,8 @@ impl InboundPlan {
         }
         if policy.endorsing.is_some() {
             need(
-                keys.trust.is_some(),
+                &keys.trust,
+                KeyField::Trust,
                 "a trust anchor or a pinned certificate",
                 "verify endorsing signatures",
                 &mut problems,
@@ -376,7 +420,8 @@ impl InboundPlan {
         }
         if policy.wraps_key() {
             need(
-                keys.identity.is_some(),
+                &keys.identity,
+                KeyField::Identity,
                 "our private key",
                 "unwrap session keys",
                 &mut problems,
@@ -388,7 +433,8 @@ impl InboundPlan {
             .is_some_and(|encryption| encryption.key == KeyBinding::Shared)
         {
             need(
-                keys.shared.is_some(),
+                &keys.shared,
+                KeyField::Shared,
                 "a shared key",
                 "decrypt",
                 &mut problems,
@@ -424,8 +470,9 @@ impl OutboundPlan {
             match signature.key {
                 KeyBinding::Certificate => {
                     need(
-                        keys.identity.is_some(),
-                        "our private key and certificate",
+                        &keys.identity,
+                        KeyField::Identity,
+                        "our private key with its certificate",
                         "sign",
                         &mut problems,
                     );
@@ -440,7 +487,13 @@ impl OutboundPlan {
                     }
                 }
                 KeyBinding::Shared => {
-                    need(keys.shared.is_some(), "a shared key", "sign", &mut problems);
+                    need(
+                        &keys.shared,
+                        KeyField::Shared,
+                        "a shared key",
+                        "sign",
+                        &mut problems,
+                    );
                     algorithm = policy.suite.symmetric_signature.first().copied();
                 }
                 KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {
@@ -459,8 +512,15 @@ impl OutboundPlan {
         if let Some(encryption) = &policy.encryption {
             match encryption.key {
                 KeyBinding::Certificate => {
-                    let known = encryption.recipient == Recipient::Requester || keys.peer.is_some();
-                    need(known, "the peer's certificate", "encrypt", &mut problems);
+                    if encryption.recipient != Recipient::Requester {
+                        need(
+                            &keys.peer,
+                            KeyField::Peer,
+                            "the peer's certificate",
+                            "encrypt",
+                            &mut problems,
+                        );
+                    }
                     if encryption.reference == KeyReference::EncryptedKeySha1 {
                         let problem =
                             "names a symmetric key, and session keys are wrapped to a certificate";
@@ -472,18 +532,19 @@ impl OutboundPlan {
                 }
                 KeyBinding::Shared => {
                     need(
-                        keys.shared.is_some(),
+                        &keys.shared,
+                        KeyField::Shared,
                         "a shared key",
                         "encrypt",
                         &mut problems,
                     );
-                    if let (Some(shared), Some(data)) = (&keys.shared, policy.suite.data.first()) {
-                        need(
-                            shared.encrypting.len() == data.key_length(),
-                            "a shared key as long as the suite's data encryption wants",
-                            "encrypt",
-                            &mut problems,
-                        );
+                    if let (Some(shared), Some(data)) = (&keys.shared, policy.suite.data.first())
+                        && shared.encrypting.len() != data.key_length()
+                    {
+                        problems.push(PlanProblem::KeyLength {
+                            expected: data.key_length(),
+                            found: shared.encrypting.len(),
+                        });
                     }
                 }
                 KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {}
@@ -491,7 +552,8 @@ impl OutboundPlan {
         }
         if policy.uses(KeyBinding::SessionKey) {
             need(
-                keys.peer.is_some(),
+                &keys.peer,
+                KeyField::Peer,
                 "the peer's certificate",
                 "wrap session keys to it",
                 &mut problems,
@@ -499,7 +561,8 @@ impl OutboundPlan {
         }
         if policy.include_certificate {
             need(
-                keys.identity.is_some(),
+                &keys.identity,
+                KeyField::Identity,
                 "our certificate",
                 "send it along",
                 &mut problems,
@@ -507,8 +570,9 @@ impl OutboundPlan {
         }
         let endorsing = policy.endorsing.and_then(|_| {
             need(
-                keys.identity.is_some(),
-                "our private key and certificate",
+                &keys.identity,
+                KeyField::Identity,
+                "our private key with its certificate",
                 "endorse signatures",
                 &mut problems,
             );
@@ -523,12 +587,15 @@ impl OutboundPlan {
                 purpose: "password",
             });
         }
-        need(
-            policy.username.is_none() || keys.user.is_some(),
-            "a user with a password",
-            "send a `UsernameToken`",
-            &mut problems,
-        );
+        if policy.username.is_some() {
+            need(
+                &keys.user,
+                KeyField::User,
+                "a user with a password",
+                "send a `UsernameToken`",
+                &mut problems,
+            );
+        }
         let known = policy.tuning.prehash.map(KnownElements::new);
         report(
             Self {

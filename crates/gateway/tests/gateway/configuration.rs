@@ -93,3 +93,64 @@ fn a_shared_host_and_tls_where_the_backend_has_none_are_reported() {
         "gateway.toml:5:7: `tls` is for a backend behind https, and this one is behind http"
     );
 }
+
+#[test]
+fn a_key_that_cannot_be_read_is_complained_about_once_and_one_that_is_not_named_with_how_to_name_it()
+ {
+    let text = r#"listen = "127.0.0.1:0"
+[[routes]]
+path = "/"
+backend = "http://127.0.0.1:9/"
+[routes.inbound]
+identity = { key = "absent.pem", certificate = "absent.pem" }
+security = { mechanism = "sign-encrypt" }
+"#;
+    assert_eq!(
+        problems(text),
+        r#"gateway.toml:6:20: `key` names absent.pem, which cannot be read: No such file or directory (os error 2)
+    hint: relative paths start at the folder of this file
+gateway.toml:6:48: `certificate` names absent.pem, which cannot be read: No such file or directory (os error 2)
+    hint: relative paths start at the folder of this file
+gateway.toml:7:26: a trust anchor or a pinned certificate is needed to verify signatures
+    hint: say whom to trust: trust = { anchors = ["ca.cert.pem"] }, or pinned = ["….cert.pem"]"#
+    );
+}
+
+#[test]
+fn a_service_of_users_knows_some() {
+    let text = |users: &str| {
+        format!(
+            "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n\
+             [routes.inbound]\n{users}\nsecurity = {{ mechanism = \"username\" }}\n"
+        )
+    };
+    let expected = "gateway.toml:7:26: a user with a password is needed to check a `UsernameToken`\n    \
+         hint: say whom we know: users = [{ name = \"…\", password_env = \"…\" }]";
+    assert_eq!(problems(&text("")), expected);
+    assert_eq!(problems(&text("users = []")), expected);
+    assert_eq!(
+        problems(&text(
+            "users = [{ name = \"alice\", password_env = \"ALICE\" }]"
+        )),
+        "gateway.toml:6:43: the environment variable ALICE is not set\n    \
+         hint: set it, or use `password` or `password_file`"
+    );
+}
+
+#[test]
+fn a_password_that_is_not_there_is_not_a_wrong_one() {
+    // Any file that is there.
+    let text = r#"listen = "127.0.0.1:0"
+[[routes]]
+path = "/"
+backend = "http://127.0.0.1:9/"
+[routes.outbound]
+identity = { keystore = "Cargo.toml", password_env = "ABSENT" }
+security = { mechanism = "none" }
+"#;
+    assert_eq!(
+        problems(text),
+        "gateway.toml:6:54: the environment variable ABSENT is not set\n    \
+         hint: set it, or use `password` or `password_file`"
+    );
+}

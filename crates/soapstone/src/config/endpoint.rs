@@ -117,6 +117,9 @@ pub struct LimitsConfig {
     pub namespaces: Option<Located<u64>>,
 }
 
+/// The tables that keys and passwords are given in.
+const KEY_TABLES: [&str; 5] = ["identity", "peer", "shared_key", "trust", "users"];
+
 /// An endpoint, as configured.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
@@ -124,6 +127,8 @@ pub struct EndpointConfig {
     pub file: PathBuf,
     /// Where its tables begin.
     pub place: Place,
+    /// Which of [`KEY_TABLES`] the file has, with or without problems.
+    present: Vec<&'static str>,
     /// Our own key.
     pub identity: Option<IdentityConfig>,
     /// The other side's certificate.
@@ -176,6 +181,11 @@ impl EndpointConfig {
         Problem::new(&self.file, place, message)
     }
 
+    /// Whether the file has this table of keys or users, be it one that cannot be used.
+    pub fn has(&self, table: &str) -> bool {
+        self.present.contains(&table)
+    }
+
     /// Reads an endpoint's tables from the table that holds them, to its end.
     ///
     /// `None` when something that must be there is not; it is reported to the table's document.
@@ -187,6 +197,10 @@ impl EndpointConfig {
     pub fn read_sharing(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
         let file = table.document().file().to_path_buf();
         let place = table.place();
+        let present = KEY_TABLES
+            .into_iter()
+            .filter(|name| table.has(name) && !table.is_empty_list(name))
+            .collect();
         let identity = table.table("identity").and_then(read_identity);
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
@@ -218,6 +232,7 @@ impl EndpointConfig {
         Some(Self {
             file,
             place,
+            present,
             identity,
             peer,
             shared_key,
@@ -266,8 +281,15 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
     let certificate = table.file("certificate");
     let keystore = table.file("keystore");
     let alias = table.string("alias");
+    let has_password = ["password", "password_env", "password_file"]
+        .iter()
+        .any(|key| table.has(key));
     let password = table.secret("password", "password_env", "password_file");
     table.finish();
+    if has_password && password.is_none() {
+        // Without it nothing opens the key, which says nothing of the key.
+        return None;
+    }
     let source = match (keystore, key, certificate) {
         (Some(keystore), _, _) => IdentitySource::Keystore { keystore, alias },
         (None, Some(key), Some(certificate)) => {

@@ -82,6 +82,13 @@ impl<'d> Table<'d> {
             .is_some_and(|entry| matches!(entry.value, Value::Table(_)))
     }
 
+    /// Whether the key is there and is a list of nothing.
+    pub fn is_empty_list(&self, key: &str) -> bool {
+        self.table
+            .entry(key)
+            .is_some_and(|entry| matches!(&entry.value, Value::Array(items) if items.is_empty()))
+    }
+
     /// Where the key's value is, if it is there.
     pub fn place_of(&self, key: &str) -> Option<Place> {
         self.table.entry(key).map(|entry| entry.place)

@@ -6,8 +6,9 @@
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
 use soapstone_trust::{ClientRules, SecurityTokenService, ServiceRules, TrustVersion};
 use soapstone_wss::{
-    EncryptionPolicy, InboundPlan, KeyBinding, KeyReference, KeyTransportMethod, Keys, Mechanism,
-    OutboundPlan, Part, Policy, Recipient, Retirement, SUITE_NAMES, SignaturePolicy, Suite,
+    EncryptionPolicy, InboundPlan, KeyBinding, KeyField, KeyReference, KeyTransportMethod, Keys,
+    Mechanism, OutboundPlan, Part, PlanProblem, Policy, Recipient, Retirement, SUITE_NAMES,
+    SignaturePolicy, Suite,
 };
 use soapstone_xml::{Canonicalization, Limits};
 
@@ -21,6 +22,32 @@ const DEFAULT_SUITE: &str = "Basic256GCM";
 
 pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
     compiled(config, |compiler| compiler.endpoint(role))
+}
+
+/// The table that keys are given in, and how.
+fn where_it_stands(field: KeyField) -> (&'static str, &'static str) {
+    match field {
+        KeyField::Identity => (
+            "identity",
+            "say who we are: identity = { key = \"….key.pem\", certificate = \"….cert.pem\" }",
+        ),
+        KeyField::Peer => (
+            "peer",
+            "say whom to encrypt to: peer = { certificate = \"….cert.pem\" }",
+        ),
+        KeyField::Trust => (
+            "trust",
+            "say whom to trust: trust = { anchors = [\"ca.cert.pem\"] }, or pinned = [\"….cert.pem\"]",
+        ),
+        KeyField::Shared => (
+            "shared_key",
+            "give the key that both sides hold: shared_key = { file = \"….key.bin\" }",
+        ),
+        KeyField::User => (
+            "users",
+            "say who we are: users = [{ name = \"…\", password_env = \"…\" }]",
+        ),
+    }
 }
 
 /// What `work` makes of a file, or everything that it found wrong with it.
@@ -38,7 +65,14 @@ pub(super) fn compiled<T>(
             compiler
                 .problems
                 .sort_by_key(|problem| (problem.line, problem.column));
-            Err(Problems(compiler.problems))
+            let mut problems: Vec<Problem> = Vec::new();
+            for problem in compiler.problems {
+                // Several exchanges may lack the same.
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+            Err(Problems(problems))
         }
     }
 }
@@ -211,16 +245,20 @@ impl Compiler<'_> {
         })
     }
 
-    fn plan<P>(
-        &mut self,
-        plan: Result<P, Vec<soapstone_wss::PlanProblem>>,
-        place: Place,
-    ) -> Option<P> {
+    fn plan<P>(&mut self, plan: Result<P, Vec<PlanProblem>>, place: Place) -> Option<P> {
         match plan {
             Ok(plan) => Some(plan),
             Err(problems) => {
                 for problem in problems {
-                    self.report(place, problem.to_string());
+                    let PlanProblem::KeyMissing { field, .. } = problem else {
+                        self.report(place, problem.to_string());
+                        continue;
+                    };
+                    let (table, hint) = where_it_stands(field);
+                    // One that is there and cannot be used was complained about already.
+                    if !self.config.has(table) {
+                        self.report_with_hint(place, problem.to_string(), hint);
+                    }
                 }
                 None
             }

@@ -243,6 +243,19 @@ impl Endpoint {
         self
     }
 
+    /// Whether it demands a user and knows none, so that no message can be accepted.
+    pub fn lacks_users(&self) -> bool {
+        let bootstrap = self
+            .conversation
+            .as_ref()
+            .map(|conversation| &conversation.bootstrap_inbound);
+        self.users.is_empty()
+            && self
+                .inbound()
+                .chain(bootstrap)
+                .any(|plan| plan.policy().username.is_some())
+    }
+
     /// Name of the mechanism, for metrics and reports.
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
