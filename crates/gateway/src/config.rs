@@ -238,6 +238,15 @@ fn read(document: &Document<'_>) -> Option<Config> {
     } else {
         read_address(&mut root, "admin")
     };
+    if let (Some(listen), Some(admin), Some(place)) = (listen, admin, root.place_of("admin"))
+        && share_a_port(listen, admin)
+    {
+        root.report_with_hint(
+            place,
+            format!("`admin` must be another address than `listen`, found {listen} and {admin}"),
+            "without `admin`, health and metrics are served beside the routes",
+        );
+    }
     let public_url = read_public_url(&mut root);
     let has_tls = root.has("tls");
     let tls = root.table("tls").and_then(tls::read_server);
@@ -245,11 +254,12 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
     let log = read_log(root.table("log"));
+    const SAY_ROUTES: &str =
+        "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
-        root.missing(
-            "routes",
-            "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"",
-        );
+        root.missing("routes", SAY_ROUTES);
+    } else if let (true, Some(place)) = (root.is_empty_list("routes"), root.place_of("routes")) {
+        root.report_with_hint(place, "`routes` names no route", SAY_ROUTES);
     }
     let tables = root.tables("routes");
     let count = tables.len();
@@ -278,6 +288,12 @@ fn read(document: &Document<'_>) -> Option<Config> {
         log,
         files,
     })
+}
+
+/// Whether two listeners cannot have these addresses at once.
+fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
+    let any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && one.port() == other.port() && (any || one.ip() == other.ip())
 }
 
 /// What clients find when they connect to the address that descriptions have, where that is TLS: ours, or that of whoever stands before us.

@@ -95,6 +95,15 @@ fn a_shared_host_and_tls_where_the_backend_has_none_are_reported() {
 }
 
 #[test]
+fn a_file_without_a_route_serves_nothing() {
+    assert_eq!(
+        problems("listen = \"127.0.0.1:0\"\nroutes = []\n"),
+        "gateway.toml:2:10: `routes` names no route\n    \
+         hint: say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\""
+    );
+}
+
+#[test]
 fn a_key_that_cannot_be_read_is_complained_about_once_and_one_that_is_not_named_with_how_to_name_it()
  {
     let text = r#"listen = "127.0.0.1:0"
@@ -114,6 +123,27 @@ gateway.toml:6:48: `certificate` names absent.pem, which cannot be read: No such
 gateway.toml:7:26: a trust anchor or a pinned certificate is needed to verify signatures
     hint: say whom to trust: trust = { anchors = ["ca.cert.pem"] }, or pinned = ["….cert.pem"]"#
     );
+}
+
+#[test]
+fn admin_has_an_address_of_its_own() {
+    let text = |listen: &str, admin: &str| {
+        format!(
+            "listen = \"{listen}\"\nadmin = \"{admin}\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n"
+        )
+    };
+    assert_eq!(
+        problems(&text("0.0.0.0:8443", "127.0.0.1:8443")),
+        "gateway.toml:2:9: `admin` must be another address than `listen`, found 0.0.0.0:8443 and 127.0.0.1:8443\n    \
+         hint: without `admin`, health and metrics are served beside the routes"
+    );
+    for (listen, admin) in [
+        ("127.0.0.1:8443", "127.0.0.2:8443"),
+        ("127.0.0.1:0", "127.0.0.1:0"),
+    ] {
+        let file = Path::new("gateway.toml");
+        assert!(Config::from_text(&text(listen, admin), file, &|_| None).is_ok());
+    }
 }
 
 #[test]

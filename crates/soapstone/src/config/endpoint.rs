@@ -370,9 +370,17 @@ fn read_trust(mut table: Table<'_>) -> TrustConfig {
         min_rsa_bits: table.integer("min_rsa_bits", 512, 16_384),
         allow_sha1_certificates: table.boolean("allow_sha1_certificates"),
     };
+    let named = |key| table.has(key) && !table.is_empty_list(key);
+    let trust_nobody = !named("anchors") && !named("pinned");
     if !table.has("anchors") && !table.has("pinned") {
         table.missing(
             "anchors",
+            "say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]",
+        );
+    } else if trust_nobody {
+        table.report_with_hint(
+            trust.place,
+            "`anchors` and `pinned` name nobody",
             "say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]",
         );
     }
@@ -597,6 +605,17 @@ endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
             folder.problems("[security\nmechanism = \"none\"\n"),
             "endpoint.toml:1:10: not valid TOML: unclosed table, expected `]`"
         );
+    }
+
+    #[test]
+    fn lists_of_nobody_are_not_trust() {
+        let folder = Folder::new("nobody");
+        let expected = "endpoint.toml:1:1: `anchors` and `pinned` name nobody\n    \
+             hint: say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]";
+        for nobody in ["anchors = []", "anchors = []\npinned = []", "pinned = []"] {
+            let text = format!("[trust]\n{nobody}\n[security]\nmechanism = \"sign\"\n");
+            assert_eq!(folder.problems(&text), expected);
+        }
     }
 
     #[test]
