@@ -269,6 +269,18 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .into_iter()
         .filter_map(|table| read_route(table, timeouts, transport, &stores, &mut paths))
         .collect();
+    root.belong_elsewhere(
+        &[
+            "identity",
+            "peer",
+            "security",
+            "shared_key",
+            "store",
+            "trust",
+            "users",
+        ],
+        "the tables of an endpoint stand below a route: [routes.inbound] or [routes.outbound]",
+    );
     root.finish();
     if routes.len() != count || (has_tls && tls.is_none()) {
         return None;

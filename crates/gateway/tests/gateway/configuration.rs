@@ -104,6 +104,16 @@ fn a_file_without_a_route_serves_nothing() {
 }
 
 #[test]
+fn tables_of_an_endpoint_belong_below_a_route() {
+    let text = "listen = \"127.0.0.1:0\"\n[security]\nmechanism = \"none\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n";
+    assert_eq!(
+        problems(text),
+        "gateway.toml:2:2: unknown key `security`\n    \
+         hint: the tables of an endpoint stand below a route: [routes.inbound] or [routes.outbound]"
+    );
+}
+
+#[test]
 fn a_key_that_cannot_be_read_is_complained_about_once_and_one_that_is_not_named_with_how_to_name_it()
  {
     let text = r#"listen = "127.0.0.1:0"

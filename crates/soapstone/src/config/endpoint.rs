@@ -228,6 +228,10 @@ impl EndpointConfig {
             .and_then(|table| SecurityConfig::read(table, shared));
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
+        table.belong_elsewhere(
+            &["listen", "routes"],
+            "this is a key of a gateway's file: `soapstone gateway --config FILE` runs one",
+        );
         table.finish();
         Some(Self {
             file,
@@ -616,6 +620,18 @@ endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
             let text = format!("[trust]\n{nobody}\n[security]\nmechanism = \"sign\"\n");
             assert_eq!(folder.problems(&text), expected);
         }
+    }
+
+    #[test]
+    fn a_gateways_file_in_the_place_of_an_endpoints_is_recognised() {
+        let folder = Folder::new("gateways");
+        let problems =
+            folder.problems("listen = \"127.0.0.1:0\"\nsecurity = { mechanism = \"none\" }\n");
+        assert_eq!(
+            problems,
+            "endpoint.toml:1:1: unknown key `listen`\n    \
+             hint: this is a key of a gateway's file: `soapstone gateway --config FILE` runs one"
+        );
     }
 
     #[test]

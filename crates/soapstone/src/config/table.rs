@@ -24,6 +24,7 @@ pub struct Table<'d> {
     place: Place,
     name: String,
     asked: Vec<&'static str>,
+    elsewhere: Option<(&'static [&'static str], &'static str)>,
 }
 
 impl<'d> Table<'d> {
@@ -35,6 +36,7 @@ impl<'d> Table<'d> {
             place: Place { line: 1, column: 1 },
             name: String::new(),
             asked: Vec::new(),
+            elsewhere: None,
         }
     }
 
@@ -415,6 +417,11 @@ impl<'d> Table<'d> {
         moments
     }
 
+    /// Keys of another kind of file or table, and what to tell somebody who writes them here.
+    pub fn belong_elsewhere(&mut self, keys: &'static [&'static str], hint: &'static str) {
+        self.elsewhere = Some((keys, hint));
+    }
+
     /// Reports the keys that nobody asked for, and ends the reading of this table. Like [`Self::missing`], it says
     /// nothing about a file with syntax errors.
     pub fn finish(self) {
@@ -430,6 +437,12 @@ impl<'d> Table<'d> {
                 "" => format!("unknown key `{name}`"),
                 table => format!("unknown key `{name}` in [{table}]"),
             };
+            if let Some((keys, hint)) = self.elsewhere
+                && keys.contains(&name)
+            {
+                self.report_with_hint(place, message, hint);
+                continue;
+            }
             match nearest(name, self.asked.iter().copied()) {
                 Some(known) => {
                     self.report_with_hint(place, message, format!("did you mean `{known}`?"))
@@ -459,6 +472,7 @@ impl<'d> Table<'d> {
             place,
             name,
             asked: Vec::new(),
+            elsewhere: None,
         }
     }
 
