@@ -126,17 +126,31 @@ fn a_database_that_is_none_is_a_usage_error() {
 }
 
 #[test]
+fn an_address_is_numbers() {
+    let folder = Folder::new();
+    for command in [
+        "services --listen localhost:9000",
+        "services --controller 9001",
+        "services controller --listen 127.0.0.1",
+    ] {
+        folder
+            .run(command)
+            .fails("expected an address and a port, such as 127.0.0.1:9000");
+    }
+}
+
+#[test]
 fn a_port_in_use_is_told_at_once() {
     let folder = Folder::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
+    let told =
+        format!("soapstone: cannot listen on {address}: another program listens there\nhint: ");
     folder
         .run(&format!("services --listen {address}"))
-        .fails(&format!("cannot listen on {address}"));
+        .fails(&told);
     folder.write("gateway.toml", gateway(address.port(), 9, "none"));
-    folder.run("gateway --config gateway.toml").fails(&format!(
-        "cannot listen on {address}: another program listens there"
-    ));
+    folder.run("gateway --config gateway.toml").fails(&told);
 }
 
 /// A gateway before the Echo service.

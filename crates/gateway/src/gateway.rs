@@ -127,24 +127,34 @@ pub enum StartError {
     },
 }
 
+impl StartError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        let Self::Listen { source, .. } = self else {
+            return None;
+        };
+        match source.kind() {
+            io::ErrorKind::AddrInUse => Some("stop it, or choose another port"),
+            io::ErrorKind::PermissionDenied => {
+                Some("ports below 1024 need a privilege; choose a higher one")
+            }
+            io::ErrorKind::AddrNotAvailable => Some("0.0.0.0 and [::] are all of its addresses"),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listen { address, source } => match source.kind() {
                 io::ErrorKind::AddrInUse => write!(
                     formatter,
-                    "cannot listen on {address}: another program listens there\n    \
-                     hint: stop it, or choose another port with `listen`"
-                ),
-                io::ErrorKind::PermissionDenied => write!(
-                    formatter,
-                    "cannot listen on {address}: {source}\n    \
-                     hint: ports below 1024 need a privilege; choose a higher one with `listen`"
+                    "cannot listen on {address}: another program listens there"
                 ),
                 io::ErrorKind::AddrNotAvailable => write!(
                     formatter,
-                    "cannot listen on {address}: this machine has no such address\n    \
-                     hint: 0.0.0.0 and [::] are all of its addresses"
+                    "cannot listen on {address}: this machine has no such address"
                 ),
                 _ => write!(formatter, "cannot listen on {address}: {source}"),
             },

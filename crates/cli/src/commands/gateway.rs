@@ -66,5 +66,11 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     };
     runtime::multi_threaded()?
         .block_on(soapstone_gateway::run(config, said))
-        .map_err(Failure::new)
+        .map_err(|error| {
+            let failure = Failure::new(&error);
+            match error.hint() {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })
 }

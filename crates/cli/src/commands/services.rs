@@ -3,12 +3,13 @@
 //! `soapstone services controller` runs what one of them reads: the controller of a sensor. The rule kept here: the address that is printed
 //! is the one that is served.
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use soapstone_services::{
     Config, Controller, ControllerLocation, DatabaseError, DatabaseLocation, Device, Service,
-    Services,
+    Services, StartError,
 };
 use tracing::Level;
 
@@ -48,7 +49,7 @@ pub struct Arguments {
     #[command(subcommand)]
     alone: Option<Alone>,
     /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9000")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9000", value_parser = address)]
     listen: SocketAddr,
     /// Where the books are: sqlite::memory:, sqlite:PATH, mysql://… or postgres://…
     #[arg(long, value_name = "URL", env = "SOAPSTONE_DATABASE", hide_env_values = true, default_value = "sqlite::memory:",
@@ -58,7 +59,7 @@ pub struct Arguments {
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// The controller of the sensor that getTemperature reads [default: one that is started with the services]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     controller: Option<SocketAddr>,
 }
 
@@ -75,7 +76,7 @@ enum Alone {
 #[command(after_help = EXAMPLES)]
 struct ControllerArguments {
     /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9001")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9001", value_parser = address)]
     listen: SocketAddr,
     /// What the sensor measures, in degrees Celsius
     #[arg(long, value_name = "DEGREES", default_value = "21.50", value_parser = hundredths, allow_negative_numbers = true)]
@@ -89,6 +90,13 @@ struct ControllerArguments {
     /// What decides which requests get none
     #[arg(long, value_name = "NUMBER", default_value_t = Device::default().seed)]
     seed: u64,
+}
+
+/// An address as a gateway's file has it: names are not looked up.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an address and a port, such as 127.0.0.1:9000 or [::1]:9000".to_owned()
+    })
 }
 
 fn hundredths(text: &str) -> Result<i16, String> {
@@ -128,7 +136,10 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     runtime::multi_threaded()?.block_on(async {
         // Who reads the addresses may tell us to stop at once.
         let stop = runtime::stop_requested();
-        let running = Services::start(config).await.map_err(Failure::new)?;
+        let running = Services::start(config).await.map_err(|error| match error {
+            StartError::Listen { address, source } => cannot_listen(address, &source),
+            other => Failure::new(other),
+        })?;
         let addresses: String = Service::ALL
             .iter()
             .map(|service| format!("{}\n", running.url(*service)))
@@ -138,6 +149,17 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
         running.shutdown().await;
         Ok(())
     })
+}
+
+/// The same words as a gateway has for it.
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => Failure::new(format_args!(
+            "cannot listen on {address}: another program listens there"
+        ))
+        .with_hint("stop it, or choose another port with --listen"),
+        _ => Failure::new(format_args!("cannot listen on {address}: {error}")),
+    }
 }
 
 /// Runs the controller until Ctrl-C.
@@ -152,8 +174,7 @@ fn run_controller(arguments: &ControllerArguments) -> Result<(), Failure> {
     runtime::multi_threaded()?.block_on(async {
         let stop = runtime::stop_requested();
         let controller = Controller::start(listen, device).await;
-        let controller = controller
-            .map_err(|error| Failure::new(format_args!("cannot listen on {listen}: {error}")))?;
+        let controller = controller.map_err(|error| cannot_listen(listen, &error))?;
         files::print(format!("udp://{}\n", controller.address()))?;
         stop.await;
         Ok(())
