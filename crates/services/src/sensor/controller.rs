@@ -57,7 +57,14 @@ impl Controller {
     pub async fn start(listen: SocketAddr, device: Device) -> io::Result<Self> {
         let socket = UdpSocket::bind(listen).await?;
         let address = socket.local_addr()?;
-        tracing::info!(%address, ?device, "the controller of the sensor listens");
+        tracing::info!(
+            %address,
+            degrees = f64::from(device.temperature) / 100.0,
+            delay = ?device.delay,
+            loss = device.loss,
+            seed = device.seed,
+            "the controller of the sensor listens"
+        );
         Ok(Self {
             address,
             task: tokio::spawn(answer(Arc::new(socket), device)),
