@@ -102,6 +102,10 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
     route.metrics.response(response.status(), started);
     tracing::debug!(
         route = route.name,
+        request = response
+            .headers()
+            .get(X_REQUEST_ID)
+            .and_then(|id| id.to_str().ok()),
         peer = %connection.peer,
         status = response.status().as_u16(),
         took = ?started.elapsed(),
