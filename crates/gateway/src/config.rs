@@ -170,6 +170,21 @@ impl Config {
         self.log
     }
 
+    /// The keys that a gateway takes into use only when it starts, each with what it says.
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 8] {
+        let limits = &self.limits;
+        [
+            ("listen", self.listen.to_string()),
+            ("admin", format!("{:?}", self.admin)),
+            ("limits.buffered", limits.buffered.to_string()),
+            ("limits.queue", limits.queue.to_string()),
+            ("limits.workers", limits.workers.to_string()),
+            ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
+            ("log.level", self.log.level.to_string()),
+            ("log.format", format!("{:?}", self.log.format)),
+        ]
+    }
+
     fn from_document(document: Document<'_>) -> Result<Self, Problems> {
         let config = read(&document);
         document.finish(config)

@@ -35,6 +35,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
         let source = io::Error::other("signals cannot be received");
         return Err(StartError::Threads { source });
     };
+    let started = config.at_start();
     let gateway = Gateway::start(config).await?;
     ready(&gateway);
     let mut looking = tokio::time::interval(LOOKING);
@@ -49,8 +50,15 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
         match Config::load(&file, &|name| std::env::var(name).ok()) {
             Ok(config) => {
                 watched = Watched::new(config.files());
+                let waiting = changed_since(&started, &config);
                 gateway.reload(config);
                 tracing::info!("the changed configuration is in use");
+                if !waiting.is_empty() {
+                    tracing::warn!(
+                        keys = waiting.join(", "),
+                        "what these keys say now waits for a restart"
+                    );
+                }
             }
             Err(problems) => {
                 gateway.reload_failed();
@@ -63,6 +71,13 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     tracing::info!("stopping: requests in hand may finish");
     gateway.shutdown().await;
     Ok(())
+}
+
+/// The keys that say something else than they did when the gateway started, and that only a start takes into use.
+fn changed_since(started: &[(&'static str, String)], config: &Config) -> Vec<&'static str> {
+    let now = config.at_start();
+    let changed = started.iter().zip(&now).filter(|(then, now)| then != now);
+    changed.map(|((key, _), _)| *key).collect()
 }
 
 /// Files and when they last changed.
@@ -121,5 +136,25 @@ mod tests {
         std::fs::remove_file(&file).expect("it exists");
         assert!(watched.changed());
         assert!(!watched.changed());
+    }
+
+    #[test]
+    fn what_a_reload_leaves_as_it_was_is_named() {
+        let config = |rest: &str| {
+            let text =
+                format!("{rest}\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n");
+            Config::from_text(&text, std::path::Path::new("gateway.toml"), &|_| None)
+                .expect("nothing is wrong with it")
+        };
+        let started = config("listen = \"127.0.0.1:8443\"").at_start();
+        let other_limits = config("listen = \"127.0.0.1:8443\"\n[limits]\nbody = \"1MiB\"");
+        assert!(changed_since(&started, &other_limits).is_empty());
+        let other = config(
+            "listen = \"127.0.0.1:8444\"\nadmin = \"127.0.0.1:9901\"\n[limits]\nqueue = 7\n[log]\nlevel = \"debug\"",
+        );
+        assert_eq!(
+            changed_since(&started, &other),
+            ["listen", "admin", "limits.queue", "log.level"]
+        );
     }
 }
