@@ -219,7 +219,10 @@ fn meant(
     if meant.is_empty() && names_something {
         let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();
         known.dedup();
-        return Err(AgreementError::NotFound { known });
+        return Err(AgreementError::NotFound {
+            wanted: selection.clone(),
+            known,
+        });
     }
     Ok(meant)
 }

@@ -32,6 +32,8 @@ pub enum AgreementError {
     Policy(PolicyError),
     /// Nothing of that name is there.
     NotFound {
+        /// What was meant.
+        wanted: Selection,
         /// What there is.
         known: Vec<String>,
     },
@@ -89,9 +91,14 @@ impl fmt::Display for AgreementError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(error) => error.fmt(out),
-            Self::NotFound { known } => {
-                write!(out, "expected one of `{}`", known.join("`, `"))
+            Self::NotFound { known, .. } if known.is_empty() => {
+                out.write_str("expected a port or an operation, found none")
             }
+            Self::NotFound { wanted, known } => write!(
+                out,
+                "expected one of `{}`, found none that is {wanted}",
+                known.join("`, `")
+            ),
             Self::Ambiguous { first, second } => write!(
                 out,
                 "the policies of {first} and of {second} differ: name the one that is meant"
@@ -135,6 +142,24 @@ impl fmt::Display for AgreementError {
 }
 
 impl std::error::Error for AgreementError {}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("service", &self.service),
+            ("port", &self.port),
+            ("operation", &self.operation),
+        ];
+        let mut separator = "";
+        for (kind, name) in parts {
+            if let Some(name) = name {
+                write!(out, "{separator}{kind} {name}")?;
+                separator = ", ";
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Selection {
     /// Whether a subject is meant, or one of those meant.
@@ -182,7 +207,10 @@ impl PolicyDocument {
         if !meant.iter().any(|subject| selection.includes(subject)) {
             known.extend(meant.iter().map(ToString::to_string));
             known.dedup();
-            return Err(AgreementError::NotFound { known });
+            return Err(AgreementError::NotFound {
+                wanted: selection.clone(),
+                known,
+            });
         }
         meant.retain(|subject| selection.includes(subject));
         // Bindings that no port uses, and bindings of other protocols than SOAP, matter only if there is nothing else.

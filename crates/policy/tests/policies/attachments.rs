@@ -204,11 +204,16 @@ fn what_is_not_there_is_not_chosen() {
     assert_eq!(
         error,
         AgreementError::NotFound {
+            wanted: operation("c"),
             known: vec![
                 "service S, port P, operation a".to_owned(),
                 "service S, port P, operation b".to_owned()
             ]
         }
+    );
+    assert_eq!(
+        error.to_string(),
+        "expected one of `service S, port P, operation a`, `service S, port P, operation b`, found none that is operation c"
     );
 }
 
