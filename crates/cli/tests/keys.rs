@@ -270,3 +270,35 @@ fn the_table_for_people_names_what_is_in_a_file() {
         .run("keys list nothing.pem")
         .fails("nothing.pem: expected");
 }
+
+#[test]
+fn what_is_no_key_and_no_certificate_is_called_that() {
+    let folder = Folder::new();
+    folder.write("shared.key.bin", [7; 32]);
+    folder.run("keys list shared.key.bin").fails(
+        "shared.key.bin: expected a key or a certificate in PEM, DER, PKCS#12 or JKS, found none",
+    );
+}
+
+#[test]
+fn a_key_is_not_written_as_jks() {
+    let folder = Folder::new();
+    folder
+        .run(&format!(
+            "keys convert {} {} --to client.jks",
+            key("client.key.pem"),
+            key("client.cert.pem")
+        ))
+        .fails("client.jks: JKS is read only: expected NAME.p12, NAME.pem or NAME");
+}
+
+#[test]
+fn a_subject_has_a_name_and_a_validity_a_moment() {
+    let folder = Folder::new();
+    folder
+        .run_words(&["keys", "new", "nobody", "--subject", ""], b"")
+        .fails("a value is required for '--subject <NAME>'");
+    folder
+        .run("keys new late --not-before tomorrow")
+        .fails("expected a moment such as 2026-11-20T12:00:00Z");
+}

@@ -83,6 +83,13 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         .extension()
         .and_then(|extension| extension.to_str())
         .map(str::to_ascii_lowercase);
+    if extension.as_deref() == Some("jks") {
+        return Err(Failure::file(
+            &arguments.to,
+            "JKS is read only: expected NAME.p12, NAME.pem or NAME",
+        )
+        .with_hint("Java reads PKCS#12 wherever it reads JKS"));
+    }
     if material.keys.is_empty() {
         let path = if extension.as_deref() == Some("pem") {
             arguments.to

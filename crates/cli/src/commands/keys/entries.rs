@@ -42,8 +42,10 @@ pub(super) fn read(path: &Path, password: Option<&str>) -> Result<Vec<Entry>, Fa
             .collect()
     } else if let Some(item) = der_item(&octets) {
         Ok(vec![(None, item)])
-    } else {
+    } else if may_be_keystore(&octets) {
         keystore_items(&octets, password)
+    } else {
+        Ok(Items::new())
     };
     let items = items.map_err(|error| unreadable(path, &error))?;
     if items.is_empty() {
@@ -135,6 +137,11 @@ fn der_item(octets: &[u8]) -> Option<Item> {
     let private = || PrivateKey::from_der(octets).ok().map(Item::PrivateKey);
     let public = || PublicKey::from_spki_der(octets).ok().map(Item::PublicKey);
     certificate().or_else(private).or_else(public)
+}
+
+/// Whether it begins as PKCS#12 (a DER sequence), JKS or JCEKS does. What does not is called none of them, not a broken one.
+fn may_be_keystore(octets: &[u8]) -> bool {
+    matches!(octets, [0x30, ..] | [0xfe, 0xed, ..] | [0xce, 0xce, ..])
 }
 
 fn keystore_items(octets: &[u8], password: Option<&str>) -> Result<Items, CryptoError> {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Certificate, Curve, Identity, KeyKind, PrivateKey, SecretBytes};
@@ -43,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "KIND", default_value = "rsa-2048")]
     kind: Kind,
     /// The subject of the certificate [default: CN=NAME]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     subject: Option<String>,
     /// A further name of the subject: a host name, an IP address or a mail address
     #[arg(long, value_name = "NAME", value_parser = alternative_name)]
@@ -52,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
     /// From when on it is valid, instead of now: 2026-11-20T12:00:00Z
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     not_before: Option<Timestamp>,
     /// Make the certificate of an authority
     #[arg(long)]
@@ -105,6 +106,11 @@ impl From<Kind> for KeyKind {
             Kind::Ed25519 => Self::Ed25519,
         }
     }
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|_| "expected a moment such as 2026-11-20T12:00:00Z".to_owned())
 }
 
 /// A subject alternative name, with or without the prefix that other tools want: `DNS:`, `IP:`, `email:`.
