@@ -221,6 +221,10 @@ fn a_run_that_was_killed_goes_on_where_it_was_and_a_run_that_ended_is_not_overwr
     folder
         .run(&format!("lab compare {second} other"))
         .fails("the runs have no line in common");
+    folder.write("empty.jsonl", "");
+    folder
+        .run(&format!("lab compare {second} empty.jsonl"))
+        .fails("empty.jsonl: expected lines of a run, found none");
 }
 
 #[cfg(unix)]

@@ -247,7 +247,8 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
     });
     progress.end();
     // A terminal that is gone does not make a failure of what was measured.
-    let _ = writeln!(std::io::stderr(), "{names} cases measured");
+    let cases = if names == 1 { "case" } else { "cases" };
+    let _ = writeln!(std::io::stderr(), "{names} {cases} measured");
     failed.map_or(Ok(()), Err)
 }
 

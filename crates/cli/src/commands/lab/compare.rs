@@ -39,7 +39,12 @@ pub struct CompareArguments {
 pub(super) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let read = |path: &PathBuf| -> Result<Vec<Record>, Failure> {
         let runs = report::runs(std::slice::from_ref(path))?;
-        Ok(runs.into_iter().flat_map(|run| run.records).collect())
+        let records: Vec<Record> = runs.into_iter().flat_map(|run| run.records).collect();
+        if records.is_empty() {
+            return Err(Failure::file(path, "expected lines of a run, found none")
+                .with_hint("name a folder that a run was kept in, such as lab-results/…"));
+        }
+        Ok(records)
     };
     let (first, second) = (read(&arguments.first)?, read(&arguments.second)?);
     let comparison = compare(&first, &second);

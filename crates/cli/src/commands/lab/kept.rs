@@ -115,7 +115,9 @@ impl Kept {
         asked: &Asked,
         is_part: &dyn Fn(&[Record]) -> bool,
     ) -> Result<Self, Failure> {
-        let unusable = |error: std::io::Error| Failure::file(results, error);
+        let unusable = |error: std::io::Error| {
+            Failure::file(results, format_args!("no run can be kept there: {error}"))
+        };
         std::fs::create_dir_all(results).map_err(unusable)?;
         let mut found = Vec::new();
         for entry in std::fs::read_dir(results).map_err(unusable)? {
@@ -148,7 +150,9 @@ impl Kept {
 
     /// Begins a folder, or goes on with one that holds a part of the same run.
     pub(super) fn open(folder: &Path, asked: &Asked) -> Result<Self, Failure> {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, error))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::file(folder, format_args!("no run can be kept there: {error}"))
+        })?;
         let path = folder.join(MANIFEST);
         if path.exists() {
             if manifest(folder)?.asked != *asked {
