@@ -31,10 +31,10 @@ Examples:
   soapstone xml c14n --algorithm exc-c14n --subtree Body-1 in.xml | sha256sum
   soapstone xml c14n --xpath '(//. | //@* | //namespace::*)[ancestor-or-self::p:part]' --xpath-ns p=urn:parts in.xml
 
-Algorithms, by URI or short name:
-  c14n       http://www.w3.org/TR/2001/REC-xml-c14n-20010315    c14n-with-comments     …#WithComments
-  c14n11     http://www.w3.org/2006/12/xml-c14n11               c14n11-with-comments   …#WithComments
-  exc-c14n   http://www.w3.org/2001/10/xml-exc-c14n#            exc-c14n-with-comments …#WithComments";
+Algorithms, by URI or short name; each with comments, too (c14n-with-comments, …#WithComments):
+  c14n       http://www.w3.org/TR/2001/REC-xml-c14n-20010315
+  c14n11     http://www.w3.org/2006/12/xml-c14n11
+  exc-c14n   http://www.w3.org/2001/10/xml-exc-c14n#";
 
 /// Arguments of `soapstone xml c14n`.
 #[derive(Debug, clap::Args)]
