@@ -1,4 +1,4 @@
-//! The guides say nothing that is not so: their gateway files have keys that are known.
+//! The guides say nothing that is not so: their gateway files have keys that are known, and every metric is explained.
 
 use std::fs;
 use std::path::Path;
@@ -50,4 +50,28 @@ fn every_gateway_file_of_the_guides_is_read() {
         }
     }
     assert!(count >= 6, "found {count} gateway files");
+}
+
+#[test]
+fn every_metric_is_explained_and_no_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = fs::read_to_string(root.join("src/metrics/exposition.rs")).expect("the metrics");
+    let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
+    let written: Vec<&str> = source
+        .split("\"soapstone_")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let guide = fs::read_to_string(root.join("../../docs/watch-a-gateway.md")).expect("the guide");
+    let (_, table) = guide
+        .split_once("## Every metric")
+        .expect("the table of metrics");
+    let mut explained: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `soapstone_")?.split('`').next())
+        .collect();
+    let mut written = written;
+    written.sort_unstable();
+    explained.sort_unstable();
+    assert_eq!(explained, written);
 }
