@@ -162,15 +162,16 @@ fn every_test_that_the_threat_model_names_exists() {
     assert!(count > 70, "found {count} tests");
 }
 
-#[test]
-fn every_dependency_has_its_reason() {
-    let guide = fs::read_to_string(root().join("docs/dependencies.md")).expect("a guide");
+/// What the manifests name: each dependency, and the folder of the crate that has it.
+fn dependencies() -> Vec<(String, String)> {
     let crates = fs::read_dir(root().join("crates")).expect("the crates");
-    let manifests = crates
-        .map(|entry| entry.expect("an entry").path().join("Cargo.toml"))
-        .chain([root().join("Cargo.toml"), root().join("fuzz/Cargo.toml")]);
-    for manifest in manifests {
-        let text = fs::read_to_string(&manifest).expect("a manifest");
+    let folders = crates
+        .map(|entry| entry.expect("an entry").path())
+        .chain([root().join("fuzz")]);
+    let mut found = Vec::new();
+    for folder in folders {
+        let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let user = folder.file_name().expect("a name").to_string_lossy();
         let mut listed = false;
         for line in text.lines() {
             if line.starts_with('[') {
@@ -178,14 +179,46 @@ fn every_dependency_has_its_reason() {
                 continue;
             }
             let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            if !listed || name.is_empty() || name.starts_with(['#', '"']) {
-                continue;
+            let is_ours = name.starts_with("soapstone");
+            if listed && !is_ours && !name.is_empty() && !name.starts_with(['#', '"']) {
+                found.push((name.to_owned(), user.clone().into_owned()));
             }
-            assert!(
-                name.starts_with("soapstone") || guide.contains(&format!("`{name}`")),
-                "no reason for {name}, which {} names",
-                manifest.display()
-            );
         }
+    }
+    found
+}
+
+#[test]
+fn every_dependency_has_its_reason_and_nothing_else_has() {
+    let guide = fs::read_to_string(root().join("docs/dependencies.md")).expect("a guide");
+    let dependencies = dependencies();
+    let (of_rust, _) = guide
+        .split_once("## Not Rust")
+        .expect("the end of the crates");
+    // The crates of each line, and the rest of it.
+    let lines: Vec<(Vec<&str>, &str)> = of_rust
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" | "))
+        .map(|(crates, rest)| (crates.split('`').skip(1).step_by(2).collect(), rest))
+        .collect();
+    for (name, user) in &dependencies {
+        let line = lines
+            .iter()
+            .find(|(crates, _)| crates.contains(&name.as_str()));
+        let (_, rest) = line.unwrap_or_else(|| panic!("no reason for {name} of {user}"));
+        // Fuzz targets and tests take what is there anyway.
+        let users = rest.split(" | ").nth(1).unwrap_or_default();
+        assert!(
+            user == "fuzz" || users.contains(user.as_str()) || users.ends_with("tests"),
+            "{name} is used by {user}, too, not only by {users}"
+        );
+    }
+    for name in lines.iter().flat_map(|(crates, _)| crates) {
+        assert!(
+            dependencies
+                .iter()
+                .any(|(dependency, _)| dependency == name),
+            "{name} is no dependency any more"
+        );
     }
 }
