@@ -21,6 +21,9 @@ use tokio_rustls::TlsConnector;
 use crate::side::{Publishing, Side, read_side};
 use crate::tls::{self, ServerTls};
 
+/// What is said of a route with a policy that demands nothing.
+pub(crate) const NO_DEMANDS: &str = "the policy demands nothing of messages";
+
 /// A gateway's configuration, read and compiled.
 pub struct Config {
     pub(crate) file: PathBuf,
@@ -206,6 +209,9 @@ impl fmt::Display for Config {
                     let suite = side.endpoint.suite();
                     let separator = if suite.is_empty() { "" } else { " " };
                     write!(formatter, ", {name} {}{separator}{suite}", side.mechanism())?;
+                    if side.without_demands {
+                        write!(formatter, " (without protection: {NO_DEMANDS})")?;
+                    }
                     let open: Vec<&str> = side.endpoint.unprotected_operations().collect();
                     if !open.is_empty() {
                         write!(formatter, " (without protection: {})", open.join(", "))?;

@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
-use crate::config::{Config, RouteConfig};
+use crate::config::{Config, NO_DEMANDS, RouteConfig};
 use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
@@ -346,6 +346,11 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         let remark = route.inbound.as_ref().and_then(|side| side.remark.as_ref());
         if let Some(remark) = remark {
             tracing::info!(route = route.name, "{remark}");
+        }
+        for (direction, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
+            if side.as_ref().is_some_and(|side| side.without_demands) {
+                tracing::warn!(route = route.name, direction, "{NO_DEMANDS}");
+            }
         }
     }
     let routes = config

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use soapstone::config::{EndpointConfig, Located, Place, Table};
+use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
@@ -24,6 +24,8 @@ pub(crate) struct Side {
     pub(crate) published: Option<Arc<PublishedPolicy>>,
     /// What the operator should know of it: why clients are told nothing, or how they must read it.
     pub(crate) remark: Option<String>,
+    /// A policy was named, and nothing in it demands anything: the description of a service without its security, perhaps.
+    pub(crate) without_demands: bool,
 }
 
 /// Whether clients are told of a policy, and what else they are told.
@@ -97,6 +99,8 @@ pub(crate) fn read_side(
             Some(format!("?wsdl tells clients of no policy: {reason}")),
         ),
     };
+    let by_policy = matches!(config.security.source.value, SecuritySource::Policy(_));
+    let without_demands = by_policy && endpoint.is_plain() && !endpoint.needs_tls();
     let begins = role == Role::Client && endpoint.conversation().is_some();
     Some(Side {
         endpoint: Arc::new(endpoint),
@@ -105,6 +109,7 @@ pub(crate) fn read_side(
         established: begins.then(Arc::default),
         published: published.map(Arc::new),
         remark,
+        without_demands,
     })
 }
 

@@ -296,3 +296,25 @@ async fn a_policy_that_must_be_published_and_cannot_be_said_is_a_mistake_in_the_
         )]
     );
 }
+
+#[test]
+fn a_policy_that_demands_nothing_is_told_when_the_file_is_checked() {
+    let folder = Folder::with_keys("demands-nothing");
+    std::fs::write(folder.0.join("plain.wsdl"), without_a_policy()).expect("it is writable");
+    let file = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n\
+                [routes.inbound]\nsecurity = { policy = \"plain.wsdl\" }\n";
+    let checked = |file: &str| {
+        Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None)
+            .expect("nothing is wrong with it")
+            .to_string()
+    };
+    assert!(
+        checked(file)
+            .contains("inbound none (without protection: the policy demands nothing of messages)"),
+        "{}",
+        checked(file)
+    );
+    // Somebody who says it means it.
+    let meant = checked(&file.replace("policy = \"plain.wsdl\"", "mechanism = \"none\""));
+    assert!(meant.ends_with("inbound none\n"), "{meant}");
+}
