@@ -54,12 +54,16 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let Some(version) = media::version_of(&head.headers)
         .filter(|_| !head.headers.contains_key(header::CONTENT_ENCODING))
     else {
-        let found = head
-            .headers
-            .get(header::CONTENT_TYPE)
-            .map_or("no content type", |found| found.to_str().unwrap_or("?"));
+        let said = |name| {
+            head.headers
+                .get(name)
+                .map(|found| found.to_str().unwrap_or("?"))
+        };
+        let found = said(header::CONTENT_TYPE).unwrap_or("no content type");
+        let encoding = said(header::CONTENT_ENCODING)
+            .map_or_else(String::new, |encoding| format!(" encoded as {encoding}"));
         let detail = format!(
-            "expected text/xml or application/soap+xml without content encoding, found {found}"
+            "expected text/xml or application/soap+xml without content encoding, found {found}{encoding}"
         );
         return call.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
     };

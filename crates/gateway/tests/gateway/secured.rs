@@ -376,6 +376,14 @@ async fn what_is_no_soap_message_is_refused_on_both_ways() {
         StatusCode::UNSUPPORTED_MEDIA_TYPE
     );
 
+    let mut request = post("/echo", ENVELOPE);
+    let headers = request.headers_mut();
+    headers.insert("content-encoding", "gzip".parse().expect("a value"));
+    assert_eq!(
+        send(gateway.address(), request).await.status,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE
+    );
+
     let answer = send(gateway.address(), get("/echo")).await;
     assert_eq!(
         (answer.status, &answer.headers["allow"]),
