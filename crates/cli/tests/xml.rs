@@ -406,10 +406,29 @@ fn a_dtd_is_applied_and_reaches_no_file_outside_the_folder_of_the_input() {
 #[test]
 fn a_document_that_is_not_well_formed_is_refused() {
     let folder = Folder::new();
-    let run = folder.run_words(&["xml", "c14n"], b"<a><b></a>");
-    assert_eq!(run.status, 2, "{}", run.err);
-    assert_eq!(run.out, b"");
-    assert!(run.err.contains("line 1"), "{}", run.err);
+    for command in ["c14n", "verify"] {
+        for (octets, told) in [
+            (
+                &b"<a><b></a>"[..],
+                "refused (not-well-formed): start and end tags do not match, at line 1, column 11",
+            ),
+            (
+                b"hello",
+                "refused (not-well-formed): expected only markup and white space outside the root element, found `hello`",
+            ),
+            (
+                b"<a>&nbsp;</a>",
+                "refused (not-well-formed): entity `&nbsp;` is not declared, at line 1",
+            ),
+            (b"<a>\0</a>", "refused (not-well-formed): character U+0000"),
+            (b"\xff\xfe\xfd", "refused (malformed-encoding): "),
+        ] {
+            let run = folder.run_words(&["xml", command], octets);
+            assert_eq!(run.status, 2, "{}", run.err);
+            assert_eq!(run.out, b"");
+            assert!(run.err.contains(told), "{}", run.err);
+        }
+    }
 }
 
 #[test]

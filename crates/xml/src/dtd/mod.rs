@@ -209,6 +209,9 @@ impl fmt::Display for DtdError {
                     "entity `{reference}` must not be referenced here (XML 1.0: {constraint}), at {place}"
                 )
             }
+            DtdError::Unbalanced { place } if place.entity.is_empty() => {
+                write!(formatter, "start and end tags do not match, at {place}")
+            }
             DtdError::Unbalanced { place } => {
                 write!(
                     formatter,

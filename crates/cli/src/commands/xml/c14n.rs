@@ -103,7 +103,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let flat = dtd::flatten(&source, &limits, &mut |identifier| {
         resolver.resolve(identifier)
     })
-    .map_err(|error| refused("dtd", &error))?;
+    .map_err(|error| refused(super::operation::dtd_error_name(&error), &error))?;
     let ids = arguments
         .id_attribute
         .iter()

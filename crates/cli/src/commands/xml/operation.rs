@@ -10,7 +10,8 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use soapstone::crypto::CryptoError;
 use soapstone::wss::{EnvelopeError, Rejected};
-use soapstone::xml::ParseError;
+use soapstone::xml::dtd::DtdError;
+use soapstone::xml::{ParseError, Problem};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 use soapstone_xmlsec::generic::{
@@ -295,7 +296,7 @@ pub(super) fn failure(error: &GenericError) -> Failure {
 fn name(error: &GenericError) -> &'static str {
     match error {
         GenericError::Parse(error) => parse_error_name(error),
-        GenericError::Dtd(_) => "dtd",
+        GenericError::Dtd(error) => dtd_error_name(error),
         GenericError::Signature(error) => Rejected::Signature(error.clone()).name(),
         GenericError::Encryption(error) => Rejected::Encryption(error.clone()).name(),
         GenericError::KeyInfo(_) => "key-info",
@@ -315,6 +316,24 @@ fn name(error: &GenericError) -> &'static str {
 /// The same for a document that cannot be read.
 pub(super) fn parse_error_name(error: &ParseError) -> &'static str {
     Rejected::Envelope(EnvelopeError::Xml(error.clone())).name()
+}
+
+/// Documents are read with their DTD, if they have one: what is wrong with them need not be.
+pub(super) fn dtd_error_name(error: &DtdError) -> &'static str {
+    match error {
+        DtdError::Encoding {
+            problem:
+                Problem::MalformedEncoding { .. }
+                | Problem::WrongEncoding { .. }
+                | Problem::UnsupportedEncoding { .. },
+            ..
+        } => "malformed-encoding",
+        DtdError::Encoding { .. }
+        | DtdError::Syntax { .. }
+        | DtdError::Unbalanced { .. }
+        | DtdError::Undeclared { .. } => "not-well-formed",
+        _ => "dtd",
+    }
 }
 
 /// The algorithm or feature that we do not have, where that is the reason.
