@@ -146,7 +146,13 @@ impl<'d> Element<'d> {
     /// This element and all elements inside it, in document order.
     pub fn descendants(&self) -> impl Iterator<Item = Element<'d>> + use<'d> {
         let apex = *self;
-        std::iter::successors(Some(apex), move |element| {
+        let is_whole = self.document.parts.grafts.is_empty();
+        // Without grafts the tape has them in this order.
+        let written = match is_whole {
+            true => apex.index..self.document.behind(apex.index),
+            false => 0..0,
+        };
+        let grafted = std::iter::successors((!is_whole).then_some(apex), move |element| {
             if let Some(child) = element.first_child() {
                 return Some(child);
             }
@@ -158,7 +164,10 @@ impl<'d> Element<'d> {
                 element = element.parent()?;
             }
             None
-        })
+        });
+        let document = self.document;
+        let written = written.map(move |index| Element { document, index });
+        written.chain(grafted)
     }
 
     /// Whether `other` is this element or lies inside it, grafts followed.
