@@ -27,9 +27,7 @@ impl Opening<'_> {
             }
         }
         if let Some(signature) = &policy.signature {
-            if self.message_signatures().next().is_none() {
-                return Err(Rejected::SignatureMissing);
-            }
+            self.compare_signatures()?;
             self.compare_endorsement()?;
             self.compare_confirmation()?;
             let is_signed = |node: NodeId| self.signing_steps(node).next().is_some();
@@ -61,6 +59,20 @@ impl Opening<'_> {
             .signatures
             .iter()
             .filter(|signature| signature.role == SignatureRole::Message)
+    }
+
+    /// One signature proves all parts. Two could come from two messages, whose parts somebody without a key has put together: the Body of one with
+    /// the Timestamp, or the password, of the other. And of two signers it could not be told which one sends.
+    fn compare_signatures(&self) -> Result<(), Rejected> {
+        let mut signatures = self.message_signatures();
+        match (signatures.next(), signatures.next()) {
+            (None, _) => Err(Rejected::SignatureMissing),
+            (Some(_), None) => Ok(()),
+            (Some(_), Some(_)) => Err(Rejected::TooMany {
+                what: "signatures that endorse none",
+                limit: 1,
+            }),
+        }
     }
 
     /// One signature endorses every other one of the message, and the token of the endorsement is signed if the plan wants that.

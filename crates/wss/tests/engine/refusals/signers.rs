@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use soapstone_crypto::issue::Validity;
-use soapstone_crypto::{TrustError, TrustStore};
-use soapstone_wss::{AlgorithmUse, FaultCode, KeyBinding, Keys, Mechanism, Rejected};
+use soapstone_crypto::{KeyKind, TrustError, TrustStore};
+use soapstone_wss::{AlgorithmUse, FaultCode, KeyBinding, Keys, Mechanism, Part, Policy, Rejected};
 
-use super::{name_of, refuse, sign};
+use super::{cut, name_of, refuse, sign};
 use crate::support::*;
 
 #[test]
@@ -122,4 +122,81 @@ fn our_own_message_sent_back_to_us_is_no_answer() {
         ..client_keys()
     };
     assert!(open_with(&policy, pinned, &facts(), &request, now()).is_ok());
+}
+
+/// The message with `elements` first in its Security header and `blocks` as header blocks behind that.
+fn with_elements(message: &str, elements: &[&str], blocks: &[&str]) -> String {
+    let security = message.find("<wsse:Security").unwrap();
+    let inside = security + message[security..].find('>').unwrap() + 1;
+    let security_end = "</wsse:Security>";
+    format!(
+        "{}{}{}",
+        &message[..inside],
+        elements.concat(),
+        message[inside..].replace(security_end, &format!("{security_end}{}", blocks.concat())),
+    )
+}
+
+/// McIntosh and Austel (2005), with a signer of one's own: the parts of two messages are put together, each as it was signed.
+fn refuse_spliced(policy: &Policy, spliced: &str) {
+    let refused = refuse(policy, spliced);
+    let what = "signatures that endorse none";
+    assert_eq!(refused, Rejected::TooMany { what, limit: 1 });
+}
+
+#[test]
+fn a_partner_does_not_send_in_the_name_of_another_whose_signature_he_has() {
+    let captured = secure(&sign(), PLAIN);
+    let mut keys = client_keys();
+    let rsa = KeyKind::Rsa { bits: 2048 };
+    keys.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa)));
+    // What the other one signed lies somewhere in the Body.
+    let aside = [cut(&captured, "soap:Body"), cut(&captured, "wsu:Timestamp")].concat();
+    let plain = PLAIN.replace("<e:empty/>", &format!("<e:empty>{aside}</e:empty>"));
+    let message = String::from_utf8(secure_with(&sign(), keys, &plain, None).bytes).unwrap();
+    let proof = [
+        cut(&captured, "wsse:BinarySecurityToken"),
+        cut(&captured, "ds:Signature"),
+    ];
+    assert!(open(&sign(), &message).is_ok());
+    refuse_spliced(&sign(), &with_elements(&message, &proof, &[]));
+}
+
+#[test]
+fn an_old_body_is_not_renewed_by_the_timestamp_of_another_message() {
+    let (old, new) = (secure(&sign(), PLAIN), secure(&sign(), PLAIN));
+    let proof = [
+        cut(&old, "wsse:BinarySecurityToken"),
+        cut(&old, "ds:Signature"),
+    ];
+    let aside = [cut(&old, "wsu:Timestamp"), cut(&new, "soap:Body")];
+    let message = new.replace(aside[1], cut(&old, "soap:Body"));
+    refuse_spliced(&sign(), &with_elements(&message, &proof, &aside));
+}
+
+#[test]
+fn a_signed_password_is_of_no_use_to_whoever_signs_another_body() {
+    let mut policy = policy(Mechanism::Username, "Basic128GCM");
+    let mut signature = sign().signature.unwrap();
+    signature.key = KeyBinding::SessionKey;
+    policy.signature = Some(signature);
+    let without_user = Policy {
+        username: None,
+        ..policy.clone()
+    };
+    let parts = &mut policy.signature.as_mut().unwrap().parts;
+    parts.push(Part::UsernameToken);
+    let captured = secure(&policy, PLAIN);
+    assert!(open(&policy, &captured).is_ok());
+    // Anybody can make a session key.
+    let message = secure(&without_user, PLAIN);
+    let proof = [
+        "wsse:BinarySecurityToken",
+        "xenc:EncryptedKey",
+        "wsse:UsernameToken",
+        "ds:Signature",
+    ];
+    let proof = proof.map(|name| cut(&captured, name));
+    let aside = [cut(&captured, "wsu:Timestamp"), cut(&captured, "soap:Body")];
+    refuse_spliced(&policy, &with_elements(&message, &proof, &aside));
 }
