@@ -336,22 +336,23 @@ impl Opening<'_> {
     }
 }
 
-/// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or token is: in elements whose content is
-/// read strictly, so that nothing else can stand there. Others are read for what they must hold, and might hold a header block too.
+/// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or token is: in nothing but elements whose content is
+/// read strictly, so that nothing else can stand there. Others are read for what they must hold, or not at all, and might hold a header block too.
 fn is_part_of_header(element: Element<'_>, security: Option<NodeId>) -> bool {
-    let is_security = |holder: Element<'_>| Some(holder.id()) == security;
-    element.parent().is_some_and(|parent| {
-        let holds_keys = [
-            (DS, "Signature"),
-            (DS, "KeyInfo"),
-            (WSSE, "SecurityTokenReference"),
-            (WSSE, "Embedded"),
-            (XENC, "EncryptedKey"),
-        ];
-        is_security(parent)
-            || holds_keys
+    let holds_keys = [
+        (DS, "Signature"),
+        (DS, "KeyInfo"),
+        (WSSE, "SecurityTokenReference"),
+        (WSSE, "Embedded"),
+        (XENC, "EncryptedKey"),
+    ];
+    let is_security = |holder: &Element<'_>| Some(holder.id()) == security;
+    element
+        .ancestors()
+        .find(|holder| {
+            !holds_keys
                 .iter()
-                .any(|(namespace, local)| parent.is(namespace, local))
-                && parent.ancestors().any(is_security)
-    })
+                .any(|(namespace, local)| holder.is(namespace, local))
+        })
+        .is_some_and(|holder| is_security(&holder))
 }

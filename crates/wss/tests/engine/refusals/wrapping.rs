@@ -1,5 +1,6 @@
 //! Signed elements that were moved, copied or left out: what is signed has to stand where it is looked for.
 
+use soapstone_wss::names::DS;
 use soapstone_wss::{EncryptedPart, FaultCode, Mechanism, Part, Rejected};
 
 use super::{cut, name_of, refuse, sign};
@@ -145,7 +146,12 @@ fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
     let without = message.replace(block, "");
     let object = format!("<ds:Object>{block}</ds:Object></ds:Signature>");
     let hidden = without.replace("</ds:Signature>", &object);
-    for moved in [aside, hidden] {
+    // In what holds keys, in a token that nothing refers to and nobody reads.
+    let unread = format!(
+        "<wsse:BinarySecurityToken><ds:KeyInfo xmlns:ds=\"{DS}\">{block}</ds:KeyInfo></wsse:BinarySecurityToken></wsse:Security>"
+    );
+    let unread = without.replace("</wsse:Security>", &unread);
+    for moved in [aside, hidden, unread] {
         assert_ne!(moved, without);
         let refused = refuse(&policy, &moved);
         let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
