@@ -5,6 +5,7 @@
 
 use soapstone_xml::{
     Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,
+    canonicalize_each,
 };
 
 use crate::envelope::Envelope;
@@ -50,12 +51,11 @@ fn write_with(
     );
     if !blocks.is_empty() {
         push(&["<", prefix, colon, "Header>"], out);
-        for block in blocks {
-            part(document, *block, &options, scratch, out)?;
-        }
+        canonicalize_each(document, blocks, &options, scratch, out)?;
         push(&["</", prefix, colon, "Header>"], out);
     }
-    part(document, envelope.body().id(), &options, scratch, out)?;
+    let body = Apex::Element(envelope.body().id());
+    canonicalize(document, body, &options, scratch, out)?;
     push(&["</", prefix, colon, "Envelope>"], out);
     Ok(())
 }
@@ -64,14 +64,4 @@ fn push(pieces: &[&str], out: &mut Vec<u8>) {
     for piece in pieces {
         out.extend_from_slice(piece.as_bytes());
     }
-}
-
-fn part(
-    document: &soapstone_xml::Document,
-    node: NodeId,
-    options: &C14nOptions<'_>,
-    scratch: &mut C14nScratch,
-    out: &mut Vec<u8>,
-) -> Result<(), C14nError> {
-    canonicalize(document, Apex::Element(node), options, scratch, out)
 }

@@ -30,7 +30,7 @@ pub use attributes::Attribute;
 pub use buffers::{BufferPool, Buffers};
 pub use c14n::{
     Apex, ApexAttribute, C14nError, C14nOptions, C14nScratch, Canonicalization,
-    canonical_start_tag, canonicalize,
+    canonical_start_tag, canonicalize, canonicalize_each,
 };
 pub use content::{Content, Contents};
 pub use document::{Document, ParseOptions};

@@ -5,7 +5,7 @@
 
 use soapstone_xml::{
     Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, Document, FnSink, Graft,
-    Limit, NodeId, ParseOptions, Problem, canonicalize,
+    Limit, NodeId, ParseOptions, Problem, canonicalize, canonicalize_each,
 };
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -152,6 +152,47 @@ fn a_long_namespace_name_on_many_siblings_does_not_make_a_canonical_form_grow_wi
     octets.clear();
     canonicalize(&small, Apex::Document, &options, &mut scratch, &mut octets).unwrap();
     assert_eq!(octets, b"<p:a xmlns:p=\"urn:p\"></p:a>");
+}
+
+#[test]
+fn what_elements_inherit_is_bounded_for_all_of_them_together() {
+    let uri = "u".repeat(1 << 20);
+    let source = format!("<r xmlns:p='{uri}'>{}</r>", "<a/>".repeat(100_000));
+    let bytes = source.len();
+    let document = within_budget(|| parse(source).unwrap());
+    let nodes: Vec<NodeId> = document.root().children().map(|a| a.id()).collect();
+    let options = C14nOptions::new(Canonicalization::Inclusive10);
+    let mut octets = 0;
+    let mut sink = FnSink(|bytes: &[u8]| octets += bytes.len());
+    let mut scratch = C14nScratch::default();
+    let refused =
+        within_budget(|| canonicalize_each(&document, &nodes, &options, &mut scratch, &mut sink));
+    let allowed = 16 * bytes + (64 << 10);
+    assert_eq!(refused, Err(C14nError::TooLarge { allowed }));
+    assert!(octets < allowed + 2 * uri.len(), "{octets}");
+}
+
+#[test]
+fn thousands_of_attributes_are_inherited_in_proportion() {
+    let mut source = String::new();
+    for around in 0..64 {
+        source.push_str("<r");
+        for number in 0..250 {
+            let _ = write!(source, " xml:a{around}-{number}=''");
+        }
+        source.push('>');
+    }
+    source.push_str(&"<a/>".repeat(20));
+    source.push_str(&"</r>".repeat(64));
+    let document = parse(source).unwrap();
+    let options = C14nOptions::new(Canonicalization::Inclusive10);
+    let apexes = document.root().descendants().skip(64);
+    within_budget(|| {
+        for apex in apexes {
+            let octets = canonical_octets(&document, Apex::Element(apex.id()), &options);
+            assert!(octets.unwrap() > 16_000 * " xml:a0-0=''".len());
+        }
+    });
 }
 
 #[test]

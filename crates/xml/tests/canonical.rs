@@ -2,7 +2,7 @@
 
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, Graft, NodeId,
-    ParseOptions, canonicalize,
+    ParseOptions, canonicalize, canonicalize_each,
 };
 
 use Canonicalization::{
@@ -147,6 +147,32 @@ fn inclusive_apex_inherits_xml_attributes() {
     let source = "<a xml:id=\"i\"><b wsu:Id=\"x\" xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\"></b></a>";
     assert!(subtree(source, Inclusive10).contains("xml:id"));
     assert!(!subtree(source, Inclusive11).contains("xml:id"));
+}
+
+#[test]
+fn canonical_forms_one_behind_the_other_are_what_each_is_alone() {
+    let document = parse(
+        "<r xmlns='urn:r' xmlns:p='urn:p' xml:lang='en' xml:b='1'><s xml:lang='de' p:c='2'><a/><b xml:lang='' d='3'><c/></b></s><t xml:b='4'><a/>\
+         <p:b>5</p:b></t><a/></r>",
+    );
+    let nodes: Vec<NodeId> = document.root().descendants().map(|one| one.id()).collect();
+    for method in Canonicalization::ALL {
+        let options = C14nOptions::new(method);
+        let mut scratch = C14nScratch::default();
+        let mut together = Vec::new();
+        canonicalize_each(&document, &nodes, &options, &mut scratch, &mut together).unwrap();
+        let alone = nodes
+            .iter()
+            .map(|node| octets(&document, Apex::Element(*node), &options));
+        let alone: String = alone.collect();
+        assert_eq!(String::from_utf8(together).unwrap(), alone, "{method:?}");
+    }
+    let options = C14nOptions::new(Inclusive10);
+    let inner = document.root().first_child().unwrap().first_child();
+    assert_eq!(
+        octets(&document, Apex::Element(inner.unwrap().id()), &options),
+        "<a xmlns=\"urn:r\" xmlns:p=\"urn:p\" xml:b=\"1\" xml:lang=\"de\"></a>"
+    );
 }
 
 #[test]

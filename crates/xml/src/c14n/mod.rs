@@ -261,6 +261,32 @@ pub fn canonicalize(
     walked
 }
 
+/// Writes the canonical forms of elements one behind the other, each as that of an apex of its own.
+///
+/// The bound on the size of a canonical form holds for all of them together: in inclusive canonicalization each repeats the namespaces around
+/// it, which many short elements would make many times as large as the document.
+///
+/// # Errors
+///
+/// As [`canonicalize`].
+pub fn canonicalize_each(
+    document: &Document,
+    nodes: &[NodeId],
+    options: &C14nOptions<'_>,
+    scratch: &mut C14nScratch,
+    sink: &mut impl Sink,
+) -> Result<(), C14nError> {
+    nodes.iter().try_for_each(|node| check(document, *node))?;
+    let staged = std::mem::take(&mut scratch.staged);
+    let mut output = Output::new(document, staged, sink);
+    let mut walk = Walk::new(document, options, scratch, &mut output);
+    let walked = nodes
+        .iter()
+        .try_for_each(|node| walk.run(Apex::Element(*node)));
+    scratch.staged = output.finish();
+    walked
+}
+
 /// Appends the start tag that an element has as the apex of its canonical form, even where it is written as an empty element: all that
 /// the namespaces around it change, if what is inside is canonical in itself.
 ///

@@ -197,11 +197,27 @@ impl Walk<'_, '_> {
     /// Adds the attributes of the XML namespace that an apex inherits in inclusive canonicalization (C14N 1.0 and 1.1, 2.4).
     fn inherit_attributes(&mut self, index: u32) {
         let document = self.document;
-        let mut ancestor = document.element_at(index).parent();
-        while let Some(element) = ancestor {
-            ancestor = element.parent();
-            let at = element.id().index() as u32;
-            let entry = document.entry(at);
+        let Some(parent) = document.element_at(index).parent() else {
+            return;
+        };
+        let inherited = match self.inherited.take() {
+            Some((from, inherited)) if from == parent.id() => inherited,
+            _ => self.inheritable(parent),
+        };
+        let attributes = &mut self.scratch.attributes;
+        if !inherited.is_empty() {
+            attributes.extend_from_slice(&inherited);
+            keep_nearest(attributes, document);
+        }
+        self.inherited = Some((parent.id(), inherited));
+    }
+
+    /// The attributes of the XML namespace that children of an element inherit.
+    fn inheritable(&self, parent: Element<'_>) -> Vec<WrittenAttribute> {
+        let document = self.document;
+        let mut inherited = Vec::new();
+        for element in std::iter::once(parent).chain(parent.ancestors()) {
+            let entry = document.entry(element.id().index() as u32);
             if entry.flags & flags::QUALIFIED == 0 {
                 continue;
             }
@@ -215,14 +231,8 @@ impl Walk<'_, '_> {
                 if self.eleven && !matches!(local, b"lang" | b"space" | b"base") {
                     continue;
                 }
-                let known = |attribute: &WrittenAttribute| {
-                    attribute.uri == uri::XML && attribute.local(document) == local
-                };
-                if self.scratch.attributes.iter().any(known) {
-                    continue;
-                }
                 let start = entry.start + places.name.start as u32;
-                self.scratch.attributes.push(WrittenAttribute {
+                inherited.push(WrittenAttribute {
                     local_at: start + 4,
                     name: start..entry.start + places.name.end as u32,
                     value: entry.start + places.value.start as u32
@@ -231,6 +241,8 @@ impl Walk<'_, '_> {
                 });
             }
         }
+        keep_nearest(&mut inherited, document);
+        inherited
     }
 
     /// The `xml:base` of an apex in C14N 1.1 (2.4): its own joined with those of its ancestors, which are all left out. `None` if
@@ -320,6 +332,13 @@ impl Walk<'_, '_> {
         *rendered = uri;
         self.scratch.declared.push((prefix, uri));
     }
+}
+
+/// Sorts attributes, nearest first, and keeps of those with one name the first.
+fn keep_nearest(attributes: &mut Vec<WrittenAttribute>, document: &Document) {
+    // There may be as many as a document has attributes around an element: no two of them are compared for nothing.
+    attributes.sort_by(|one, other| one.order(other, document));
+    attributes.dedup_by(|one, other| one.order(other, document) == Ordering::Equal);
 }
 
 /// Sorts attributes as C14N orders them. They are few and mostly sorted.

@@ -4,12 +4,13 @@
 //! The rule: when the walk is over, `rendered` is as it was before, so that the next one starts clean without clearing it.
 
 use super::output::Output;
+use super::tag::WrittenAttribute;
 use super::{Apex, C14nError, C14nOptions, C14nScratch};
 use crate::content::comment_end;
 use crate::document::Document;
 use crate::names::{NONE, Name, prefix, uri};
 use crate::scan::reference;
-use crate::tape::{Entry, Qualified, flags};
+use crate::tape::{Entry, NodeId, Qualified, flags};
 use memchr::{memchr, memchr3, memmem};
 use std::ops::Range;
 
@@ -59,6 +60,8 @@ pub(super) struct Walk<'w, 'd> {
     qualified_at: usize,
     /// The root element was met: what follows at top level comes behind it.
     root_met: bool,
+    /// What an apex last inherited, and from which element on: apexes one behind the other mostly have one parent.
+    pub(super) inherited: Option<(NodeId, Vec<WrittenAttribute>)>,
 }
 
 impl<'w, 'd> Walk<'w, 'd> {
@@ -80,6 +83,7 @@ impl<'w, 'd> Walk<'w, 'd> {
             plain: options.canonical_runs && options.omit.is_empty(),
             qualified_at: 0,
             root_met: false,
+            inherited: None,
         }
     }
 
@@ -118,13 +122,16 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 
     pub(super) fn run(&mut self, apex: Apex) -> Result<(), C14nError> {
+        let allowed = self.document.canonical_allowed();
+        if self.output.written() > allowed {
+            return Err(C14nError::TooLarge { allowed });
+        }
         self.begin();
         match apex {
             Apex::Document => self.push_top(),
             Apex::Element(node) if self.is_omitted(node.index() as u32) => {}
             Apex::Element(node) => self.enter(node.index() as u32, true),
         }
-        let allowed = self.document.canonical_allowed();
         while let Some(mut frame) = self.scratch.frames.pop() {
             if self.output.written() > allowed {
                 self.scratch.frames.clear();

@@ -1,6 +1,6 @@
 //! Messages that are made to cost much, to reach out, or to be computed with before anything is proven.
 
-use soapstone_wss::{FaultCode, Rejected};
+use soapstone_wss::{FaultCode, Mechanism, Rejected};
 use soapstone_xmlsec::dsig::SignatureError;
 
 use super::{cut, name_of, refuse, sign};
@@ -113,4 +113,24 @@ fn a_message_whose_canonical_form_explodes_is_refused() {
         matches!(refused, soapstone_wss::SecureError::Canonicalization(_)),
         "{refused}"
     );
+}
+
+/// What is passed on repeats, on each header block, the namespaces around it.
+#[test]
+fn a_message_that_would_explode_when_it_is_passed_on_is_refused() {
+    let long = format!("urn:{}", "x".repeat(20_000));
+    let plain = PLAIN
+        .replace(" xmlns:a=", &format!(" xmlns:long=\"{long}\" xmlns:a="))
+        .replace(
+            "<soap:Header>",
+            &format!("<soap:Header>{}", "<b/>".repeat(3_000)),
+        );
+    for mechanism in [Mechanism::None, Mechanism::Username, Mechanism::Encrypt] {
+        let policy = policy(mechanism, "Basic128GCM");
+        let opened = open(&policy, &secure(&policy, &plain)).unwrap();
+        let mut out = Vec::new();
+        let refused = opened.forward(&mut out, &mut soapstone_xml::Buffers::default());
+        assert_eq!(name_of(&refused.unwrap_err()), "too-large", "{mechanism}");
+        assert!(out.len() < 20 * plain.len(), "{} octets", out.len());
+    }
 }
