@@ -148,14 +148,11 @@ impl UsernameToken {
         }
     }
 
-    /// What must not be seen twice: the nonce with the user and the time.
+    /// What must not be seen twice: the nonce and the time, with the user. As one piece, as they are digested: where the nonce ends, the digest does
+    /// not say, and octets at its end that may begin a time could be moved there.
     pub(crate) fn nonce_mark(&self) -> Option<[u8; 32]> {
-        let pieces = [
-            b"nonce",
-            self.user.as_bytes(),
-            self.created.as_bytes(),
-            self.nonce.as_slice(),
-        ];
+        let digested = [self.nonce.as_slice(), self.created.as_bytes()].concat();
+        let pieces = [b"nonce", self.user.as_bytes(), digested.as_slice()];
         (!self.nonce.is_empty()).then(|| digest::mark(pieces))
     }
 }

@@ -1,7 +1,8 @@
 //! Users and passwords.
 
-use soapstone_crypto::SecretBytes;
-use soapstone_wss::{Facts, FaultCode, Mechanism, PasswordKind, Rejected};
+use soapstone_crypto::{SecretBytes, base64};
+use soapstone_wss::{Facts, FaultCode, InboundPlan, Mechanism, PasswordKind, Rejected};
+use soapstone_xml::Buffers;
 
 use super::{cut, name_of, refuse};
 use crate::support::*;
@@ -64,4 +65,40 @@ fn a_digest_needs_a_nonce_and_a_time() {
             "{element}"
         );
     }
+}
+
+/// UsernameToken Profile 1.1.1, 3.1: `SHA-1(nonce + created + password)` does not say where the one ends and the other begins.
+#[test]
+fn a_copy_whose_nonce_ends_elsewhere_has_the_same_mark() {
+    let policy = policy(Mechanism::Username, "Basic128GCM");
+    let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
+    let marks = |message: &str| {
+        let opened = plan.open(envelope(message), &facts(), now(), &mut Buffers::default());
+        let opened = opened.unwrap();
+        opened
+            .marks()
+            .iter()
+            .map(|mark| mark.key)
+            .collect::<Vec<_>>()
+    };
+    // One nonce of 85 ends with white space, which may stand before a time.
+    let found = (0..10_000).find_map(|_| {
+        let message = secure(&policy, PLAIN);
+        let text = cut(&message, "wsse:Nonce").trim_end_matches("</wsse:Nonce>");
+        let coded = text[text.find('>').unwrap() + 1..].to_owned();
+        let mut nonce = Vec::new();
+        base64::decode(coded.as_bytes(), &mut nonce).unwrap();
+        let last = nonce.pop().filter(|last| b" \t\n".contains(last))?;
+        Some((message, coded, nonce, char::from(last)))
+    });
+    let (message, coded, shorter, last) = found.unwrap();
+    let token = cut(&message, "wsse:UsernameToken");
+    let shifted = token
+        .replace(&coded, &base64::encode(&shorter))
+        .replace("<wsu:Created>", &format!("<wsu:Created>{last}"));
+    assert_eq!(
+        marks(&message.replace(token, &shifted)),
+        marks(&message),
+        "{shifted}"
+    );
 }
