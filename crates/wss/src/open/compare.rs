@@ -2,7 +2,7 @@
 
 use soapstone_xml::{Element, NodeId};
 
-use super::{Graft, Opening};
+use super::Opening;
 use crate::confirmation;
 use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole};
@@ -259,13 +259,9 @@ impl Opening<'_> {
                     .then(|| block.first_child())
                     .flatten();
                 inner
-                    .filter(|inner| self.was_encrypted(inner.id()))
+                    .filter(|inner| self.graft_of(inner.id()).is_some())
                     .unwrap_or(block)
             })
-    }
-
-    fn was_encrypted(&self, node: NodeId) -> bool {
-        self.grafts.iter().any(|graft| graft.nodes.contains(&node))
     }
 
     /// The steps at which accepted signatures covered `node`: itself, or something that holds it.
@@ -279,11 +275,7 @@ impl Opening<'_> {
     fn holders(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let document = &self.envelope.document;
         let around = |node: &NodeId| document.element(*node).parent().map(|parent| parent.id());
-        let hidden_in = |node: NodeId| {
-            let held = move |graft: &&Graft| graft.nodes.contains(&node);
-            let grafts = self.grafts.iter().filter(held);
-            grafts.map(|graft| graft.encrypted_data)
-        };
+        let hidden_in = |node: NodeId| self.graft_of(node).map(|graft| graft.encrypted_data);
         std::iter::successors(Some(node), around)
             .flat_map(move |node| std::iter::once(node).chain(hidden_in(node)))
     }

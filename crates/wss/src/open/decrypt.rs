@@ -244,7 +244,7 @@ impl Opening<'_> {
         // Whether everything inside the parent was in this ciphertext.
         let whole = parent.is_some_and(|parent| {
             let parent = document.element(parent);
-            parent.children().count() == 1 && parent.text().trim().is_empty()
+            parent.children().nth(1).is_none() && parent.text().trim().is_empty()
         });
         let grafted = data.decrypt(
             &mut self.envelope.document,
@@ -279,10 +279,13 @@ impl Opening<'_> {
                     .push(evidence(*node, Extent::Element, data, step));
             }
         }
-        self.grafts.push(Graft {
-            encrypted_data: data.node,
-            nodes,
-        });
+        // Of what holds no element, there is nothing to ask for.
+        if !nodes.is_empty() {
+            self.grafts.push(Graft {
+                encrypted_data: data.node,
+                nodes,
+            });
+        }
         Ok(())
     }
 }

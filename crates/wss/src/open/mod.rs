@@ -41,6 +41,7 @@ struct SessionKey {
 /// Where a graft came from: the nodes that took the place of an `EncryptedData`.
 struct Graft {
     encrypted_data: NodeId,
+    /// Ascending, and behind those of the grafts before.
     nodes: Vec<NodeId>,
 }
 
@@ -232,6 +233,14 @@ impl Opening<'_> {
             .element(last.unwrap_or(node))
             .next_sibling()
             .map(|next| next.id())
+    }
+
+    /// The graft that brought `node`. There may be many nodes to ask for, and as many that were brought.
+    fn graft_of(&self, node: NodeId) -> Option<&Graft> {
+        let first_behind = |graft: &Graft| graft.nodes.first().is_some_and(|first| *first <= node);
+        let behind = self.grafts.partition_point(first_behind);
+        let graft = self.grafts[..behind].last()?;
+        graft.nodes.binary_search(&node).is_ok().then_some(graft)
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {

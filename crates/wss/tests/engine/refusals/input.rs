@@ -1,5 +1,6 @@
 //! Messages that are made to cost much, to reach out, or to be computed with before anything is proven.
 
+use soapstone_wss::names::WSSE11;
 use soapstone_wss::{FaultCode, Mechanism, Rejected};
 use soapstone_xmlsec::dsig::SignatureError;
 
@@ -133,4 +134,26 @@ fn a_message_that_would_explode_when_it_is_passed_on_is_refused() {
         assert_eq!(name_of(&refused.unwrap_err()), "too-large", "{mechanism}");
         assert!(out.len() < 20 * plain.len(), "{} octets", out.len());
     }
+}
+
+/// The one is looked for in the other: encrypted header blocks are taken for what they held.
+#[test]
+fn many_encrypted_headers_and_much_that_was_deciphered_cost_in_proportion() {
+    let many = 60_000;
+    let headers = format!("<w:EncryptedHeader xmlns:w=\"{WSSE11}\"><b/></w:EncryptedHeader>");
+    let plain = PLAIN
+        .replace(
+            "<soap:Header>",
+            &format!("<soap:Header>{}", headers.repeat(many)),
+        )
+        .replace(
+            "<soap:Body>",
+            &format!("<soap:Body>{}", "<b/>".repeat(many)),
+        );
+    let policy = policy(Mechanism::Encrypt, "Basic128GCM");
+    let message = secure(&policy, &plain);
+    let start = std::time::Instant::now();
+    open(&policy, &message).unwrap();
+    let time = start.elapsed();
+    assert!(time < std::time::Duration::from_secs(5), "took {time:?}");
 }
