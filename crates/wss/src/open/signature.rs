@@ -5,7 +5,7 @@
 
 use soapstone_crypto::{Certificate, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey};
 use soapstone_xml::{
-    Apex, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, canonicalize,
+    Apex, C14nOptions, C14nScratch, Canonicalization, Document, Element, NodeId, canonicalize,
 };
 use soapstone_xmlsec::dsig::{
     CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Scratch, Signature, Target,
@@ -240,8 +240,16 @@ impl Opening<'_> {
                 ));
             }
             for transform in reference.transforms.iter() {
-                if let Transform::Canonicalization(method) = transform {
-                    self.check_canonicalization(method)?;
+                match transform {
+                    Transform::Canonicalization(method) => self.check_canonicalization(method)?,
+                    // One that is not written as it should be has its own refusal, when it is executed.
+                    Transform::Other { node, .. } => {
+                        let document = &self.envelope.document;
+                        if let Ok(method) = dereferenced_form(document.element(*node)) {
+                            self.check_canonicalization(&method)?;
+                        }
+                    }
+                    _ => {}
                 }
             }
             // Without a canonicalization the reference would be digested in inclusive form (XML-DSig 4.4.3.2).
@@ -395,6 +403,17 @@ fn verify_digest(
     Ok(())
 }
 
+/// The canonical form that an STR Dereference Transform gives a token (SOAP Message Security 1.1.1, 8.3).
+fn dereferenced_form(transform: Element<'_>) -> Result<CanonicalizationMethod, String> {
+    let method = transform
+        .child(WSSE, "TransformationParameters")
+        .and_then(|parameters| parameters.child(DS, "CanonicalizationMethod"))
+        .ok_or_else(|| {
+            "expected a CanonicalizationMethod in TransformationParameters".to_owned()
+        })?;
+    CanonicalizationMethod::parse(method).map_err(|error| error.to_string())
+}
+
 /// The STR Dereference Transform: the token that a `SecurityTokenReference` refers to is digested in its place.
 struct Dereference {
     token: Option<NodeId>,
@@ -431,14 +450,7 @@ impl Extension for Dereference {
         let Transform::Other { node, .. } = transform else {
             return Err("expected the parameters of the transform".to_owned());
         };
-        let method = document
-            .element(*node)
-            .child(WSSE, "TransformationParameters")
-            .and_then(|parameters| parameters.child(DS, "CanonicalizationMethod"))
-            .ok_or_else(|| {
-                "expected a CanonicalizationMethod in TransformationParameters".to_owned()
-            })?;
-        let method = CanonicalizationMethod::parse(method).map_err(|error| error.to_string())?;
+        let method = dereferenced_form(document.element(*node))?;
         let mut prefixes: Vec<&str> = method
             .inclusive_prefixes
             .iter()

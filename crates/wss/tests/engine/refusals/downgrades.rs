@@ -1,12 +1,13 @@
 //! Less protection than the plan wants: other algorithms, another order, parts of it missing.
 
+use soapstone_wss::names::{STR_TRANSFORM, WSSE};
 use soapstone_wss::{
     AlgorithmUse, FaultCode, InboundPlan, Keys, Mechanism, Part, PlanProblem, Rejected, Retirement,
 };
 
-use soapstone_xml::Buffers;
+use soapstone_xml::{Buffers, Canonicalization};
 
-use super::{refuse, sign};
+use super::{cut, refuse, sign};
 use crate::support::*;
 
 #[test]
@@ -53,6 +54,28 @@ fn algorithms_outside_the_suite_are_refused_before_a_key_is_touched() {
             }
         ),
         "{refused}"
+    );
+}
+
+/// WS-I Basic Security Profile 1.1, R5404: the form of a token that is signed in the place of its reference is as canonical as any.
+#[test]
+fn a_canonical_form_outside_the_suite_is_refused_in_what_dereferences_tokens_too() {
+    let message = secure(&sign(), PLAIN);
+    let inclusive = Canonicalization::Inclusive10;
+    let dereferencing = format!(
+        "<ds:Transforms><ds:Transform Algorithm=\"{STR_TRANSFORM}\"><wsse:TransformationParameters xmlns:wsse=\"{WSSE}\">\
+         <ds:CanonicalizationMethod Algorithm=\"{}\"/></wsse:TransformationParameters></ds:Transform></ds:Transforms>",
+        inclusive.uri()
+    );
+    let transforms = cut(&message, "ds:Transforms");
+    let refused = refuse(&sign(), &message.replacen(transforms, &dereferencing, 1));
+    assert_eq!(
+        refused,
+        Rejected::AlgorithmNotAllowed {
+            purpose: AlgorithmUse::Canonicalization,
+            found: inclusive.uri().to_owned(),
+            allowed: Canonicalization::Exclusive.uri().to_owned(),
+        }
     );
 }
 
