@@ -189,7 +189,16 @@ impl Opened {
         &self,
         host: impl FnOnce(&Envelope) -> Result<T, Rejected>,
     ) -> Result<T, Rejected> {
-        host(&self.envelope).map_err(|rejected| rejected.after(self.malleable))
+        host(&self.envelope).map_err(|rejected| self.refused(rejected))
+    }
+
+    /// A reason of the host's to refuse the message, with what its peer may be told of it. To be told of a changed copy that it is a copy, where
+    /// others fail to be deciphered, is to be told that it can be read.
+    pub fn refused(&self, reason: Rejected) -> Rejected {
+        // A peer is to try again where a replay cache cannot tell. What is signed cannot be changed by anybody who learns from that.
+        let again = matches!(reason, Rejected::ReplayUnknown { .. });
+        let is_signed = !self.evidence.signatures.is_empty();
+        reason.after(self.malleable && !(again && is_signed))
     }
 
     /// Admits the message on the word of the replay cache.

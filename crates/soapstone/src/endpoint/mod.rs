@@ -501,16 +501,17 @@ impl Endpoint {
             None => Vec::new(),
         };
         observer.ended(Step::Open);
-        let first_seen =
-            memory
-                .replay
-                .first_seen(opened.marks(), now)
-                .map_err(|error| match error {
+        let first_seen = memory
+            .replay
+            .first_seen(opened.marks(), now)
+            .map_err(|error| {
+                opened.refused(match error {
                     ReplayError::Seen => Rejected::Replayed,
                     other => Rejected::ReplayUnknown {
                         problem: other.to_string(),
                     },
-                })?;
+                })
+            })?;
         let mut verified = opened.admit(first_seen)?;
         verified.note_operations(operations);
         observer.ended(Step::Replay);

@@ -199,3 +199,39 @@ fn what_the_host_refuses_after_cbc_was_deciphered_looks_as_if_deciphering_had_fa
         assert_eq!(refused.name(), "operation-mismatch");
     }
 }
+
+/// Jager and Somorovsky (2011): a changed copy of a message that was accepted is a copy, if it can be read.
+#[test]
+fn a_copy_of_what_cbc_enciphered_looks_as_if_deciphering_had_failed() {
+    let unknown = || Rejected::ReplayUnknown {
+        problem: "full".to_owned(),
+    };
+    let copied = FaultCode::FailedAuthentication;
+    for (mechanism, suite, code, code_of_unknown) in [
+        (
+            Mechanism::Encrypt,
+            "Basic128",
+            FaultCode::FailedCheck,
+            FaultCode::FailedCheck,
+        ),
+        (Mechanism::Encrypt, "Basic128GCM", copied, copied),
+        (
+            Mechanism::SignEncrypt,
+            "Basic128",
+            FaultCode::FailedCheck,
+            copied,
+        ),
+    ] {
+        let policy = policy(mechanism, suite);
+        let message = envelope(&secure(&policy, PLAIN));
+        let plan = InboundPlan::compile(policy, service_keys()).unwrap();
+        let opened = plan
+            .open(message, &facts(), now(), &mut Buffers::default())
+            .unwrap();
+        let refused = opened.refused(Rejected::Replayed);
+        assert_eq!(refused.fault(), code, "{mechanism} {suite}");
+        assert_eq!(refused.name(), "replayed");
+        let refused = opened.refused(unknown());
+        assert_eq!(refused.fault(), code_of_unknown, "{mechanism} {suite}");
+    }
+}
