@@ -149,8 +149,9 @@ pub(crate) struct Call<'c> {
     actions: Vec<String>,
 }
 
-/// Requests that are refused are answered at multiples of this time after they arrived, so that the time does not tell which step refused
-/// them: where the padding, the tag, the plaintext or the signature was wrong (Jager and Somorovsky, How to Break XML Encryption, 2011).
+/// Requests that are refused, and those whose responses are, are answered at multiples of this time after what is refused arrived, so that the
+/// time does not tell which step refused it: where the padding, the tag, the plaintext or the signature was wrong (Jager and Somorovsky, How to
+/// Break XML Encryption, 2011).
 ///
 /// Opening a message of the default limit, 8 MiB, takes about half of it.
 const REFUSAL_TICK: Duration = Duration::from_millis(50);
@@ -474,7 +475,23 @@ impl Call<'_> {
         }
     }
 
+    /// Opens and secures a response, as the route has endpoints.
     async fn prepare_response(
+        &self,
+        octets: Vec<u8>,
+        receipts: Receipts,
+        version: SoapVersion,
+        status: StatusCode,
+    ) -> Result<Vec<u8>, Response<Reply>> {
+        let arrived = Instant::now();
+        let prepared = self.rewritten(octets, receipts, version, status).await;
+        if prepared.is_err() {
+            tokio::time::sleep_until(next_tick(arrived)).await;
+        }
+        prepared
+    }
+
+    async fn rewritten(
         &self,
         octets: Vec<u8>,
         receipts: Receipts,

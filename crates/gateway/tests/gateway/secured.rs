@@ -271,6 +271,23 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
     assert!(backend.seen.try_recv().is_err());
 }
 
+/// The same of responses, whose client somebody on the way may be able to watch.
+#[tokio::test]
+async fn no_response_is_refused_at_once() {
+    let folder = Folder::with_keys("refused-responses");
+    let backend = Backend::echo().await;
+    for mechanism in ["encrypt", "sign"] {
+        let gateway = folder
+            .gateway(&route(backend.address, &[("outbound", client(mechanism))]))
+            .await;
+        let sent = std::time::Instant::now();
+        // What comes back is what was sent, which no answer is.
+        let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+        assert!(sent.elapsed().as_millis() >= 50, "{:?}", sent.elapsed());
+        assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+    }
+}
+
 #[tokio::test]
 async fn one_route_bridges_from_one_mechanism_to_another() {
     let folder = Folder::with_keys("bridge");
