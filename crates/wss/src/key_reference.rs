@@ -99,6 +99,22 @@ fn text(element: Element<'_>) -> Result<Cow<'_, str>, Rejected> {
         .ok_or_else(|| malformed(format!("expected text in `{}`", element.local())))
 }
 
+/// Longest name in a key reference, octets. A certificate's names have some hundreds, with attributes of at most 64 to 128 characters (RFC 5280,
+/// appendix A). They are compared with those of every certificate that is known, before anything is proven.
+const LONGEST_NAME: usize = 4 * 1024;
+
+fn name(element: Element<'_>) -> Result<String, Rejected> {
+    let text = text(element)?;
+    let name = text.trim();
+    if name.len() > LONGEST_NAME {
+        return Err(malformed(format!(
+            "expected at most {LONGEST_NAME} octets in `{}`",
+            element.local()
+        )));
+    }
+    Ok(name.to_owned())
+}
+
 /// Longest base64 in a key reference, octets: a certificate of 16 KiB and then some.
 const OCTETS_LIMIT: usize = 32 * 1024;
 
@@ -123,7 +139,7 @@ impl KeyLocator {
         match (child.namespace(), child.local()) {
             (WSSE, "SecurityTokenReference") => Self::read_reference(child),
             (DS, "X509Data") => Self::read_x509_data(child),
-            (DS, "KeyName") => Ok(Self::Name(text(child)?.trim().to_owned())),
+            (DS, "KeyName") => name(child).map(Self::Name),
             _ => Err(Rejected::TokenUnsupported {
                 found: expanded_name(child),
             }),
@@ -170,7 +186,7 @@ impl KeyLocator {
                 }
             }
             (DS, "X509Data") => Self::read_x509_data(child),
-            (DS, "KeyName") => Ok(Self::Name(text(child)?.trim().to_owned())),
+            (DS, "KeyName") => name(child).map(Self::Name),
             (WSSE, "Embedded") => {
                 let token = only_child(child)?;
                 if token.is(WSSE, "BinarySecurityToken") {
@@ -217,15 +233,15 @@ impl KeyLocator {
                 pair.child(DS, local)
                     .ok_or_else(|| malformed(format!("expected `{local}` in `X509IssuerSerial`")))
             };
-            let issuer = text(part("X509IssuerName")?)?.trim().to_owned();
-            let serial = text(part("X509SerialNumber")?)?.trim().to_owned();
+            let issuer = name(part("X509IssuerName")?)?;
+            let serial = name(part("X509SerialNumber")?)?;
             return Ok(Self::IssuerSerial { issuer, serial });
         }
         if let Some(identifier) = data.child(DS, "X509SKI") {
             return octets(identifier).map(Self::SubjectKeyIdentifier);
         }
         if let Some(subject) = data.child(DS, "X509SubjectName") {
-            return Ok(Self::Name(text(subject)?.trim().to_owned()));
+            return name(subject).map(Self::Name);
         }
         Err(Rejected::TokenUnsupported {
             found: "ds:X509Data without certificate, issuer, subject or key identifier".to_owned(),
@@ -253,21 +269,21 @@ impl KeyLocator {
     }
 }
 
-/// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8).
+/// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8); none by one that is longer than any.
 pub(crate) fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
-    if uri.is_empty() || uri.starts_with('#') {
+    if uri.is_empty() || uri.starts_with('#') || uri.len() > LONGEST_IDENTIFIER {
         return None;
     }
     let value_type = reference.attribute("", "ValueType")?;
     let version = ConversationVersion::ALL
         .into_iter()
         .find(|version| version.token_type() == value_type)?;
-    Some(ContextName {
+    let instance = reference.attribute(version.namespace(), "Instance");
+    let is_short = |instance: &Cow<'_, str>| instance.len() <= LONGEST_IDENTIFIER;
+    instance.iter().all(is_short).then(|| ContextName {
         version,
         identifier: uri.to_owned(),
-        instance: reference
-            .attribute(version.namespace(), "Instance")
-            .map(Cow::into_owned),
+        instance: instance.map(Cow::into_owned),
     })
 }
 

@@ -157,3 +157,30 @@ fn many_encrypted_headers_and_much_that_was_deciphered_cost_in_proportion() {
     let time = start.elapsed();
     assert!(time < std::time::Duration::from_secs(5), "took {time:?}");
 }
+
+/// Whether a certificate has a name is asked before anything is proven, and of each certificate that is known.
+#[test]
+fn names_of_keys_that_nobody_has_are_refused_before_they_are_compared() {
+    let message = secure(&sign(), PLAIN);
+    let key_info = cut(&message, "ds:KeyInfo");
+    let opening = &key_info[..=key_info.find('>').unwrap()];
+    let long = "C=AU,".repeat(1 << 20) + "CN=client";
+    for name in [
+        format!("<ds:KeyName>{long}</ds:KeyName>"),
+        format!("<ds:X509Data><ds:X509SubjectName>{long}</ds:X509SubjectName></ds:X509Data>"),
+        format!(
+            "<ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>{long}</ds:X509IssuerName>\
+             <ds:X509SerialNumber>1</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data>"
+        ),
+        format!(
+            "<ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>CN=client</ds:X509IssuerName>\
+             <ds:X509SerialNumber>{}</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data>",
+            "7".repeat(1 << 20)
+        ),
+    ] {
+        let named = message.replace(key_info, &format!("{opening}{name}</ds:KeyInfo>"));
+        let refused = refuse(&sign(), &named);
+        assert_eq!(name_of(&refused), "malformed");
+        assert!(refused.to_string().len() < 1_000);
+    }
+}
