@@ -16,6 +16,7 @@ use crate::established::{Established, InUse};
 use crate::fault::Cause;
 use crate::handshake::Parties;
 use crate::headers::X_REQUEST_ID;
+use crate::log::Beginning;
 use crate::media;
 use crate::metrics::Flow;
 use crate::secured::{Arrival, Call};
@@ -78,7 +79,7 @@ impl Call<'_> {
                 request,
                 %peer,
                 fault = fault.code().local(),
-                detail = %fault,
+                detail = %Beginning(fault),
                 "request for a token refused"
             );
         }

@@ -21,6 +21,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
 
 use crate::handshake::{Failed, Parties};
+use crate::log::Beginning;
 
 /// What a handshake came to. Everybody who waits for it is given the same.
 type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
@@ -224,7 +225,7 @@ impl Established {
                 tracing::warn!(
                     route = parties.route,
                     reason = failed.name(),
-                    detail = %failed,
+                    detail = %Beginning(&failed),
                     "no conversation with the backend"
                 );
                 Err(Arc::new(failed))
@@ -250,7 +251,7 @@ impl Established {
             Ok(Err(failed)) => {
                 tracing::info!(
                     route = parties.route,
-                    detail = %failed,
+                    detail = %Beginning(&failed),
                     "the backend does not renew its context; a new one is asked for"
                 );
                 None

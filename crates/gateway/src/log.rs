@@ -65,6 +65,48 @@ impl<T: fmt::Display> fmt::Display for OneLine<T> {
     }
 }
 
+/// Most octets of what is told of a message that was refused: names in it may be as long as the message.
+const LONGEST_TOLD: usize = 4096;
+
+/// The beginning of a text that may be as long as a stranger's message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning<T>(pub(crate) T);
+
+impl<T: fmt::Display> fmt::Display for Beginning<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut ending = Ending {
+            out,
+            left: LONGEST_TOLD,
+            ended: false,
+        };
+        match write!(ending, "{}", self.0) {
+            // What comes behind is not even made.
+            Err(_) if ending.ended => ending.out.write_str("…"),
+            written => written,
+        }
+    }
+}
+
+/// Fails when it is full.
+struct Ending<'f, 'o> {
+    out: &'f mut fmt::Formatter<'o>,
+    left: usize,
+    ended: bool,
+}
+
+impl fmt::Write for Ending<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.len() <= self.left {
+            self.left -= text.len();
+            return self.out.write_str(text);
+        }
+        self.ended = true;
+        let end = text.floor_char_boundary(self.left);
+        self.out.write_str(&text[..end])?;
+        Err(fmt::Error)
+    }
+}
+
 struct Escaping<'f, 'o>(&'f mut fmt::Formatter<'o>);
 
 impl fmt::Write for Escaping<'_, '_> {
@@ -135,6 +177,19 @@ mod tests {
         assert_eq!(text.lines().count(), 1);
         let json = logged(LogFormat::Json, event);
         assert_eq!(json.lines().count(), 1);
+    }
+
+    #[test]
+    fn what_is_told_of_a_message_ends() {
+        let told = Beginning("ä".repeat(1 << 20)).to_string();
+        assert_eq!(told, "ä".repeat(LONGEST_TOLD / 2) + "…");
+        let short = format!("{:>width$}", "x", width = LONGEST_TOLD);
+        assert_eq!(Beginning(&short).to_string(), short);
+        let text = logged(
+            LogFormat::Text,
+            || tracing::warn!(detail = %Beginning("\u{2028}".repeat(1 << 20)), "refused"),
+        );
+        assert!(text.len() < 16 << 10, "{} octets", text.len());
     }
 
     #[test]

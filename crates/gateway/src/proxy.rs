@@ -17,6 +17,7 @@ use crate::fault::{self, Cause};
 use crate::gateway::Shared;
 use crate::headers::{self, X_REQUEST_ID};
 use crate::listener::Connection;
+use crate::log::Beginning;
 use crate::route::{Route, Serving};
 use crate::{admin, media, secured, wsdl};
 
@@ -227,7 +228,7 @@ pub(crate) fn fail(
         request = id.to_str().unwrap_or_default(),
         peer = %exchange.connection.peer,
         reason = failure.reason,
-        detail = failure.detail,
+        detail = Beginning(&failure.detail).to_string(),
         fault = cause.code(),
         "request failed"
     );

@@ -27,6 +27,7 @@ use crate::conversing::Within;
 use crate::established::InUse;
 use crate::fault::Cause;
 use crate::headers::{self, X_REQUEST_ID};
+use crate::log::Beginning;
 use crate::media;
 use crate::metrics::{self, Flow};
 use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
@@ -661,7 +662,7 @@ impl Call<'_> {
             peer = %self.exchange.connection.peer,
             direction = side.name(),
             reason = rejected.name(),
-            detail = %rejected,
+            detail = %Beginning(rejected),
             hint = rejected.hint(),
             fault = cause.code(),
             "message refused"
