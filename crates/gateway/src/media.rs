@@ -50,7 +50,9 @@ pub(crate) fn action_of(headers: &HeaderMap) -> Option<String> {
 pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     let of_type = parameters(content_type(headers).unwrap_or_default()).filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("action").then_some(value)
+        // `action*` and `action*0` say it, too (RFC 2231, 3 and 4). Nothing is decoded: no SOAP stack writes them, and no action is spelled so.
+        let name = name.split('*').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case("action").then_some(value)
     });
     let fields = headers
         .get_all("soapaction")
@@ -141,6 +143,14 @@ mod tests {
             said.append("soapaction", HeaderValue::from_static(field));
         }
         assert_eq!(actions_of(&said), ["urn:a", "urn:b", "urn:c"]);
+    }
+
+    #[test]
+    fn an_action_in_an_extended_parameter_counts() {
+        let said = headers(
+            "application/soap+xml; action=\"urn:a\"; action*=utf-8''urn%3Ab; Action *0=\"urn:\"",
+        );
+        assert_eq!(actions_of(&said), ["urn:a", "utf-8''urn%3Ab", "urn:"]);
     }
 
     #[test]
