@@ -323,6 +323,21 @@ fn more_references_than_the_rules_allow_are_refused() {
 }
 
 #[test]
+fn a_list_of_more_prefixes_than_a_document_may_have_is_refused() {
+    let listing = |prefixes: usize| {
+        let list = vec!["p"; prefixes];
+        let method = TransformParts::Canonicalization(Canonicalization::Exclusive, &list);
+        verify(&signed("content", &[method]), &Rules::default())
+    };
+    assert!(listing(1024).is_ok());
+    let what = "prefixes of ec:InclusiveNamespaces";
+    assert_eq!(
+        listing(1025).unwrap_err(),
+        SignatureError::TooMany { what, limit: 1024 }
+    );
+}
+
+#[test]
 fn a_public_key_never_verifies_an_hmac() {
     let text = signed("x", PLAIN);
     let document = parse(&text);

@@ -76,20 +76,33 @@ impl CanonicalizationMethod {
             method,
             Canonicalization::Exclusive | Canonicalization::ExclusiveWithComments
         );
-        let inclusive_prefixes = match children
+        let list = children
             .optional(EXCLUSIVE_C14N, "InclusiveNamespaces")
             .filter(|_| exclusive)
-        {
-            Some(list) => list
-                .attribute("", "PrefixList")
-                .map(|list| list.split_ascii_whitespace().map(str::to_owned).collect()),
-            None => None,
-        };
+            .and_then(|list| list.attribute("", "PrefixList"));
+        let inclusive_prefixes = list.map(|list| prefixes(&list)).transpose()?;
         children.end("at most one `ec:InclusiveNamespaces`, for exclusive canonicalization")?;
         Ok(Self {
             method,
             inclusive_prefixes: inclusive_prefixes.unwrap_or_default(),
         })
+    }
+}
+
+/// Most prefixes of a list: a document may have no more ([`Limits::namespaces`](soapstone_xml::Limits::namespaces)), and each becomes a string of its own
+/// before any key is touched.
+const LONGEST_LIST: usize = 1024;
+
+fn prefixes(list: &str) -> Result<Vec<String>, SignatureError> {
+    let mut written = list.split_ascii_whitespace();
+    let prefixes = written.by_ref().take(LONGEST_LIST).map(str::to_owned);
+    let prefixes = prefixes.collect();
+    match written.next() {
+        None => Ok(prefixes),
+        Some(_) => Err(SignatureError::TooMany {
+            what: "prefixes of ec:InclusiveNamespaces",
+            limit: LONGEST_LIST,
+        }),
     }
 }
 
