@@ -115,7 +115,7 @@ pub struct Evidence {
     pub freshness: Option<Freshness>,
     /// Short names of weak algorithms that the message used and the plan allows.
     pub weak: Vec<&'static str>,
-    /// Header blocks that no signature covers, by expanded name: they are not passed on.
+    /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many the first ones, and of long names the beginning.
     pub dropped: Vec<String>,
 }
 

@@ -319,13 +319,29 @@ impl Opening<'_> {
                 return Err(Rejected::HeaderNotVerified {
                     header: expanded_name(block),
                 });
-            } else {
-                dropped.push(expanded_name(block));
+            } else if dropped.len() < MOST_DROPPED {
+                dropped.push(shortened(expanded_name(block)));
             }
         }
         self.evidence.dropped = dropped;
         Ok(blocks)
     }
+}
+
+/// Most header blocks that are dropped whose names are told. Anybody can add some to a message, each with a namespace that takes megabytes to
+/// tell and is said once for all of them.
+const MOST_DROPPED: usize = 64;
+
+/// Octets of each name.
+const LONGEST_DROPPED: usize = 1024;
+
+fn shortened(mut name: String) -> String {
+    if name.len() > LONGEST_DROPPED {
+        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
+        name.push('…');
+        name.shrink_to_fit();
+    }
+    name
 }
 
 /// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or token is: in nothing but elements whose content is

@@ -184,3 +184,19 @@ fn names_of_keys_that_nobody_has_are_refused_before_they_are_compared() {
         assert!(refused.to_string().len() < 1_000);
     }
 }
+
+/// Anybody can put header blocks into a signed message that nobody signed.
+#[test]
+fn of_thousands_of_header_blocks_that_are_dropped_few_are_told() {
+    let long = format!("urn:{}", "x".repeat(100_000));
+    let message = secure(&sign(), PLAIN)
+        .replacen(" xmlns:a=", &format!(" xmlns:long=\"{long}\" xmlns:a="), 1)
+        .replacen(
+            "<soap:Header>",
+            &format!("<soap:Header>{}", "<long:b/>".repeat(3_000)),
+            1,
+        );
+    let opened = open(&sign(), &message).unwrap();
+    let told: usize = opened.evidence().dropped.iter().map(String::len).sum();
+    assert!((1_000..100_000).contains(&told), "{told} octets");
+}
