@@ -27,6 +27,14 @@ pub(crate) use policy::{PublishedPolicy, Telling};
 
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
+/// Root elements of descriptions, in WSDL 1.1 and 2.0, and of what they refer to.
+const DESCRIPTIONS: [(&str, &str); 5] = [
+    (WSDL, "definitions"),
+    ("http://www.w3.org/ns/wsdl", "description"),
+    (SCHEMA, "schema"),
+    ("http://www.w3.org/ns/ws-policy", "Policy"),
+    ("http://schemas.xmlsoap.org/ws/2004/09/policy", "Policy"),
+];
 /// Namespaces whose `address` element says where a port is: the bindings to SOAP 1.1, SOAP 1.2 and HTTP.
 const BINDINGS: [&str; 3] = [
     "http://schemas.xmlsoap.org/wsdl/soap/",
@@ -137,6 +145,14 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         };
         head.headers.insert(header::CONTENT_TYPE, XML_MEDIA_TYPE);
         head.headers.remove(header::ETAG);
+    } else if !exchange.route.is_plain() {
+        if head.status == StatusCode::OK {
+            let detail = "the backend answered with something else than XML".to_owned();
+            return failed(Cause::BadGateway, "backend-description", detail);
+        }
+        // What else a backend says, nobody was asked to prove who he is for.
+        octets.clear();
+        head.headers.remove(header::CONTENT_TYPE);
     }
     described(exchange, head, octets, only_head)
 }
@@ -214,6 +230,14 @@ enum Origin<'r> {
     File,
 }
 
+/// Whether a document is a description or a part of one. On a route with endpoints nothing else is told to whoever asks, whatever the backend serves
+/// under the same path to those who do not call it by SOAP.
+fn is_description(root: Element<'_>) -> bool {
+    DESCRIPTIONS
+        .iter()
+        .any(|(namespace, local)| root.is(namespace, local))
+}
+
 /// What takes the place of a range of a document. Ranges do not overlap.
 type Edit = (Range<usize>, String);
 
@@ -232,6 +256,9 @@ impl Rewriting<'_> {
         };
         let document = Document::parse(octets, &options, &mut Buffers::default())
             .map_err(|error| format!("the description cannot be read: {error}"))?;
+        if !self.route.is_plain() && !is_description(document.root()) {
+            return Err("the backend answered with something else than a description".to_owned());
+        }
         let source = document.bytes();
         let mut edits = self.policy_edits(document.root());
         let removed: Vec<Range<usize>> = edits.iter().map(|(range, _)| range.clone()).collect();

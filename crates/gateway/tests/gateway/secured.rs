@@ -271,6 +271,38 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
     assert!(backend.seen.try_recv().is_err());
 }
 
+#[tokio::test]
+async fn what_is_no_description_is_not_told_under_the_name_of_one() {
+    let folder = Folder::with_keys("no-description");
+    let secrets = [
+        (StatusCode::OK, "application/json", "[\"a secret\"]"),
+        (
+            StatusCode::OK,
+            "text/xml",
+            "<users><user>a secret</user></users>",
+        ),
+        (StatusCode::NOT_FOUND, "text/html", "<p>a secret</p>"),
+    ];
+    for (status, media_type, secret) in secrets {
+        let backend = Backend::answering(move |_| {
+            let mut response = Response::new(Full::new(Bytes::from(secret)));
+            *response.status_mut() = status;
+            let headers = response.headers_mut();
+            headers.insert("content-type", media_type.parse().expect("a value"));
+            response
+        })
+        .await;
+        let gateway = inbound(&folder, &backend, "sign").await;
+        let answer = send(gateway.address(), get("/echo/users?wsdl&page=1")).await;
+        assert!(!answer.body.contains("secret"), "{}", answer.body);
+        let told = match status {
+            StatusCode::OK => StatusCode::BAD_GATEWAY,
+            other => other,
+        };
+        assert_eq!(answer.status, told);
+    }
+}
+
 /// The same of responses, whose client somebody on the way may be able to watch.
 #[tokio::test]
 async fn no_response_is_refused_at_once() {
