@@ -111,10 +111,9 @@ fn every_reason_for_a_refusal_is_explained() {
         code.to_owned()
     };
     let naming = [
-        between("wss/src/rejected/told.rs", "pub fn name(", "pub fn hint("),
         between(
             "wss/src/rejected/told.rs",
-            "fn xml_name(",
+            "pub fn name(",
             "impl fmt::Display",
         ),
         between("crypto/src/trust.rs", "const fn name(", "impl fmt::Display"),
@@ -130,6 +129,32 @@ fn every_reason_for_a_refusal_is_explained() {
             "`{name}` is not explained"
         );
     }
+}
+
+#[test]
+fn hints_name_keys_that_there_are() {
+    let file = root().join("crates/wss/src/rejected/hint.rs");
+    let source = fs::read_to_string(file).expect("source");
+    let guide = root().join("docs/configuration.md");
+    let guide = fs::read_to_string(guide).expect("a guide");
+    let hints = source
+        .lines()
+        .filter(|line| line.contains('"') && !line.trim_start().starts_with("//"));
+    let mut count = 0;
+    for named in hints.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+        // Elements and attributes of messages begin with a prefix or a capital.
+        if named.contains(':') || named.starts_with(char::is_uppercase) {
+            continue;
+        }
+        let key = named.split([' ', '.']).next_back().unwrap_or(named);
+        let key = named.split_once(" = ").map_or(key, |(key, _)| key);
+        assert!(
+            guide.contains(&format!("`{key}`")) || guide.contains(&format!("`{named}`")),
+            "{named}"
+        );
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The one rule: what the peer is told ([`Rejected::fault`]) never depends on which cryptographic step failed.
 
 mod fault;
+mod hint;
 mod told;
 
 use std::fmt;

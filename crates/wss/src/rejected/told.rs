@@ -1,4 +1,4 @@
-//! What the operator is told of a refusal: a stable name, a hint, and a sentence with what was expected and what was found.
+//! What the operator is told of a refusal: a stable name, and a sentence with what was expected and what was found.
 
 use std::fmt;
 
@@ -64,38 +64,6 @@ impl Rejected {
             Self::ReplayUnknown { .. } => "replay-unknown",
             Self::ContextsUnavailable { .. } => "contexts-unavailable",
         }
-    }
-
-    /// What the operator might look at first, where there is something to say.
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self.cause() {
-            Self::TimestampExpired { .. } | Self::TimestampInFuture { .. } => {
-                "compare the clocks of both hosts"
-            }
-            Self::Signature(SignatureError::DigestMismatch { .. }) => {
-                "the referenced element was changed after it was signed: look for a proxy or library that re-indents or re-serializes"
-            }
-            Self::Signature(SignatureError::ValueMismatch { .. }) => {
-                "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
-            }
-            Self::Unsigned { .. } => {
-                "the element that was signed is not the one in this place: compare `signed` in both policies"
-            }
-            Self::AlgorithmNotAllowed { .. } => {
-                "name the algorithm in `algorithms`, or ask the peer for one of the accepted ones"
-            }
-            Self::KeyNotFound { .. } => {
-                "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"
-            }
-            Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
-            Self::ContextUnknown { .. } => {
-                "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
-            }
-            Self::OperationUnclear { .. } => {
-                "let the client send `SOAPAction` or `wsa:Action`; for a single message, name its operation in `policy_subject`"
-            }
-            _ => return None,
-        })
     }
 }
 

@@ -1,0 +1,111 @@
+//! What the operator of a refusing endpoint might look at first.
+//!
+//! The one rule: a hint names what can be done, by the keys of the configuration where there are some; it repeats nothing of what the
+//! sentence says. `docs/debug-a-signature.md` says more of each.
+
+use soapstone_crypto::TrustError;
+use soapstone_xmlsec::dsig::SignatureError;
+
+use super::Rejected;
+use crate::envelope::EnvelopeError;
+
+impl Rejected {
+    /// What the operator might look at first, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self.cause() {
+            Self::Envelope(EnvelopeError::DuplicateId(_)) => {
+                "a library that copies elements with their ids, or a wrapping attack"
+            }
+            Self::SecurityMissing => {
+                "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
+            }
+            Self::SecurityDuplicated => "two stacks secured the message, one after the other",
+            Self::ElementUnexpected { .. } => "compare `mechanism` on both sides",
+            Self::TimestampMissing => {
+                "have the peer send a `wsu:Timestamp`, or set `timestamp = false`"
+            }
+            Self::TimestampExpired { .. } => {
+                "compare the clocks of both hosts; for a captured message set `time` to when it was sent"
+            }
+            Self::TimestampInFuture { .. } => {
+                "compare the clocks of both hosts; a local time written as UTC is hours off"
+            }
+            Self::Replayed => "a peer that tries again has to secure the message anew",
+            Self::AuthenticationFailed { .. } => {
+                "digests are over the nonce's octets (not its base64), `Created` as written, and the password in UTF-8"
+            }
+            Self::PasswordKindNotAllowed { .. } => {
+                "set `password` to \"text\" or \"digest\", as the peer sends it"
+            }
+            Self::SignatureMissing | Self::Unencrypted { .. } => {
+                "compare `mechanism`, `signed` and `encrypted` with what the peer does"
+            }
+            Self::Signature(SignatureError::DigestMismatch { .. }) => {
+                "the referenced element was changed after it was signed: look for a proxy or library that re-indents or re-serializes"
+            }
+            Self::Signature(SignatureError::ValueMismatch { .. }) => {
+                "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
+            }
+            Self::Signature(SignatureError::NotFound { .. }) => {
+                "the element was taken out on the way, or carries its id in an attribute that is not known as one"
+            }
+            Self::Unsigned { .. } => {
+                "the element that was signed is not the one in this place: compare `signed` in both policies"
+            }
+            Self::WrongOrder { .. } => "exchange `sign-encrypt` and `encrypt-sign`, on one side",
+            Self::AlgorithmNotAllowed { .. } => {
+                "name the algorithm in `algorithms`, or ask the peer for one of the accepted ones"
+            }
+            Self::AlgorithmRetired { .. } => {
+                "the peer has not changed over by the date in `allow_weak_until`"
+            }
+            Self::KeyNotFound { .. } => {
+                "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"
+            }
+            Self::Untrusted(error) => return untrusted(error),
+            Self::Encryption(_) => {
+                "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
+            }
+            Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
+            Self::ContextUnknown { .. } => {
+                "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
+            }
+            Self::ContextExpired { .. } => {
+                "compare the clocks of both hosts; a client that does not renew wants a longer `conversations.lifetime`"
+            }
+            Self::NotInConversation => {
+                "the client has to establish a security context before it sends anything else"
+            }
+            Self::KeyNotDerived => "the client's policy lacks `sp:RequireDerivedKeys`",
+            Self::ConfirmationMissing => {
+                "the service does not know `sp:RequireSignatureConfirmation`"
+            }
+            Self::EndorsementMissing => "the client's policy lacks `sp:EndorsingSupportingTokens`",
+            Self::LayoutViolated { .. } => {
+                "an `sp:Layout` of `Lax` fits every order that can be processed"
+            }
+            Self::OperationUnclear { .. } => {
+                "let the client send `SOAPAction` or `wsa:Action`; for a single message, name its operation in `policy_subject`"
+            }
+            Self::Reflected => {
+                "where both sides share one certificate on purpose, name it as `peer` or pin it"
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn untrusted(error: &TrustError) -> Option<&'static str> {
+    Some(match error {
+        TrustError::Untrusted { .. } => {
+            "add its authority to `trust.anchors` or the certificate to `trust.pinned`; intermediate certificates must come with the message or be anchors"
+        }
+        TrustError::Expired { .. } | TrustError::NotYetValid { .. } => {
+            "renew the certificate; for a captured message set `time` to when it was sent"
+        }
+        TrustError::RevocationUnknown { .. } | TrustError::RevocationListExpired { .. } => {
+            "fetch the issuer's current list: files of `crls` are read again when they change"
+        }
+        _ => return None,
+    })
+}
