@@ -18,6 +18,7 @@ use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
+use crate::backend::backend_url;
 use crate::side::{Publishing, Side, read_side};
 use crate::tls::{self, ServerTls};
 
@@ -377,22 +378,12 @@ fn read_route(
         "backend",
         "for example backend = \"http://127.0.0.1:9000/books\"",
     );
-    let backend = backend.and_then(|text| match text.value.parse::<Uri>() {
-        Ok(uri)
-            if matches!(uri.scheme_str(), Some("http" | "https"))
-                && uri.host().is_some()
-                && uri.query().is_none() =>
-        {
-            Some(text.map(|_| uri))
-        }
-        _ => {
-            let message = format!(
-                "`backend` must be an http or https URL without a query, found \"{}\"",
-                text.value
-            );
+    let backend = backend.and_then(|text| match backend_url(&text.value) {
+        Ok(uri) => Some(text.map(|_| uri)),
+        Err(error) => {
             table.report_with_hint(
                 text.place,
-                message,
+                format!("`backend` {error}"),
                 "for example \"http://127.0.0.1:9000/books\"",
             );
             None

@@ -46,6 +46,7 @@ mod unsecured;
 mod workers;
 mod wsdl;
 
+pub use backend::{NotABackend, backend_url};
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts};
 pub use gateway::{Gateway, Running, StartError};
 pub use log::{OneLine, install as install_log};

@@ -8,6 +8,7 @@
 //! The rule kept here: a request is sent again only when not an octet of it has left.
 
 mod stream;
+mod url;
 
 use std::fmt;
 use std::future::Future;
@@ -30,6 +31,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::stream::BackendStream;
 use crate::body::Upload;
+
+pub use self::url::{NotABackend, backend_url};
 
 /// Most idle connections kept for one backend; further ones are closed after use.
 ///
