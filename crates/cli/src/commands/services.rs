@@ -93,7 +93,7 @@ struct ControllerArguments {
 }
 
 /// An address as a gateway's file has it: names are not looked up.
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "expected an address and a port, such as 127.0.0.1:9000 or [::1]:9000".to_owned()
     })

@@ -33,6 +33,15 @@ Examples:
   soapstone keys new signer --kind ec-p256 --subject CN=signer
   soapstone keys new shared --symmetric 32";
 
+/// How many days a certificate can be valid.
+pub(crate) const VALID_DAYS: std::ops::RangeInclusive<i64> = 1..=36_500;
+
+/// How many days a certificate is valid unless said otherwise.
+pub(crate) const DAYS: u32 = 825;
+
+/// The same of an authority's certificate.
+pub(crate) const AUTHORITY_DAYS: u32 = 3650;
+
 /// Arguments of `soapstone keys new`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -50,7 +59,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = alternative_name)]
     san: Vec<String>,
     /// How long the certificate is valid [default: 825, or 3650 for an authority]
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(VALID_DAYS))]
     days: Option<u32>,
     /// From when on it is valid, instead of now: 2026-11-20T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
@@ -184,33 +193,68 @@ fn issue(arguments: &Arguments, name: &str, password: Option<&str>) -> Result<Id
         .subject
         .clone()
         .unwrap_or_else(|| format!("CN={name}"));
-    let days = arguments
-        .days
-        .unwrap_or(if arguments.ca { 3650 } else { 825 });
-    let mut validity = Validity::days(arguments.not_before.unwrap_or_else(Timestamp::now), days);
-    if let Some(time) = arguments.not_before {
-        validity.not_before = time;
-    }
-    let mut template = Template::new(&subject, validity)
-        .map_err(|error| {
-            Failure::new(format_args!("the subject: {error}"))
-                .with_hint("for example --subject \"CN=client,O=Example\"")
-        })?
-        .with_alternative_names(arguments.san.iter().map(String::as_str));
-    if arguments.ca {
-        template = template.for_authority();
-    }
     let issuer = arguments
         .signed_by
         .as_deref()
         .map(|name| authority(name, password))
         .transpose()?;
-    let made = match issuer {
-        Some(issuer) => issue::identity(&issuer, arguments.kind.into(), &template),
-        None => PrivateKey::generate(arguments.kind.into())
-            .and_then(|key| issue::self_signed(key, &template)),
+    let order = Order {
+        subject: &subject,
+        kind: arguments.kind.into(),
+        alternative_names: &arguments.san,
+        authority: arguments.ca,
+        not_before: arguments.not_before,
+        days: arguments
+            .days
+            .unwrap_or(if arguments.ca { AUTHORITY_DAYS } else { DAYS }),
     };
-    made.map_err(Failure::new)
+    order.make(issuer.as_ref())
+}
+
+/// A key and a certificate for it that are to be made.
+pub(crate) struct Order<'o> {
+    /// Whose they are.
+    pub(crate) subject: &'o str,
+    /// The kind and size of the key.
+    pub(crate) kind: KeyKind,
+    /// Further names of the subject.
+    pub(crate) alternative_names: &'o [String],
+    /// Whether it may sign certificates of others.
+    pub(crate) authority: bool,
+    /// From when on the certificate is valid, instead of now.
+    pub(crate) not_before: Option<Timestamp>,
+    /// For how many days it is.
+    pub(crate) days: u32,
+}
+
+impl Order<'_> {
+    /// Makes them; without an issuer the certificate is signed by the key itself.
+    ///
+    /// # Errors
+    /// [`Failure`] when the subject is no name, or the issuer cannot sign.
+    pub(crate) fn make(&self, issuer: Option<&Identity>) -> Result<Identity, Failure> {
+        let begin = self.not_before.unwrap_or_else(Timestamp::now);
+        let mut validity = Validity::days(begin, self.days);
+        if let Some(time) = self.not_before {
+            validity.not_before = time;
+        }
+        let mut template = Template::new(self.subject, validity)
+            .map_err(|error| {
+                Failure::new(format_args!("the subject: {error}"))
+                    .with_hint("for example --subject \"CN=client,O=Example\"")
+            })?
+            .with_alternative_names(self.alternative_names.iter().map(String::as_str));
+        if self.authority {
+            template = template.for_authority();
+        }
+        let made = match issuer {
+            Some(issuer) => issue::identity(issuer, self.kind, &template),
+            None => {
+                PrivateKey::generate(self.kind).and_then(|key| issue::self_signed(key, &template))
+            }
+        };
+        made.map_err(Failure::new)
+    }
 }
 
 /// Reads the authority whose files have this name.
