@@ -7,48 +7,16 @@ mod endpoints;
 #[path = "common/server.rs"]
 mod server;
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 
 use common::{Folder, SOAP11, key};
 use endpoints::Endpoint;
-use server::Server;
-
-/// Posts a message to `http://ADDRESS/PATH`; the whole response.
-fn post(url: &str, message: &str) -> String {
-    let (address, path) = url
-        .strip_prefix("http://")
-        .unwrap()
-        .split_once('/')
-        .unwrap();
-    let mut stream = TcpStream::connect(address).expect("somebody listens");
-    let head = format!(
-        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: text/xml; charset=utf-8\r\nSOAPAction: \"\"\r\nConnection: close\r\n\
-         Content-Length: {}\r\n\r\n",
-        message.len()
-    );
-    stream
-        .write_all((head + message).as_bytes())
-        .expect("the request is sent");
-    let mut response = String::new();
-    stream
-        .read_to_string(&mut response)
-        .expect("the response is read");
-    response
-}
+use server::{Server, free_port, post};
 
 fn echo(text: &str) -> String {
     format!(
         "<s:Envelope xmlns:s=\"{SOAP11}\"><s:Body><Echo xmlns=\"urn:soapstone:services:echo\"><text>{text}</text></Echo></s:Body></s:Envelope>"
     )
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
 }
 
 #[test]

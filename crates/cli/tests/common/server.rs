@@ -1,6 +1,10 @@
-//! A run of the program that goes on until it is stopped.
+//! A run of the program that goes on until it is stopped, and calls to it.
 
-use std::io::{BufRead, BufReader};
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -63,4 +67,36 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Posts a message to `http://ADDRESS/PATH`; the whole response.
+pub(crate) fn post(url: &str, message: &str) -> String {
+    let (address, path) = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let head = format!(
+        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: text/xml; charset=utf-8\r\nSOAPAction: \"\"\r\nConnection: close\r\n\
+         Content-Length: {}\r\n\r\n",
+        message.len()
+    );
+    stream
+        .write_all((head + message).as_bytes())
+        .expect("the request is sent");
+    let mut response = String::new();
+    stream
+        .read_to_string(&mut response)
+        .expect("the response is read");
+    response
+}
+
+/// A port of localhost where nobody listens.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
 }
