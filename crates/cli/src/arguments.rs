@@ -5,7 +5,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, demo, gateway, keys, lab, open, policy, secure, services, xml};
+use crate::commands::{
+    completions, demo, gateway, init, keys, lab, open, policy, secure, services, xml,
+};
 use crate::logging::LogArguments;
 
 const ABOUT: &str = "\
@@ -17,6 +19,7 @@ and behind clients that know nothing of it (gateway). `soapstone demo` shows all
 const EXAMPLES: &str = "\
 Examples:
   soapstone demo                                    see calls travel through two gateways
+  soapstone init                                    a gateway and its clients: keys and files
   soapstone keys new ca --ca                        a certificate authority of your own
   soapstone keys new client --signed-by ca          a key and a certificate from it
   soapstone secure --config client.toml in.xml      plain SOAP to secured SOAP
@@ -55,6 +58,9 @@ pub enum Command {
     /// Send real calls through two gateways, under each mechanism, and show what it costs
     #[command(long_about = demo::ABOUT)]
     Demo(demo::Arguments),
+    /// Write keys and configuration for a gateway before a service, and for its clients
+    #[command(long_about = init::ABOUT)]
+    Init(init::Arguments),
     /// Run gateways: give services and clients WS-Security without touching them
     #[command(long_about = gateway::ABOUT)]
     Gateway(gateway::Arguments),

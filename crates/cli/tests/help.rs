@@ -9,6 +9,7 @@ fn help_names_every_command_and_shows_examples() {
     let help = Folder::new().run("--help").succeeds();
     for command in [
         "demo",
+        "init",
         "gateway",
         "secure",
         "open",
@@ -38,6 +39,7 @@ fn every_command_explains_itself() {
     let folder = Folder::new();
     for command in [
         "demo",
+        "init",
         "gateway",
         "secure",
         "open",

@@ -5,6 +5,7 @@
 pub mod completions;
 pub mod demo;
 pub mod gateway;
+pub mod init;
 pub mod keys;
 pub mod lab;
 pub mod open;
@@ -30,6 +31,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Demo(arguments) => {
             quiet();
             demo::run(arguments)
+        }
+        Command::Init(arguments) => {
+            quiet();
+            init::run(&arguments)
         }
         Command::Gateway(arguments) => gateway::run(arguments, log),
         Command::Secure(arguments) => {

@@ -1,0 +1,375 @@
+//! `soapstone init`: everything to put a gateway before a service, and to call it.
+//!
+//! Keys, a password where one is needed, the files of two gateways and of single messages, and a request to try. The rule kept here:
+//! what gets into the folder was read first, by what will read it there; and nothing that is there is touched.
+
+mod place;
+mod report;
+mod template;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use http::Uri;
+use soapstone::config::Problems;
+use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone::wss::Mechanism;
+use soapstone_gateway::backend_url;
+
+use self::place::Staging;
+use self::template::{PASSWORD, USER};
+use super::keys::convert::write_pair;
+use super::keys::new::{AUTHORITY_DAYS, DAYS, Order, VALID_DAYS};
+use crate::failure::Failure;
+use crate::files::{self, Existing, Privacy};
+
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
+Begin here: write keys and configuration for a gateway before a service, and for its clients.
+
+Into the folder go a certificate authority with keys and certificates for service and client, the files of two gateways (one before \
+the service, one behind a client that knows nothing of security), the files of soapstone secure and open for single messages, and a request \
+to try. They fit together, and run as they stand; the comments in them say what to change. Nothing that exists is overwritten: if \
+one of the files is there already, none is written.
+
+Without --backend the gateway stands before the books of the sample services (soapstone services).";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone init                                    before the sample services, in this folder
+  soapstone init books --backend http://10.0.0.5:8080/books
+  soapstone init --mechanism sign --suite Basic256Sha256+RsaSha256 signed
+  soapstone init --mechanism username --listen 0.0.0.0:8443 users
+  soapstone init --mechanism secure-conversation conversations
+
+Then:
+  soapstone services
+  soapstone gateway --config gateway.toml
+  soapstone gateway --config client-gateway.toml
+  curl -H 'Content-Type: text/xml' --data-binary @request.xml http://127.0.0.1:8444/books";
+
+/// The service that is protected unless another one is named: a sample service, where they listen by default.
+const DEFAULT_BACKEND: &str = "http://127.0.0.1:9000/books";
+
+/// What endpoint files have where they say nothing.
+const DEFAULT_SUITE: &str = "Basic256GCM";
+
+/// What stands behind the name of a suite whose signatures are SHA-256 nevertheless.
+const SHA256_SIGNATURES: &str = "+RsaSha256";
+
+/// Bits of RSA keys, as `soapstone keys new` makes them unless told otherwise.
+const BITS: u32 = 2048;
+
+/// Octets of a password that nobody has to remember.
+const PASSWORD_OCTETS: usize = 24;
+
+/// Arguments of `soapstone init`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Where everything is written; made if it is not there
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+    /// What is done to messages
+    #[arg(long, value_name = "NAME", default_value = "sign-encrypt", value_parser = mechanism_parser())]
+    mechanism: Mechanism,
+    /// The algorithm suite of what is signed or encrypted [default: Basic256GCM]
+    #[arg(long, value_name = "NAME", value_parser = suite)]
+    suite: Option<String>,
+    /// The service that the gateway stands before
+    #[arg(long, value_name = "URL", default_value = DEFAULT_BACKEND, value_parser = backend_url)]
+    backend: Uri,
+    /// Where the gateway before the service listens
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443", value_parser = address)]
+    listen: SocketAddr,
+    /// Where the gateway behind plain clients listens [default: this machine alone, at the port after that of --listen]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    client_listen: Option<SocketAddr>,
+    /// How long the certificates are valid [default: 825; the authority's 3650, or as long, if that is longer]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(VALID_DAYS))]
+    days: Option<u32>,
+}
+
+/// Every mechanism that protects something.
+fn mechanism_parser() -> impl TypedValueParser<Value = Mechanism> {
+    let values = Mechanism::ALL.into_iter().filter_map(|mechanism| {
+        let what = match mechanism {
+            Mechanism::None => return None,
+            Mechanism::Username => "a user and the digest of a password, over TLS",
+            Mechanism::Sign => "Body and Timestamp signed",
+            Mechanism::Encrypt => "the content of the Body encrypted; proves nobody",
+            Mechanism::SignEncrypt => "signed, then encrypted",
+            Mechanism::EncryptSign => "encrypted, then signed",
+            Mechanism::SecureConversation => {
+                "signed and encrypted, with keys that the first message agrees on; gateways only"
+            }
+        };
+        Some(PossibleValue::new(mechanism.name()).help(what))
+    });
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Mechanism>())
+}
+
+fn suite(name: &str) -> Result<String, String> {
+    let names = soapstone::wss::SUITE_NAMES;
+    if names.contains(&name.strip_suffix(SHA256_SIGNATURES).unwrap_or(name)) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!(
+            "expected one of {}; {SHA256_SIGNATURES} behind one makes its signatures SHA-256",
+            names.join(", ")
+        ))
+    }
+}
+
+/// An address that others can be told of beforehand.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let address = super::services::address(text)?;
+    if address.port() == 0 {
+        return Err("expected a port, found 0: the other files name it".to_owned());
+    }
+    Ok(address)
+}
+
+/// What is to be written.
+struct Plan {
+    mechanism: Mechanism,
+    suite: String,
+    backend: Uri,
+    listen: SocketAddr,
+    client_listen: SocketAddr,
+    days: u32,
+}
+
+impl Plan {
+    fn new(arguments: &Arguments) -> Result<Self, Failure> {
+        let mechanism = arguments.mechanism;
+        if arguments.suite.is_some() && mechanism == Mechanism::Username {
+            return Err(Failure::new(
+                "--suite is for what is signed or encrypted, and --mechanism username does neither",
+            )
+            .with_hint("leave out --suite, or choose another mechanism"));
+        }
+        let listen = arguments.listen;
+        let next = || {
+            let port = listen.port().checked_add(1)?;
+            Some(SocketAddr::new(loopback(listen), port))
+        };
+        let client_listen = arguments.client_listen.or_else(next).ok_or_else(|| {
+            Failure::new(format_args!("there is no port after {}", listen.port()))
+                .with_hint("say where the other gateway listens, with --client-listen")
+        })?;
+        let any = listen.ip().is_unspecified() || client_listen.ip().is_unspecified();
+        if listen.port() == client_listen.port() && (any || listen.ip() == client_listen.ip()) {
+            return Err(Failure::new(format_args!(
+                "--listen and --client-listen must be different addresses, found {listen} and {client_listen}"
+            )));
+        }
+        Ok(Self {
+            mechanism,
+            suite: arguments
+                .suite
+                .clone()
+                .unwrap_or_else(|| DEFAULT_SUITE.to_owned()),
+            backend: arguments.backend.clone(),
+            listen,
+            client_listen,
+            days: arguments.days.unwrap_or(DAYS),
+        })
+    }
+
+    /// Whether messages are protected by the connection alone.
+    fn needs_tls(&self) -> bool {
+        self.mechanism == Mechanism::Username
+    }
+
+    /// Whether there are keys of the client.
+    fn has_client_keys(&self) -> bool {
+        self.mechanism != Mechanism::Username
+    }
+
+    /// Whether a message can be secured and opened alone.
+    fn has_single_messages(&self) -> bool {
+        Mechanism::SINGLE.contains(&self.mechanism)
+    }
+
+    fn calls_sample_services(&self) -> bool {
+        self.backend == DEFAULT_BACKEND
+    }
+
+    /// Of the routes of both gateways: that of the service.
+    fn path(&self) -> &str {
+        match self.backend.path().trim_end_matches('/') {
+            "" => "/",
+            path => path,
+        }
+    }
+
+    /// Where secured messages go.
+    fn service_url(&self) -> String {
+        let scheme = if self.needs_tls() { "https" } else { "http" };
+        format!("{scheme}://{}{}", reachable(self.listen), self.path())
+    }
+
+    /// Where plain messages go.
+    fn client_url(&self) -> String {
+        format!("http://{}{}", reachable(self.client_listen), self.path())
+    }
+
+    /// The files, in the order in which they are told, each with what it is for.
+    fn files(&self) -> Vec<(&'static str, String)> {
+        let mut files = vec![
+            (
+                "ca.key.pem",
+                "the authority's key: signs further certificates; no gateway needs it".to_owned(),
+            ),
+            (
+                "ca.cert.pem",
+                "the authority, which both sides trust".to_owned(),
+            ),
+            ("service.key.pem", "the service's key".to_owned()),
+            ("service.cert.pem", "and its certificate".to_owned()),
+        ];
+        if self.has_client_keys() {
+            files.push(("client.key.pem", "the client's key".to_owned()));
+            files.push(("client.cert.pem", "and its certificate".to_owned()));
+        }
+        if self.mechanism == Mechanism::Username {
+            files.push((PASSWORD, format!("the password of the user {USER}")));
+        }
+        files.push((
+            "gateway.toml",
+            format!("the gateway before the service, at {}", self.service_url()),
+        ));
+        files.push((
+            "client-gateway.toml",
+            format!("the gateway behind plain clients, at {}", self.client_url()),
+        ));
+        if self.has_single_messages() {
+            files.push(("client.toml", "secures single requests".to_owned()));
+            files.push(("answers.toml", "opens single answers".to_owned()));
+        }
+        let request = if self.calls_sample_services() {
+            "a call of the sample services: getBooks"
+        } else {
+            "an envelope for a call of your service"
+        };
+        files.push(("request.xml", request.to_owned()));
+        files
+    }
+}
+
+/// This machine's own address, of the same version of IP.
+fn loopback(address: SocketAddr) -> IpAddr {
+    if address.is_ipv4() {
+        Ipv4Addr::LOCALHOST.into()
+    } else {
+        Ipv6Addr::LOCALHOST.into()
+    }
+}
+
+/// The address to call somebody who listens there.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    if listen.ip().is_unspecified() {
+        SocketAddr::new(loopback(listen), listen.port())
+    } else {
+        listen
+    }
+}
+
+/// Writes everything, or nothing.
+///
+/// # Errors
+/// [`Failure`] naming all files that are in the way, or what cannot be made.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let plan = Plan::new(arguments)?;
+    let files = plan.files();
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    let staging = Staging::begin(&arguments.folder, &names)?;
+    write_keys(staging.folder(), &plan)?;
+    write_files(staging.folder(), &plan)?;
+    check(staging.folder(), &plan)?;
+    staging.place(&names)?;
+    files::print(report::text(&arguments.folder, &plan, &files))
+}
+
+/// Writes keys, certificates and the password.
+fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
+    let order = |subject, authority, alternative_names, days| Order {
+        subject,
+        kind: KeyKind::Rsa { bits: BITS },
+        alternative_names,
+        authority,
+        not_before: None,
+        days,
+    };
+    let write = |name: &str, identity: &Identity| {
+        write_pair(&folder.join(name), identity, None, Existing::Keep)
+    };
+    let days = plan.days.max(AUTHORITY_DAYS);
+    let authority = order("CN=Example CA", true, &[], days).make(None)?;
+    write("ca", &authority)?;
+    // Whoever turns on TLS finds a certificate for it.
+    let mut hosts = ["localhost", "127.0.0.1", "::1"]
+        .map(str::to_owned)
+        .to_vec();
+    let listen = reachable(plan.listen).ip().to_string();
+    if !hosts.contains(&listen) {
+        hosts.push(listen);
+    }
+    let service = order("CN=service", false, &hosts, plan.days).make(Some(&authority))?;
+    write("service", &service)?;
+    if plan.has_client_keys() {
+        let client = order("CN=client", false, &[], plan.days).make(Some(&authority))?;
+        write("client", &client)?;
+    }
+    if plan.mechanism == Mechanism::Username {
+        let mut password = Vec::new();
+        base64::encode_into(SecretBytes::random(PASSWORD_OCTETS).expose(), &mut password);
+        password.push(b'\n');
+        let password = SecretBytes::new(password);
+        let path = folder.join(PASSWORD);
+        files::create(&path, password.expose(), Privacy::Secret, Existing::Keep)?;
+    }
+    Ok(())
+}
+
+/// Writes everything else.
+fn write_files(folder: &Path, plan: &Plan) -> Result<(), Failure> {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        files::create(&path, text.as_bytes(), Privacy::Public, Existing::Keep)
+    };
+    write("gateway.toml", &template::gateway(plan))?;
+    write("client-gateway.toml", &template::client_gateway(plan))?;
+    if plan.has_single_messages() {
+        write("client.toml", &template::client(plan))?;
+        write("answers.toml", &template::answers(plan))?;
+    }
+    write("request.xml", template::request(plan))
+}
+
+/// Reads what was written, as the commands will that it is for.
+fn check(folder: &Path, plan: &Plan) -> Result<(), Failure> {
+    let environment = |_: &str| None;
+    for name in ["gateway.toml", "client-gateway.toml"] {
+        soapstone_gateway::Config::load(&folder.join(name), &environment).map_err(by_name)?;
+    }
+    if plan.has_single_messages() {
+        for (name, role) in [("client.toml", Role::Secure), ("answers.toml", Role::Open)] {
+            Endpoint::load(&folder.join(name), role, &environment).map_err(by_name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Problems of files that have not come to their places.
+fn by_name(mut problems: Problems) -> Problems {
+    for problem in &mut problems.0 {
+        if let Some(name) = problem.file.file_name() {
+            problem.file = name.into();
+        }
+    }
+    problems
+}

@@ -1,0 +1,254 @@
+//! The texts of the files, and what is put into them.
+//!
+//! A template is the file as it will be, but for names in double braces. The rule kept here: what was typed gets into a file as a TOML
+//! string, escaped, and is never looked through for names in braces.
+
+use soapstone::wss::Mechanism;
+
+use super::Plan;
+
+/// Who we are in the `username` mechanism.
+pub(super) const USER: &str = "alice";
+
+/// The file with the password.
+pub(super) const PASSWORD: &str = "alice.password";
+
+const GATEWAY: &str = include_str!("templates/gateway.toml");
+const CLIENT_GATEWAY: &str = include_str!("templates/client-gateway.toml");
+const CLIENT: &str = include_str!("templates/client.toml");
+const ANSWERS: &str = include_str!("templates/answers.toml");
+const GET_BOOKS: &str = include_str!("templates/get-books.xml");
+const REQUEST: &str = include_str!("templates/request.xml");
+
+/// What the gateway before the service has where nothing but the connection protects messages.
+const SERVER_TLS: &str = "
+# Under username the connection is all that hides messages and keeps them as they are. The certificate is for localhost and the address
+# above; soapstone keys new NAME --signed-by ca --san HOST makes one for another name.
+[tls]
+certificate = \"service.cert.pem\"
+key = \"service.key.pem\"
+";
+
+/// The same for those who call it.
+const CLIENT_TLS: &str = "# Who issued the certificate of that gateway's connections.
+tls = { ca = [\"ca.cert.pem\"] }
+";
+
+/// What can be said of a service behind TLS.
+const BACKEND_TLS: &str =
+    "# If the service's certificate is not from one of the system's authorities:
+# tls = { ca = [\"service-ca.pem\"] }
+";
+
+/// `gateway.toml`.
+pub(super) fn gateway(plan: &Plan) -> String {
+    let backend_tls = if plan.backend.scheme_str() == Some("https") {
+        BACKEND_TLS
+    } else {
+        ""
+    };
+    let tls = if plan.needs_tls() { SERVER_TLS } else { "" };
+    let values = [
+        ("listen", &*quoted(&plan.listen.to_string())),
+        ("path", &quoted(plan.path())),
+        ("backend", &quoted(&plan.backend.to_string())),
+        ("tls", tls),
+        ("backend_tls", backend_tls),
+        ("tables", &tables(Party::Service, plan)),
+    ];
+    fill(GATEWAY, &values)
+}
+
+/// `client-gateway.toml`.
+pub(super) fn client_gateway(plan: &Plan) -> String {
+    let backend_tls = if plan.needs_tls() { CLIENT_TLS } else { "" };
+    let values = [
+        ("listen", &*quoted(&plan.client_listen.to_string())),
+        ("path", &quoted(plan.path())),
+        ("backend", &quoted(&plan.service_url())),
+        ("backend_tls", backend_tls),
+        ("tables", &tables(Party::Client, plan)),
+    ];
+    fill(CLIENT_GATEWAY, &values)
+}
+
+/// `client.toml`.
+pub(super) fn client(plan: &Plan) -> String {
+    fill(CLIENT, &[("tables", &tables(Party::Request, plan))])
+}
+
+/// `answers.toml`.
+pub(super) fn answers(plan: &Plan) -> String {
+    fill(ANSWERS, &[("tables", &tables(Party::Answer, plan))])
+}
+
+/// `request.xml`.
+pub(super) fn request(plan: &Plan) -> &'static str {
+    if plan.calls_sample_services() {
+        GET_BOOKS
+    } else {
+        REQUEST
+    }
+}
+
+/// Whose endpoint it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Party {
+    /// Before the service.
+    Service,
+    /// Behind clients.
+    Client,
+    /// The client, for what it sends alone.
+    Request,
+    /// The client, for what it gets alone.
+    Answer,
+}
+
+impl Party {
+    fn sends(self) -> bool {
+        self != Self::Answer
+    }
+
+    fn gets(self) -> bool {
+        self != Self::Request
+    }
+}
+
+/// The tables of an endpoint: those that its mechanism needs, each with what it is for.
+fn tables(party: Party, plan: &Plan) -> String {
+    let mechanism = plan.mechanism;
+    let (own, peer) = match party {
+        Party::Service => ("service", "client"),
+        _ => ("client", "service"),
+    };
+    let (sent, got) = match party {
+        Party::Service => ("answers", "requests"),
+        _ => ("requests", "answers"),
+    };
+    let mut lines = Vec::new();
+    let uses = [
+        (party.sends() && mechanism.signs()).then(|| format!("signs {sent}")),
+        (party.gets() && mechanism.encrypts()).then(|| format!("decrypts {got}")),
+    ];
+    let uses: Vec<String> = uses.into_iter().flatten().collect();
+    if !uses.is_empty() {
+        lines.push(format!(
+            "# The {own}'s key: {}.\nidentity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}",
+            uses.join(", ")
+        ));
+    }
+    match party {
+        // Answers are encrypted to whoever signed the request.
+        Party::Service if mechanism == Mechanism::Encrypt => lines.push(
+            "# Answers are encrypted to it. Nobody signs under encrypt: whoever has service.cert.pem can call.\n\
+             peer = { certificate = \"client.cert.pem\" }"
+                .to_owned(),
+        ),
+        Party::Client | Party::Request if mechanism.encrypts() => lines.push(
+            "# Requests are encrypted to it.\npeer = { certificate = \"service.cert.pem\" }".to_owned(),
+        ),
+        _ => {}
+    }
+    if party.gets() && mechanism.signs() {
+        let who = match party {
+            Party::Service => {
+                "Who may sign requests: further clients need a certificate (soapstone keys new NAME --signed-by ca) and their subject here."
+            }
+            _ => "Who may sign answers.",
+        };
+        lines.push(format!(
+            "# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}"
+        ));
+    }
+    if party.sends() && mechanism == Mechanism::Username {
+        let who = match party {
+            Party::Service => {
+                "Who may call: further users are further tables, each with a password of its own."
+            }
+            _ => "Who we are.",
+        };
+        lines.push(format!(
+            "# {who}\nusers = [{{ name = \"{USER}\", password_file = \"{PASSWORD}\" }}]"
+        ));
+    }
+    lines.push(security(party, plan));
+    lines.join("\n")
+}
+
+/// What is done to messages.
+fn security(party: Party, plan: &Plan) -> String {
+    let mechanism = plan.mechanism;
+    if mechanism == Mechanism::Username {
+        return match party {
+            Party::Answer => {
+                "# Under username nothing in an answer proves anything.\nsecurity = { mechanism = \"none\" }"
+            }
+            _ => {
+                "# What a request must have, the same on both sides: docs/configuration.md, \"security\".\n\
+                 security = { mechanism = \"username\" }"
+            }
+        }
+        .to_owned();
+    }
+    let guide = if mechanism == Mechanism::SecureConversation {
+        "docs/run-an-sts.md"
+    } else {
+        "docs/configuration.md, \"security\""
+    };
+    format!(
+        "# What is done to messages, the same on both sides: {guide}.\nsecurity = {{ mechanism = \"{mechanism}\", suite = {} }}",
+        quoted(&plan.suite)
+    )
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            _ if character.is_control() => {
+                quoted.push_str(&format!("\\u{:04X}", u32::from(character)));
+            }
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Puts values in the places of their names; nothing, in that of a name without one.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, (name, after))) = rest
+        .split_once("{{")
+        .and_then(|(before, rest)| Some((before, rest.split_once("}}")?)))
+    {
+        text.push_str(before);
+        let value = values.iter().find(|(known, _)| *known == name);
+        text.push_str(value.map_or("", |(_, value)| value));
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_stays_in_its_string() {
+        assert_eq!(
+            quoted("a\"\nb = \\ {{listen}}\u{7f}"),
+            "\"a\\\"\\u000Ab = \\\\ {{listen}}\\u007F\""
+        );
+    }
+
+    #[test]
+    fn values_are_not_looked_through_for_names() {
+        let values = [("a", "{{b}}"), ("b", "never")];
+        assert_eq!(fill("x = {{a}}\n{{c}}\n", &values), "x = {{b}}\n\n");
+    }
+}
