@@ -12,6 +12,21 @@ pub(crate) fn mark<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
     octets(hasher.finish())
 }
 
+/// [`mark`] over `pieces` and one more, which lies in `parts`.
+pub(crate) fn mark_of_parts(pieces: &[&[u8]], parts: &[&[u8]]) -> [u8; 32] {
+    let mut hasher = hasher(DigestAlgorithm::Sha256);
+    for piece in pieces {
+        hasher.update(&(piece.len() as u64).to_be_bytes());
+        hasher.update(piece);
+    }
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    hasher.update(&(length as u64).to_be_bytes());
+    for part in parts {
+        hasher.update(part);
+    }
+    octets(hasher.finish())
+}
+
 /// [`mark`] over many short pieces, none of them secret: handed over one by one, each would cost more than digesting it takes.
 pub(crate) fn mark_gathered<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
     // What one or two signatures say of themselves fits.
@@ -56,6 +71,11 @@ mod tests {
         assert_ne!(
             mark(pieces),
             mark_gathered([b"signature".as_slice(), &[7; 300], b"x"])
+        );
+        let parts: [&[u8]; 3] = [&[7; 100], &[], &[7; 200]];
+        assert_eq!(
+            mark([b"signature".as_slice(), &[7; 300]]),
+            mark_of_parts(&[b"signature"], &parts)
         );
     }
 }

@@ -30,8 +30,8 @@ pub enum Signer {
     Certificate(Certificate),
     /// A holder of the shared key of this name.
     SharedKey(String),
-    /// Whoever received the request's session key.
-    RequestKey,
+    /// Whoever received the request's session key. By the SHA-1 of the wrapped key.
+    RequestKey([u8; 20]),
     /// Whoever made the session key of this message: anybody who has our certificate. By the SHA-1 of the wrapped key.
     SessionKey([u8; 20]),
     /// The other party of a security context.

@@ -6,6 +6,7 @@ use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
 use crate::conversation::{ContextName, SecurityContext};
 use crate::envelope::Envelope;
+use crate::evidence::Mark;
 use crate::key_reference;
 use crate::names::{WSSE, XENC};
 use crate::plan::InboundPlan;
@@ -58,6 +59,9 @@ pub struct Receipt {
     /// Which operation the message is of, where the host has a plan for each: what this number means is the host's to know. Several where
     /// they could not be told apart and are treated alike.
     pub operations: Vec<usize>,
+    /// Of a message that was secured under a key that its receiver holds as well, or that was only encrypted: what its receiver will know it
+    /// by ([`Opened::marks`](crate::Opened::marks)). One that arrives with such a mark was sent back; its receiver has no reason to.
+    pub marks: Vec<Mark>,
 }
 
 impl InboundPlan {

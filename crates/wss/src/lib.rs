@@ -25,6 +25,7 @@ mod forward;
 mod freshness;
 mod key_reference;
 mod known;
+mod marks;
 mod mechanism;
 pub mod names;
 mod objects;

@@ -222,7 +222,7 @@ fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) 
         signer: match &signature.signer {
             Signer::Certificate(certificate) => certificate_found(certificate),
             Signer::SharedKey(name) => SignerFound::SharedKey { name: name.clone() },
-            Signer::RequestKey => SignerFound::RequestKey,
+            Signer::RequestKey(_) => SignerFound::RequestKey,
             Signer::SessionKey(_) => SignerFound::SessionKey,
             Signer::Context { name, owner } => SignerFound::SecurityContext {
                 identifier: name.identifier.clone(),

@@ -17,6 +17,7 @@ use crate::digest;
 use crate::envelope::expanded_name;
 use crate::evidence::{EncryptionEvidence, Signer};
 use crate::key_reference::KeyLocator;
+use crate::marks;
 use crate::names::XENC;
 use crate::policy::Extent;
 use crate::rejected::{AlgorithmUse, Rejected};
@@ -235,8 +236,7 @@ impl Opening<'_> {
             // Under a key that many messages share nothing else tells this one from a copy of it.
             let mut octets = buffers.take(document.bytes().len() / 4 * 3);
             data.ciphertext(document, &mut octets)?;
-            self.cipher_marks
-                .push(digest::mark([b"cipher text".as_slice(), &octets]));
+            self.cipher_marks.push(marks::of_cipher_text(&[&octets]));
             buffers.give(octets);
         }
         let parent = element.parent().map(|parent| parent.id());

@@ -158,9 +158,9 @@ impl Opening<'_> {
                     .iter()
                     .find(|(known, _)| known.as_slice() == sha1.as_slice());
                 known
-                    .map(|(_, key)| Resolved {
+                    .map(|(sha1, key)| Resolved {
                         key: key.clone(),
-                        holder: Signer::RequestKey,
+                        holder: Signer::RequestKey(*sha1),
                         token: None,
                     })
                     .ok_or_else(not_found)

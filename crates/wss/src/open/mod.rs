@@ -18,11 +18,11 @@ use soapstone_xmlsec::dsig::Scratch;
 
 use crate::confirmation;
 use crate::conversation::{ConversationVersion, SecurityContext};
-use crate::digest;
 use crate::envelope::{Envelope, expanded_name};
 use crate::evidence::{Evidence, Mark, Opened};
 use crate::facts::{Facts, Receipt};
 use crate::freshness;
+use crate::marks;
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::operation::{Operation, OperationObserver};
 use crate::plan::InboundPlan;
@@ -378,25 +378,21 @@ impl Opening<'_> {
     /// What a replay of this message would repeat: for signed messages what was signed, for encrypted ones the wrapped keys, or
     /// the cipher text where the key is one that both sides hold.
     fn mark(&mut self) {
-        let policy = self.plan.policy.timestamp.unwrap_or_default();
-        let until = match self.evidence.freshness {
-            Some(freshness) => freshness.remember_until(policy.skew),
-            None => freshness::later(self.now, policy.ttl + policy.skew),
-        };
-        for signature in &self.evidence.signatures {
-            self.marks.push(Mark {
-                key: signature.mark,
-                until,
-            });
-        }
+        let until = marks::until(
+            self.plan.policy.timestamp,
+            self.evidence.freshness,
+            self.now,
+        );
+        let signatures = self.evidence.signatures.iter().map(|one| one.mark);
         let encrypted_only = self.evidence.signatures.is_empty();
-        for session_key in self.session_keys.iter().filter(|_| encrypted_only) {
-            let key = digest::mark([b"encrypted key".as_slice(), &session_key.sha1]);
-            self.marks.push(Mark { key, until });
-        }
-        let ciphers = std::mem::take(&mut self.cipher_marks);
-        self.marks
-            .extend(ciphers.into_iter().map(|key| Mark { key, until }));
+        let session_keys = self
+            .session_keys
+            .iter()
+            .filter(|_| encrypted_only)
+            .map(|session| marks::of_session_key(&session.sha1));
+        let ciphers = self.cipher_marks.drain(..);
+        let keys = signatures.chain(session_keys).chain(ciphers);
+        self.marks.extend(marks::ending(until, keys));
     }
 
     fn receipt(&mut self) -> Receipt {
@@ -410,6 +406,7 @@ impl Opening<'_> {
             signature_values: std::mem::take(&mut self.signature_values),
             context: self.context.take(),
             operations: Vec::new(),
+            marks: Vec::new(),
         }
     }
 

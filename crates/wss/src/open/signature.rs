@@ -15,9 +15,9 @@ use soapstone_xmlsec::dsig::{
 use super::Opening;
 use super::keys::Purpose;
 use super::recognition::{Recognition, partner};
-use crate::digest;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::key_reference::KeyLocator;
+use crate::marks;
 use crate::names::{DS, STR_TRANSFORM, WSSE};
 use crate::objects::PartDigest;
 use crate::operation::{Operation, OperationObserver};
@@ -81,16 +81,11 @@ impl Opening<'_> {
         for reference in &signature.references {
             proven.push(self.verify_reference(reference, recognition.as_mut())?);
         }
-        // Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
         let digests = signature
             .references
             .iter()
             .map(|reference| reference.digest_value.as_ref());
-        let mark = digest::mark_gathered(
-            [b"signature", signature_owner(&found.signer)]
-                .into_iter()
-                .chain(digests),
-        );
+        let mark = marks::of_signature(marks::key_of(&found.signer), digests);
         let kept_digests = match &plan.known {
             Some(_) => digests_of(&signature.references, &proven),
             None => Vec::new(),
@@ -324,16 +319,6 @@ impl Opening<'_> {
             .as_ref()
             .is_some_and(|identity| is_it(identity.certificate()))
             && !keys.peer.iter().chain(pinned).any(is_it)
-    }
-}
-
-fn signature_owner(signer: &Signer) -> &[u8] {
-    match signer {
-        Signer::Certificate(certificate) => certificate.der(),
-        Signer::SharedKey(name) => name.as_bytes(),
-        Signer::RequestKey => b"request",
-        Signer::SessionKey(sha1) => sha1,
-        Signer::Context { name, .. } => name.identifier.as_bytes(),
     }
 }
 

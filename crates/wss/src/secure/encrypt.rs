@@ -15,6 +15,7 @@ use super::edits::{Cipher, Edits, Replacement};
 use super::{SecureError, Securing, Session, content, is_self_closing, qualified_name, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
+use crate::marks;
 use crate::names::WSSE11;
 use crate::part::Part;
 use crate::policy::{Extent, KeyBinding, ProtectionOrder, Recipient};
@@ -124,10 +125,15 @@ impl Securing<'_> {
             plain.start <= postponed.place.start && postponed.place.end <= plain.end
         };
         let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+        let mut sealed = Vec::new();
         for Postponed { place, plain, data } in self.postponed.extract_if(.., inside) {
             let octets = &source[plain];
             let cipher =
                 session.seal(octets.len(), buffers, |out| out.extend_from_slice(octets))?;
+            sealed.push((place, data, cipher));
+        }
+        for (place, data, cipher) in sealed {
+            self.mark_cipher_text(&[&cipher]);
             let data = Replacement {
                 cipher: Cipher::Octets(cipher),
                 ..data
@@ -144,6 +150,7 @@ impl Securing<'_> {
             let plaintext = &mut source[plain.clone()];
             let sealed = seal_apart(session.algorithm, &session.key, plaintext)?;
             let enciphered = plain.start..plain.start + sealed.length();
+            self.mark_cipher_text(&[sealed.before(), &source[enciphered.clone()], sealed.after()]);
             let data = Replacement {
                 cipher: Cipher::Source(enciphered, sealed),
                 ..data
@@ -151,6 +158,13 @@ impl Securing<'_> {
             self.edits.replace(place, data);
         }
         Ok(())
+    }
+
+    /// Remembers what the receiver will know cipher text by, where there is nothing else.
+    fn mark_cipher_text(&mut self, pieces: &[&[u8]]) {
+        if self.marks_cipher_text() {
+            self.mark(marks::of_cipher_text(pieces));
+        }
     }
 
     /// Encrypts the `UsernameToken` that we wrote, if the plan wants it.
@@ -216,6 +230,7 @@ impl Securing<'_> {
     ) -> Result<Replacement, SecureError> {
         let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
         let cipher = session.seal(length, buffers, plaintext)?;
+        self.mark_cipher_text(&[&cipher]);
         Ok(Replacement {
             cipher: Cipher::Octets(cipher),
             ..self.frame(kind, name)?

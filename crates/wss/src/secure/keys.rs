@@ -106,11 +106,7 @@ impl<'p> Securing<'p> {
                 })
             }
             KeyBinding::RequestKey => {
-                let (sha1, key) = self
-                    .outgoing
-                    .answers
-                    .and_then(|request| request.session_keys.first())
-                    .ok_or(SecureError::RequestKeyMissing)?;
+                let (sha1, key) = self.request_key()?;
                 Ok(Root {
                     key: key.clone(),
                     reference: Reference::EncryptedKeySha1(*sha1),
@@ -144,7 +140,15 @@ impl<'p> Securing<'p> {
         Ok(Root { key, reference })
     }
 
-    fn context(&self) -> Result<&'p SecurityContext, SecureError> {
+    /// The session key of the request, with its name.
+    pub(super) fn request_key(&self) -> Result<&'p ([u8; 20], SymmetricKey), SecureError> {
+        self.outgoing
+            .answers
+            .and_then(|request| request.session_keys.first())
+            .ok_or(SecureError::RequestKeyMissing)
+    }
+
+    pub(super) fn context(&self) -> Result<&'p SecurityContext, SecureError> {
         let answered = self
             .outgoing
             .answers

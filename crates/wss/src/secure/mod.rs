@@ -26,6 +26,7 @@ use crate::envelope::{
 use crate::facts::Receipt;
 use crate::freshness;
 use crate::key_reference;
+use crate::marks;
 use crate::names::{WSSE, WSU};
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
@@ -139,7 +140,7 @@ impl From<CryptoError> for SecureError {
 pub struct Secured {
     /// The envelope, UTF-8.
     pub bytes: Vec<u8>,
-    /// What is needed to open the answer.
+    /// What is needed to open the answer, and to tell the message itself from one, if it is sent back.
     pub receipt: Receipt,
 }
 
@@ -419,6 +420,21 @@ impl<'p> Securing<'p> {
             self.observer.ended(Operation::Encryption);
         }
         Ok(envelope)
+    }
+
+    /// Remembers something that the receiver will know this message by.
+    fn mark(&mut self, key: [u8; 32]) {
+        let until = marks::until(self.plan.policy.timestamp, None, self.now);
+        self.receipt.marks.extend(marks::ending(until, [key]));
+    }
+
+    /// Whether cipher text is to be remembered: it is all that there is to know the message by, and an answer may be under the same key.
+    /// One under a key of its own comes only to who has a certificate.
+    fn marks_cipher_text(&self) -> bool {
+        let (policy, keys) = (&self.plan.policy, &self.plan.keys);
+        let key = policy.encryption.as_ref().map(|encryption| encryption.key);
+        policy.signature.is_none()
+            && (key != Some(KeyBinding::Certificate) || keys.identity.is_none())
     }
 
     /// What the answer needs; the memory goes back.

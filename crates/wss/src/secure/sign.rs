@@ -15,6 +15,7 @@ use super::{SecureError, Securing, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::known::Surroundings;
+use crate::marks;
 use crate::names::WSU;
 use crate::operation::Operation;
 use crate::part::Part;
@@ -158,6 +159,7 @@ impl Securing<'_> {
             self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
+            self.mark_signature(policy.key, &signed)?;
             let signed_info = self.signed_info(&id, algorithm, &signed, buffers);
             self.observer.ended(Operation::Other);
             let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
@@ -166,6 +168,31 @@ impl Securing<'_> {
         };
         self.signature = written;
         self.endorse(&id, buffers)
+    }
+
+    /// Remembers what the receiver will know a signature by, whose key it holds as well.
+    fn mark_signature(
+        &mut self,
+        binding: KeyBinding,
+        signed: &[Signed<'_>],
+    ) -> Result<(), SecureError> {
+        let key = match binding {
+            KeyBinding::Shared => {
+                let shared = self.plan.keys.shared.as_deref();
+                shared.ok_or(SecureError::KeyMissing)?.name.as_bytes()
+            }
+            KeyBinding::Context => self.context()?.identifier.as_bytes(),
+            KeyBinding::RequestKey => &self.request_key()?.0,
+            KeyBinding::SessionKey => {
+                let made = self.receipt.session_keys.first();
+                &made.ok_or(SecureError::KeyMissing)?.0
+            }
+            // Nobody but us can have made it.
+            KeyBinding::Certificate => return Ok(()),
+        };
+        let mark = marks::of_signature(key, signed.iter().map(|part| part.digest.as_ref()));
+        self.mark(mark);
+        Ok(())
     }
 
     /// Writes the signature over the signature.

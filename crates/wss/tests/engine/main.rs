@@ -3,6 +3,7 @@
 mod bindings;
 mod conversations;
 mod paths;
+mod reflections;
 mod refusals;
 mod round_trips;
 mod support;
