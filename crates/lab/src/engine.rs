@@ -213,7 +213,8 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
     let mut limits = Limits::default();
     limits.message = 64 << 20;
     limits.elements = 1 << 22;
-    let endpoint = Endpoint::from_plans(Some(inbound), Some(outbound), limits)
+    let sender = Endpoint::from_plans(None, Some(outbound), limits.clone());
+    let receiver = Endpoint::from_plans(Some(inbound), None, limits)
         .with_user(USER, SecretBytes::copy_of(PASSWORD));
     let plain = case.payload.envelope();
     let established = Established::new();
@@ -227,7 +228,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
         contexts: &established,
     };
     let mut buffers = Buffers::default();
-    let secured = endpoint
+    let secured = sender
         .secure(
             plain.clone(),
             outgoing,
@@ -252,7 +253,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
         || copy(&plain),
         |bytes| {
             let buffers = &mut reuse.borrow_mut();
-            let secured = endpoint
+            let secured = sender
                 .secure(bytes, outgoing, Timestamp::now(), buffers, &mut ())
                 .expect("a message that can be secured");
             buffers.give(secured.bytes);
@@ -264,7 +265,7 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
         || copy(&secured),
         |bytes| {
             let buffers = &mut reuse.borrow_mut();
-            let opened = endpoint
+            let opened = receiver
                 .open(bytes, None, memory, Timestamp::now(), buffers, &mut ())
                 .expect("a message that is accepted");
             buffers.give(opened.bytes);

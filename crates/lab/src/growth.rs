@@ -52,10 +52,10 @@ const ELEMENTS: [usize; 6] = [10, 50, 200, 500, 1_500, 5_000];
 pub fn run(effort: Effort, emit: &mut dyn FnMut(&Growth)) {
     let peers = Peers::new();
     let (mut secure, mut open) = (Vec::new(), Vec::new());
-    let endpoint = endpoint(&peers, Mechanism::SignEncrypt, 0);
+    let ends = self::ends(&peers, Mechanism::SignEncrypt, 0);
     for bytes in BYTES {
         let plain = array(bytes);
-        let (secured, opened) = round_trip(&endpoint, &plain, effort);
+        let (secured, opened) = round_trip(&ends, &plain, effort);
         secure.push((plain.len(), secured));
         open.push((plain.len(), opened));
     }
@@ -64,8 +64,8 @@ pub fn run(effort: Effort, emit: &mut dyn FnMut(&Growth)) {
 
     let (mut secure, mut open) = (Vec::new(), Vec::new());
     for elements in ELEMENTS {
-        let endpoint = self::endpoint(&peers, Mechanism::Sign, elements);
-        let (secured, opened) = round_trip(&endpoint, &elements_with_ids(elements), effort);
+        let ends = self::ends(&peers, Mechanism::Sign, elements);
+        let (secured, opened) = round_trip(&ends, &elements_with_ids(elements), effort);
         secure.push((elements, secured));
         open.push((elements, opened));
     }
@@ -76,10 +76,10 @@ pub fn run(effort: Effort, emit: &mut dyn FnMut(&Growth)) {
 /// Secures or opens one message of this size, and looks at the memory of the process. To be run in a process of its own, once: the
 /// largest resident set only grows.
 pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
-    let endpoint = endpoint(&Peers::new(), Mechanism::SignEncrypt, 0);
+    let [sender, receiver] = ends(&Peers::new(), Mechanism::SignEncrypt, 0);
     let mut buffers = Buffers::default();
     let plain = array(bytes);
-    let secured = endpoint
+    let secured = sender
         .secure(
             plain,
             Outgoing::default(),
@@ -96,7 +96,7 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
     let came_in = match op {
         "open" => {
             let bytes = secured.len();
-            endpoint
+            receiver
                 .open(
                     secured,
                     None,
@@ -112,7 +112,7 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
             drop(secured);
             let plain = array(bytes);
             let bytes = plain.len();
-            endpoint
+            sender
                 .secure(
                     plain,
                     Outgoing::default(),
@@ -146,7 +146,8 @@ fn peak() -> Option<usize> {
         .map(|kilobytes| kilobytes * 1024)
 }
 
-fn endpoint(peers: &Peers, mechanism: Mechanism, elements: usize) -> Endpoint {
+/// Who secures, and who opens.
+fn ends(peers: &Peers, mechanism: Mechanism, elements: usize) -> [Endpoint; 2] {
     let suite = Suite::named(SUITE).expect("a suite of the table");
     let (outbound, inbound) = peers.plans_with(
         mechanism,
@@ -165,11 +166,14 @@ fn endpoint(peers: &Peers, mechanism: Mechanism, elements: usize) -> Endpoint {
     let mut limits = Limits::default();
     limits.message = 64 << 20;
     limits.elements = 1 << 22;
-    Endpoint::from_plans(Some(inbound), Some(outbound), limits)
+    [
+        Endpoint::from_plans(None, Some(outbound), limits.clone()),
+        Endpoint::from_plans(Some(inbound), None, limits),
+    ]
 }
 
 /// Median microseconds of securing and of opening.
-fn round_trip(endpoint: &Endpoint, plain: &[u8], effort: Effort) -> (f64, f64) {
+fn round_trip([sender, receiver]: &[Endpoint; 2], plain: &[u8], effort: Effort) -> (f64, f64) {
     let buffers = std::cell::RefCell::new(Buffers::default());
     let copy = |of: &[u8]| {
         let mut bytes = buffers.borrow_mut().take(of.len());
@@ -182,7 +186,7 @@ fn round_trip(endpoint: &Endpoint, plain: &[u8], effort: Effort) -> (f64, f64) {
         || copy(plain),
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
-            let secured = endpoint
+            let secured = sender
                 .secure(
                     bytes,
                     Outgoing::default(),
@@ -199,7 +203,7 @@ fn round_trip(endpoint: &Endpoint, plain: &[u8], effort: Effort) -> (f64, f64) {
         || copy(&message),
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
-            let opened = endpoint
+            let opened = receiver
                 .open(
                     bytes,
                     None,

@@ -26,7 +26,8 @@ pub(super) struct Workbench(Peers);
 
 /// What both of them do to a message.
 pub(super) struct Processing {
-    endpoint: Endpoint,
+    sender: Endpoint,
+    receiver: Endpoint,
     /// The conversation, where there is one.
     established: Option<Established>,
 }
@@ -101,10 +102,11 @@ impl Workbench {
         let mut limits = Limits::default();
         limits.message = 64 << 20;
         limits.elements = 1 << 22;
-        let endpoint = Endpoint::from_plans(Some(inbound), Some(outbound), limits)
+        let receiver = Endpoint::from_plans(Some(inbound), None, limits.clone())
             .with_user(USER, SecretBytes::copy_of(PASSWORD));
         Processing {
-            endpoint,
+            sender: Endpoint::from_plans(None, Some(outbound), limits),
+            receiver,
             established: conversation.then(Established::new),
         }
     }
@@ -160,7 +162,7 @@ impl Processing {
             None => Outgoing::default(),
         };
         let secured = self
-            .endpoint
+            .sender
             .secure(plain, outgoing, Timestamp::now(), buffers, &mut ());
         secured.expect("a message that can be secured").bytes
     }
@@ -172,7 +174,7 @@ impl Processing {
             contexts: self.established.as_ref().unwrap_or(&nothing),
         };
         let opened = self
-            .endpoint
+            .receiver
             .open(secured, None, memory, Timestamp::now(), buffers, &mut ());
         opened.expect("a message that is accepted").bytes
     }
