@@ -150,6 +150,9 @@ impl Side {
         {
             self.contexts = Arc::clone(&predecessor.contexts);
         }
+        Arc::get_mut(&mut self.endpoint)
+            .expect("a route that is not in use yet has its endpoints to itself")
+            .keep_memory_of(&predecessor.endpoint);
     }
 
     /// What the endpoint asks about other messages than the one at hand.

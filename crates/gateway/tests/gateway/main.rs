@@ -11,6 +11,7 @@ mod operations;
 mod pass_through;
 mod policies;
 mod published;
+mod reflections;
 mod secured;
 mod support;
 mod tls;

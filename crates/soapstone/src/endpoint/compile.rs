@@ -3,6 +3,8 @@
 //! Names become algorithms, files become keys, a preset becomes a policy with the file's changes; and whatever is wrong with any of
 //! them is reported together, each with its place in the file.
 
+use std::sync::Arc;
+
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
 use soapstone_trust::{ClientRules, SecurityTokenService, ServiceRules, TrustVersion};
 use soapstone_wss::{
@@ -14,6 +16,7 @@ use soapstone_xml::{Canonicalization, Limits};
 
 use super::agreed::{Bootstrap, Exchange};
 use super::operations::Operations;
+use super::sent::Sent;
 use super::{Conversation, Endpoint, Plans, Role};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 
@@ -140,6 +143,13 @@ impl Compiler<'_> {
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
+            sent: Arc::new(Sent::new(
+                self.config
+                    .security
+                    .replay
+                    .as_ref()
+                    .and_then(|replay| replay.capacity),
+            )),
         })
     }
 

@@ -279,8 +279,10 @@ impl Endpoint {
         let secured = envelope.and_then(|envelope| {
             response.secure(envelope, Outgoing::answer(&receipt), now, buffers)
         });
+        let secured = secured.map_err(ReceiveError::Unsecurable)?;
+        self.note_sent(response, &secured.receipt, now);
         Ok(TokenAnswer {
-            bytes: secured.map_err(ReceiveError::Unsecurable)?.bytes,
+            bytes: secured.bytes,
             version,
             action: answer.action,
             done,

@@ -219,7 +219,9 @@ impl Endpoint {
         );
         let plain = envelope_of(soap, Some(&headers), &request.body);
         let envelope = Envelope::parse(plain, self.limits(), buffers)?;
-        plan.secure(envelope, outgoing, now, buffers)
+        let secured = plan.secure(envelope, outgoing, now, buffers)?;
+        self.note_sent(plan, &secured.receipt, now);
+        Ok(secured)
     }
 
     fn the_conversation(&self) -> &Conversation {

@@ -11,8 +11,10 @@ mod conversation;
 mod handshake;
 mod keys;
 mod operations;
+mod sent;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
@@ -27,6 +29,7 @@ use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, 
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
 use operations::{Expected, Operations};
+use sent::Sent;
 
 pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
@@ -63,6 +66,8 @@ pub struct Endpoint {
     conversation: Option<Conversation>,
     private_transport: bool,
     client_certificate: bool,
+    /// What comes back to us, if it comes.
+    sent: Arc<Sent>,
 }
 
 /// The plans of both directions that belong together.
@@ -211,7 +216,14 @@ impl Endpoint {
             conversation: None,
             private_transport: false,
             client_certificate: false,
+            sent: Arc::new(Sent::new(None)),
         }
+    }
+
+    /// Goes on with what a predecessor has sent in this process, so that nothing of it comes back as the peer's word after a change of
+    /// configuration.
+    pub fn keep_memory_of(&mut self, predecessor: &Self) {
+        self.sent = Arc::clone(&predecessor.sent);
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be accepted or sent.
@@ -479,7 +491,22 @@ impl Endpoint {
         })
     }
 
-    /// Opens a message with a plan, asks whether it is what it was taken for, and then the replay cache.
+    /// Remembers a message that `plan` has secured and that is about to be sent, if it could be taken for the peer's.
+    fn note_sent(&self, plan: &OutboundPlan, receipt: &Receipt, now: Timestamp) {
+        if receipt.marks.is_empty() {
+            return;
+        }
+        let skew = |policy: &Policy| policy.timestamp.unwrap_or_default().skew;
+        let bootstrap = self.conversation.iter().map(|one| &one.bootstrap_inbound);
+        let opening = self.inbound().chain(bootstrap);
+        // An endpoint that opens nothing has nothing to fear.
+        if let Some(longest) = opening.map(|plan| skew(plan.policy())).max() {
+            let longer = longest.saturating_sub(skew(plan.policy()));
+            self.sent.remember(&receipt.marks, longer, now);
+        }
+    }
+
+    /// Opens a message with a plan, asks whether it is what it was taken for and nothing that was sent from here, and then the replay cache.
     #[expect(
         clippy::too_many_arguments,
         reason = "everything that a verdict depends on"
@@ -500,6 +527,9 @@ impl Endpoint {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
             None => Vec::new(),
         };
+        if self.sent.holds_any(opened.marks(), now) {
+            return Err(opened.refused(Rejected::Reflected));
+        }
         observer.ended(Step::Open);
         let first_seen = memory
             .replay
@@ -575,7 +605,9 @@ impl Endpoint {
         observer.ended(Step::Parse);
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;
         let plan = agreement.outbound();
-        let mut secured = plan.secure(envelope, outgoing, self.clock(now), buffers)?;
+        let now = self.clock(now);
+        let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
+        self.note_sent(plan, &secured.receipt, now);
         secured.receipt.operations = operations;
         observer.ended(Step::Secure);
         Ok(secured)

@@ -211,7 +211,7 @@ impl fmt::Display for Rejected {
             Self::LayoutViolated { problem } => out.write_str(problem),
             Self::Untrusted(error) => error.fmt(out),
             Self::Reflected => {
-                out.write_str("the message is signed with our own key: it was sent back to us")
+                out.write_str("the message is one of ours: it was sent back to us")
             }
             Self::KeyMisused { problem } => out.write_str(problem),
             Self::Encryption(error) => error.fmt(out),
