@@ -202,6 +202,15 @@ impl ContextStore for Established {
         Ok(false)
     }
 
+    fn amend(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
     fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
         Ok(false)
     }

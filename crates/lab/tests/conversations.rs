@@ -87,6 +87,15 @@ impl ContextStore for Node {
         self.contexts.renew(scope, context, grace)
     }
 
+    fn amend(
+        &self,
+        scope: &str,
+        before: &SecurityContext,
+        after: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        self.contexts.amend(scope, before, after)
+    }
+
     fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
         self.contexts.cancel(scope, identifier)
     }

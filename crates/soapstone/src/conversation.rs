@@ -101,6 +101,18 @@ pub trait ContextStore: Send + Sync + fmt::Debug {
         grace: Duration,
     ) -> Result<bool, StoreUnavailable>;
 
+    /// Puts `after` into the place of `before`, an instance of the same name, if that is still what the store has as the latest instance of the
+    /// context. `false` if it is not: the context was cancelled in the meantime, renewed or amended otherwise, and stays so.
+    ///
+    /// # Errors
+    /// As for [`insert`](Self::insert).
+    fn amend(
+        &self,
+        scope: &str,
+        before: &SecurityContext,
+        after: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable>;
+
     /// Forgets a context with all its instances; `false` if there was none.
     ///
     /// # Errors
@@ -127,6 +139,15 @@ impl ContextStore for NoContexts {
     }
 
     fn renew(&self, _: &str, _: &SecurityContext, _: Duration) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    fn amend(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
         Ok(false)
     }
 

@@ -57,6 +57,15 @@ impl ContextStore for Granted {
         Ok(false)
     }
 
+    fn amend(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
     fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
         Ok(false)
     }

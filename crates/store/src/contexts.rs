@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use redis::Value;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{DigestAlgorithm, digest};
-use soapstone::wss::{ContextName, SecurityContext};
+use soapstone::wss::{ContextName, ContextOwner, SecurityContext};
 
 use crate::hexadecimal;
 use crate::remote::{Effect, Remote, Unanswered};
@@ -26,7 +26,7 @@ const MARGIN_MILLISECONDS: i64 = 60_000;
 /// Digits of a moment before a sealed value: milliseconds since 1970, up to the year 5138.
 const MOMENT_DIGITS: usize = 14;
 
-// In both scripts the first change is the one that takes memory: where there is none, the script ends before it has changed anything.
+// In these scripts the first change is the one that takes memory: where there is none, the script ends before it has changed anything.
 
 /// Begins a conversation. ARGV: field, value, milliseconds to keep it.
 const INSERT: &str = "\
@@ -62,6 +62,21 @@ if latest and latest_end > tonumber(ARGV[5]) then
   redis.call('HSET', KEYS[1], fields[latest], ARGV[5] .. string.sub(fields[latest + 1], digits + 1))
 end
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return 1";
+
+/// Puts one value of an instance into the place of another, where no other instance is later.
+/// ARGV: field, value before, value after, digits of a moment. A call that is repeated finds what it has written.
+const AMEND: &str = "\
+local found = redis.call('HGET', KEYS[1], ARGV[1])
+if found == ARGV[3] then return 1 end
+if found ~= ARGV[2] then return 0 end
+local digits = tonumber(ARGV[4])
+local ends = tonumber(string.sub(found, 1, digits))
+local fields = redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+  if fields[i] ~= ARGV[1] and tonumber(string.sub(fields[i + 1], 1, digits)) > ends then return 0 end
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 1";
 
 /// Remembers security contexts in Redis or Valkey until they expire or are cancelled.
@@ -125,6 +140,30 @@ impl RedisContexts {
         }
     }
 
+    /// What the store has under the name of an instance.
+    fn read(&self, key: &str, name: &ContextName) -> Result<Option<Vec<u8>>, StoreUnavailable> {
+        let mut command = redis::cmd("HGET");
+        command.arg(key).arg(field(name.instance.as_deref())?);
+        match self.ask(key, &command, Effect::Reads)? {
+            Value::Nil => Ok(None),
+            Value::BulkString(value) => Ok(Some(value)),
+            _ => Err(refused(
+                "HGET was answered by something other than a string",
+            )),
+        }
+    }
+
+    /// The context that a sealed value holds for this name, if its key is still there.
+    fn open(
+        &self,
+        scope: &str,
+        name: &ContextName,
+        sealed: &[u8],
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        let opened = self.keys.open(scope, name, sealed);
+        opened.map_err(|_| unreadable(name))
+    }
+
     fn value(&self, scope: &str, context: &SecurityContext) -> Result<Vec<u8>, StoreUnavailable> {
         let sealed = self.keys.seal(scope, context).map_err(refused)?;
         let mut value = Vec::with_capacity(MOMENT_DIGITS + sealed.len());
@@ -142,34 +181,14 @@ impl ContextStore for RedisContexts {
         now: Timestamp,
     ) -> Result<Option<SecurityContext>, StoreUnavailable> {
         let key = self.key(scope, &name.identifier)?;
-        let mut command = redis::cmd("HGET");
-        command.arg(&key).arg(field(name.instance.as_deref())?);
-        let value = match self.ask(&key, &command, Effect::Reads)? {
-            Value::Nil => return Ok(None),
-            Value::BulkString(value) => value,
-            _ => {
-                return Err(refused(
-                    "HGET was answered by something other than a string",
-                ));
-            }
+        let Some(value) = self.read(&key, name)? else {
+            return Ok(None);
         };
-        let unreadable = || StoreUnavailable::Unreadable {
-            identifier: name.identifier.clone(),
-        };
-        let (digits, sealed) = value
-            .split_at_checked(MOMENT_DIGITS)
-            .ok_or_else(unreadable)?;
-        let ends: i64 = std::str::from_utf8(digits)
-            .ok()
-            .and_then(|digits| digits.parse().ok())
-            .ok_or_else(unreadable)?;
+        let (ends, sealed) = parts(name, &value)?;
         if ends <= now.as_millisecond() {
             return Ok(None);
         }
-        let context = self
-            .keys
-            .open(scope, name, sealed)
-            .map_err(|_| unreadable())?;
+        let context = self.open(scope, name, sealed)?;
         Ok(context.filter(|context| now < context.expires))
     }
 
@@ -207,12 +226,57 @@ impl ContextStore for RedisContexts {
         self.change(&key, &command)
     }
 
+    fn amend(
+        &self,
+        scope: &str,
+        before: &SecurityContext,
+        after: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        let key = self.key(scope, &before.identifier)?;
+        let Some(value) = self.read(&key, &before.name())? else {
+            return Ok(false);
+        };
+        let (ends, sealed) = parts(&before.name(), &value)?;
+        // The end of an instance that was followed by another is brought nearer.
+        if ends != milliseconds(before.expires) {
+            return Ok(false);
+        }
+        // Sealed anew, the same context is other octets: what is to be replaced is what was read, if that is what it was.
+        let found = self.open(scope, &before.name(), sealed)?;
+        if !found.is_some_and(|found| is_same(&found, before)) {
+            return Ok(false);
+        }
+        let mut command = redis::cmd("EVAL");
+        command
+            .arg(AMEND)
+            .arg(1)
+            .arg(&key)
+            .arg(field(before.instance.as_deref())?)
+            .arg(value)
+            .arg(self.value(scope, after)?)
+            .arg(MOMENT_DIGITS);
+        self.change(&key, &command)
+    }
+
     fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
         let key = self.key(scope, identifier)?;
         let mut command = redis::cmd("DEL");
         command.arg(&key);
         self.change(&key, &command)
     }
+}
+
+/// Whether two contexts of one name say the same. Their keys need not be compared: each instance of a context has a name of its own.
+fn is_same(one: &SecurityContext, other: &SecurityContext) -> bool {
+    let owner = match (&one.owner, &other.owner) {
+        (ContextOwner::Certificate(one), ContextOwner::Certificate(other)) => {
+            one.der() == other.der()
+        }
+        (ContextOwner::User(one), ContextOwner::User(other)) => one == other,
+        (ContextOwner::Anonymous, ContextOwner::Anonymous) => true,
+        _ => false,
+    };
+    owner && (one.created, one.expires) == (other.created, other.expires)
 }
 
 /// The field of an instance.
@@ -231,10 +295,32 @@ fn short(texts: &[&str]) -> Result<String, StoreUnavailable> {
     Ok(hexadecimal(&digest.as_ref()[..16]))
 }
 
+/// A moment as it stands before a sealed value.
+fn milliseconds(moment: Timestamp) -> i64 {
+    let most = 10_i64.pow(MOMENT_DIGITS as u32) - 1;
+    moment.as_millisecond().clamp(0, most)
+}
+
 /// As many digits as every moment has.
 fn moment(moment: Timestamp) -> String {
-    let most = 10_i64.pow(MOMENT_DIGITS as u32) - 1;
-    format!("{:014}", moment.as_millisecond().clamp(0, most))
+    format!("{:014}", milliseconds(moment))
+}
+
+/// The millisecond from which a value is no longer used, and what was sealed.
+fn parts<'v>(name: &ContextName, value: &'v [u8]) -> Result<(i64, &'v [u8]), StoreUnavailable> {
+    let parts = value.split_at_checked(MOMENT_DIGITS);
+    parts
+        .and_then(|(digits, sealed)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            Some((digits.parse().ok()?, sealed))
+        })
+        .ok_or_else(|| unreadable(name))
+}
+
+fn unreadable(name: &ContextName) -> StoreUnavailable {
+    StoreUnavailable::Unreadable {
+        identifier: name.identifier.clone(),
+    }
 }
 
 /// How long the conversation is to be kept, from when the store is told of it.

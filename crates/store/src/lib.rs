@@ -173,6 +173,15 @@ impl ContextStore for Contexts {
         self.store().renew(scope, context, grace)
     }
 
+    fn amend(
+        &self,
+        scope: &str,
+        before: &SecurityContext,
+        after: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        self.store().amend(scope, before, after)
+    }
+
     fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
         self.store().cancel(scope, identifier)
     }

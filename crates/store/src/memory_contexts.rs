@@ -236,11 +236,54 @@ impl ContextStore for MemoryContexts {
         Ok(true)
     }
 
+    fn amend(
+        &self,
+        scope: &str,
+        before: &SecurityContext,
+        after: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        let key = key(scope, &before.identifier);
+        let (before, after) = (self.instance(before), self.instance(after));
+        let mut shard = self.shard(&key);
+        let Some((key, conversation)) = shard
+            .conversations
+            .get_key_value(key.as_str())
+            .filter(|(_, conversation)| conversation.latest.is(&before))
+        else {
+            return Ok(false);
+        };
+        let (key, former_end) = (Arc::clone(key), conversation.end());
+        shard.ends.remove(&(former_end, Arc::clone(&key)));
+        let mut end = former_end;
+        if let Some(conversation) = shard.conversations.get_mut(&key) {
+            conversation.latest = after;
+            end = conversation.end();
+        }
+        shard.ends.insert((end, key));
+        Ok(true)
+    }
+
     fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
         let key = key(scope, identifier);
         let removed = self.shard(&key).remove(&key);
         self.held.fetch_sub(usize::from(removed), Ordering::Relaxed);
         Ok(removed)
+    }
+}
+
+impl Instance {
+    /// Whether both say the same. Their keys need not be compared: each instance of a context has a name of its own.
+    fn is(&self, other: &Self) -> bool {
+        let owner = match (&self.owner, &other.owner) {
+            // Certificates rest once.
+            (Owner::Certificate(one), Owner::Certificate(other)) => Arc::ptr_eq(one, other),
+            (Owner::User(one), Owner::User(other)) => one == other,
+            (Owner::Anonymous, Owner::Anonymous) => true,
+            _ => false,
+        };
+        owner
+            && (&self.name, self.version) == (&other.name, other.version)
+            && (self.created, self.expires) == (other.created, other.expires)
     }
 }
 

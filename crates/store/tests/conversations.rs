@@ -2,11 +2,12 @@
 
 mod servers;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use servers::{Server, at, context, node_at, secret};
 use soapstone::conversation::ContextStore;
-use soapstone::wss::{ConversationVersion, SecurityContext};
+use soapstone::wss::{ContextOwner, ConversationVersion, SecurityContext};
 use soapstone_store::MemoryContexts;
 
 #[test]
@@ -156,4 +157,126 @@ fn a_context_that_is_made_anew_replaces_all_that_had_its_identifier() {
         assert_eq!(found(&renewed), None);
         assert_eq!(found(&context(1, 0)), Some(at(20)));
     }
+}
+
+#[test]
+fn an_amended_context_is_the_same_with_another_owner() {
+    let server = Server::start(&[]);
+    let memory = MemoryContexts::new(1);
+    for store in [&memory as &dyn ContextStore, &node_at(&server).contexts] {
+        let (before, after) = (ownerless(context(1, 0)), context(1, 0));
+        store.insert("/", &before).expect("there is room");
+        assert_eq!(store.amend("/other", &before, &after), Ok(false));
+        assert_eq!(store.amend("/", &before, &after), Ok(true));
+        assert_eq!(owner(store, &after, 10).as_deref(), Some("alice"));
+        let found = store.find("/", &after.name(), at(10));
+        let found = found.expect("it answers").expect("it is there");
+        assert_eq!(found.secret.expose(), secret(1));
+        assert_eq!(
+            (found.created, found.expires),
+            (after.created, after.expires)
+        );
+        assert_eq!(owner(store, &after, 3600), None, "it ends as it would have");
+        // What somebody else has amended meanwhile is not as it was.
+        assert_eq!(store.amend("/", &before, &after), Ok(false));
+        assert_eq!(store.amend("/", &after, &after), Ok(true));
+    }
+}
+
+#[test]
+fn a_context_that_was_cancelled_is_not_brought_back_by_an_amendment() {
+    let server = Server::start(&[]);
+    let memory = MemoryContexts::new(1);
+    for store in [&memory as &dyn ContextStore, &node_at(&server).contexts] {
+        let (before, after) = (ownerless(context(1, 0)), context(1, 0));
+        assert_eq!(
+            store.amend("/", &before, &after),
+            Ok(false),
+            "there was none"
+        );
+        store.insert("/", &before).expect("there is room");
+        assert_eq!(store.cancel("/", &before.identifier), Ok(true));
+        assert_eq!(store.amend("/", &before, &after), Ok(false));
+        assert_eq!(owner(store, &after, 10), None);
+    }
+    assert_eq!((memory.len(), server.keys().len()), (0, 0));
+}
+
+#[test]
+fn an_amendment_undoes_no_renewal() {
+    let server = Server::start(&[]);
+    let memory = MemoryContexts::new(1);
+    for store in [&memory as &dyn ContextStore, &node_at(&server).contexts] {
+        // With a grace that shortens the life of the instance before, and with one that does not.
+        for grace in [Duration::from_secs(30), Duration::from_secs(7200)] {
+            let before = ownerless(context(1, 0));
+            let renewed = SecurityContext {
+                instance: Some("a".to_owned()),
+                ..ownerless(context(1, 100))
+            };
+            store.insert("/", &before).expect("there is room");
+            assert_eq!(store.renew("/", &renewed, grace), Ok(true));
+            assert_eq!(store.amend("/", &before, &context(1, 0)), Ok(false));
+            // Nor does what is found during the grace.
+            let found = store.find("/", &before.name(), at(110));
+            let found = found.expect("it answers").expect("it is there");
+            let after = SecurityContext {
+                owner: context(1, 0).owner,
+                ..found.clone()
+            };
+            assert_eq!(store.amend("/", &found, &after), Ok(false));
+            assert_eq!(owner(store, &renewed, 110).as_deref(), Some("anonymous"));
+            // The latest instance can be amended, and the one before stays what it is for as long as it may.
+            let amended = SecurityContext {
+                owner: context(1, 0).owner,
+                ..renewed.clone()
+            };
+            assert_eq!(store.amend("/", &renewed, &amended), Ok(true));
+            assert_eq!(owner(store, &amended, 110).as_deref(), Some("alice"));
+            assert_eq!(owner(store, &before, 110).as_deref(), Some("anonymous"));
+            assert_eq!(store.cancel("/", &before.identifier), Ok(true));
+        }
+    }
+    assert_eq!((memory.len(), server.keys().len()), (0, 0));
+}
+
+#[test]
+fn of_many_amendments_at_once_one_is_made() {
+    let server = Server::start(&[]);
+    let memory = MemoryContexts::new(1);
+    let node = node_at(&server).contexts;
+    for store in [&memory as &dyn ContextStore, &node] {
+        let before = ownerless(context(1, 0));
+        store.insert("/", &before).expect("there is room");
+        let made = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let (before, made) = (&before, &made);
+                scope.spawn(move || {
+                    let after = SecurityContext {
+                        owner: ContextOwner::User(number.to_string()),
+                        ..before.clone()
+                    };
+                    let amended = store.amend("/", before, &after).expect("it answers");
+                    made.fetch_add(u32::from(amended), Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+    }
+}
+
+fn ownerless(context: SecurityContext) -> SecurityContext {
+    SecurityContext {
+        owner: ContextOwner::Anonymous,
+        ..context
+    }
+}
+
+/// Whose a context is, if it is there.
+fn owner(store: &dyn ContextStore, context: &SecurityContext, second: i64) -> Option<String> {
+    let found = store.find("/", &context.name(), at(second));
+    found
+        .expect("it answers")
+        .map(|found| found.owner.to_string())
 }

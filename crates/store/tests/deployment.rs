@@ -68,6 +68,7 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
     node.contexts.insert("/", &made).expect("a replica has it");
     let grace = std::time::Duration::from_secs(60);
     assert_eq!(node.contexts.renew("/", &renewed, grace), Ok(true));
+    assert_eq!(node.contexts.amend("/", &renewed, &renewed), Ok(true));
     node.contexts
         .insert("/", &context(2, 0))
         .expect("a replica has it");

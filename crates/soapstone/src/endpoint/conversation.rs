@@ -309,11 +309,12 @@ impl Endpoint {
                     known(there, context)?;
                     ("renewed", &context.identifier, Some(&context.owner))
                 }
-                Effect::Amend(context) => {
-                    contexts
-                        .insert(self.scope(), context)
+                Effect::Amend { before, after } => {
+                    let there = contexts
+                        .amend(self.scope(), before, after)
                         .map_err(unavailable)?;
-                    ("amended", &context.identifier, Some(&context.owner))
+                    known(there, after)?;
+                    ("amended", &after.identifier, Some(&after.owner))
                 }
                 Effect::Cancel { identifier } => {
                     contexts
@@ -345,7 +346,7 @@ fn unavailable(error: crate::conversation::StoreUnavailable) -> Rejected {
     }
 }
 
-/// A context that was cancelled while it was being renewed stays cancelled.
+/// A context that was cancelled while it was being renewed or amended stays cancelled, and one that was renewed stays renewed.
 fn known(there: bool, context: &SecurityContext) -> Result<(), Rejected> {
     if there {
         return Ok(());
@@ -391,5 +392,146 @@ fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault
         action,
         done: Vec::new(),
         refused: Some(fault),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, MutexGuard};
+    use std::time::Duration;
+
+    use soapstone_crypto::SymmetricKey;
+    use soapstone_trust::{PendingIssue, ServiceRules};
+    use soapstone_wss::{ContextOwner, ConversationVersion, FirstSeen, Mark};
+    use soapstone_xml::Limits;
+
+    use super::*;
+    use crate::conversation::{ContextStore, StoreUnavailable};
+    use crate::replay::{ReplayCache, ReplayError};
+
+    struct Forgetful;
+
+    impl ReplayCache for Forgetful {
+        fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+            Ok(FirstSeen::assertion(marks))
+        }
+    }
+
+    /// Has the latest instance of one context.
+    #[derive(Debug, Default)]
+    struct Latest(Mutex<Option<SecurityContext>>);
+
+    impl Latest {
+        fn get(&self) -> MutexGuard<'_, Option<SecurityContext>> {
+            self.0.lock().expect("no test panics here")
+        }
+    }
+
+    impl ContextStore for Latest {
+        fn find(
+            &self,
+            _: &str,
+            name: &ContextName,
+            _: Timestamp,
+        ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+            Ok(self.get().clone().filter(|latest| latest.name() == *name))
+        }
+
+        fn insert(&self, _: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+            *self.get() = Some(context.clone());
+            Ok(())
+        }
+
+        fn renew(
+            &self,
+            _: &str,
+            _: &SecurityContext,
+            _: Duration,
+        ) -> Result<bool, StoreUnavailable> {
+            Ok(false)
+        }
+
+        fn amend(
+            &self,
+            _: &str,
+            before: &SecurityContext,
+            after: &SecurityContext,
+        ) -> Result<bool, StoreUnavailable> {
+            let mut latest = self.get();
+            let there = latest.as_ref().map(SecurityContext::name) == Some(before.name());
+            if there {
+                *latest = Some(after.clone());
+            }
+            Ok(there)
+        }
+
+        fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+            Ok(self.get().take().is_some())
+        }
+    }
+
+    /// What becomes of a context that is amended when the store has `meanwhile` in its place.
+    fn amended(
+        meanwhile: impl FnOnce(SecurityContext) -> Option<SecurityContext>,
+    ) -> (Result<&'static str, Rejected>, Option<SecurityContext>) {
+        let now = Timestamp::now();
+        let context = SecurityContext {
+            version: ConversationVersion::V13,
+            identifier: "urn:uuid:6b2f7c1e-0000-4000-8000-000000000001".to_owned(),
+            instance: None,
+            secret: SymmetricKey::generate(32).expect("a key"),
+            created: now,
+            expires: now + Duration::from_secs(600),
+            owner: ContextOwner::Anonymous,
+        };
+        let (_, request) = PendingIssue::amend(&ClientRules::default(), &context);
+        let plain = envelope_of(SoapVersion::V11, None, &request.body);
+        let envelope = Envelope::parse(plain, &Limits::default(), &mut Buffers::default());
+        let envelope = envelope.expect("it is an envelope");
+        let alice = Requester {
+            owner: ContextOwner::User("alice".to_owned()),
+            context: Some(context.clone()),
+            confidential: true,
+        };
+        let service = SecurityTokenService::new(ServiceRules::default());
+        let find = |_: &ContextName| Ok(Some(context.clone()));
+        let answer = service
+            .answer(envelope.body(), Some(&request.action), &alice, &find, now)
+            .expect("it is granted");
+        let contexts = Latest(Mutex::new(meanwhile(context)));
+        let memory = Memory {
+            replay: &Forgetful,
+            contexts: &contexts,
+        };
+        let done = Endpoint::from_plans(None, None, Limits::default())
+            .carry_out(&answer, memory)
+            .map(|done| done[0].what);
+        let latest = contexts.get().take();
+        (done, latest)
+    }
+
+    #[test]
+    fn an_amendment_brings_no_cancelled_context_back_and_undoes_no_renewal() {
+        let (done, latest) = amended(Some);
+        assert_eq!(done, Ok("amended"));
+        let latest = latest.expect("it is there");
+        assert_eq!(latest.owner.to_string(), "alice");
+
+        let refused = Err(Rejected::ContextUnknown {
+            name: latest.name(),
+        });
+        let (done, latest) = amended(|_| None);
+        assert_eq!(done, refused);
+        assert!(latest.is_none(), "it stays cancelled");
+
+        let (done, latest) = amended(|context| {
+            Some(SecurityContext {
+                instance: Some("a".to_owned()),
+                ..context
+            })
+        });
+        assert_eq!(done, refused);
+        let latest = latest.expect("it is there");
+        assert_eq!(latest.instance.as_deref(), Some("a"), "it stays renewed");
     }
 }

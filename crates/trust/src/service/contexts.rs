@@ -153,7 +153,10 @@ impl SecurityTokenService {
         };
         let outcome = described(request, &context, now, None);
         Ok(Outcome {
-            effect: Some(Effect::Amend(context)),
+            effect: Some(Effect::Amend {
+                before: old.clone(),
+                after: context,
+            }),
             ..outcome
         })
     }

@@ -115,8 +115,13 @@ pub enum Effect {
         /// How long the old one is still accepted; no longer than it would have lived.
         grace: Duration,
     },
-    /// The same instance with the same key has an owner now.
-    Amend(SecurityContext),
+    /// The same instance with the same key has an owner now; if it is still there as it was, and not if it was cancelled or renewed meanwhile.
+    Amend {
+        /// As it was.
+        before: SecurityContext,
+        /// As it is to be.
+        after: SecurityContext,
+    },
     /// The context is over, with all its instances. The answer is still secured with it.
     Cancel {
         /// Its identifier.

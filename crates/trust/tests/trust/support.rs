@@ -146,9 +146,10 @@ impl Host {
                     contexts.retain(|old| old.identifier != context.identifier);
                     contexts.push(context.clone());
                 }
-                Effect::Amend(context) => {
-                    contexts.retain(|old| old.name() != context.name());
-                    contexts.push(context.clone());
+                Effect::Amend { before, after } => {
+                    assert_eq!(before.name(), after.name());
+                    contexts.retain(|old| old.name() != before.name());
+                    contexts.push(after.clone());
                 }
                 Effect::Cancel { identifier } => {
                     contexts.retain(|old| old.identifier != *identifier)
