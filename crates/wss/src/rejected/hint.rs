@@ -88,7 +88,7 @@ impl Rejected {
                 "let the client send `SOAPAction` or `wsa:Action`; for a single message, name its operation in `policy_subject`"
             }
             Self::Reflected => {
-                "where both sides share one certificate on purpose, name it as `peer` or pin it"
+                "a peer that echoes, or an attacker; where both sides share one certificate on purpose, name it as `peer` or pin it"
             }
             _ => return None,
         })
