@@ -239,13 +239,16 @@ struct Entry {
     shape: Option<usize>,
 }
 
-/// Draws a legend from this height down, and returns where it ends.
+/// Draws a legend from this height down, and returns where it ends. An entry that is wider than the drawing goes on in further lines.
 fn legend(svg: &mut Svg, entries: &[Entry], (left, top): (f64, f64), right: f64) -> f64 {
     const SAMPLE: f64 = 30.0;
+    const GAP: f64 = 18.0;
     let (mut x, mut y) = (left, top + LEGEND_LINE / 2.0);
     for entry in entries {
-        let width = SAMPLE + width_of(&entry.label) + 18.0;
-        if x + width > right && x > left {
+        let lines = wrapped(&entry.label, right - left - SAMPLE);
+        let widest = lines.iter().map(|line| width_of(line));
+        let width = SAMPLE + widest.fold(0.0, f64::max) + GAP;
+        if (x + width > right || lines.len() > 1) && x > left {
             (x, y) = (left, y + LEGEND_LINE);
         }
         let colour = entry.colour;
@@ -257,8 +260,46 @@ fn legend(svg: &mut Svg, entries: &[Entry], (left, top): (f64, f64), right: f64)
             }
             None => svg.diamond(&format!("paper c{colour}"), (x + 12.0, y), 5.0),
         }
-        svg.text("label", (x + SAMPLE, y + 4.0), Anchor::Start, &entry.label);
+        for (number, line) in lines.iter().enumerate() {
+            if number > 0 {
+                y += LEGEND_LINE;
+            }
+            svg.text("label", (x + SAMPLE, y + 4.0), Anchor::Start, line);
+        }
         x += width;
+        if lines.len() > 1 {
+            // Nothing stands beside an entry of several lines.
+            x = x.max(right);
+        }
     }
     y + LEGEND_LINE / 2.0
+}
+
+/// A label in as many lines as it takes, broken between words.
+fn wrapped(label: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in label.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width_of(line) + width_of(" ") + width_of(word) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_labels_go_on_in_further_lines() {
+        let label = "secure-conversation/Basic256, EmployeeDetails · soapstone";
+        assert_eq!(wrapped(label, 1000.0), [label]);
+        let lines = wrapped(label, 290.0);
+        assert_eq!(lines.join(" "), label);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width_of(line) <= 290.0));
+    }
 }
