@@ -325,7 +325,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
 }
 
 /// Whether two listeners cannot have these addresses at once.
-fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
+pub fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
     let any = one.ip().is_unspecified() || other.ip().is_unspecified();
     one.port() != 0 && one.port() == other.port() && (any || one.ip() == other.ip())
 }

@@ -47,7 +47,7 @@ mod workers;
 mod wsdl;
 
 pub use backend::{NotABackend, backend_url};
-pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts};
+pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts, share_a_port};
 pub use gateway::{Gateway, Running, StartError};
 pub use log::{OneLine, install as install_log};
 pub use run::run;

@@ -16,7 +16,7 @@ use soapstone::config::Problems;
 use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
 use soapstone::endpoint::{Endpoint, Role};
 use soapstone::wss::Mechanism;
-use soapstone_gateway::backend_url;
+use soapstone_gateway::{backend_url, share_a_port};
 
 use self::place::Staging;
 use self::template::{PASSWORD, USER};
@@ -160,8 +160,7 @@ impl Plan {
             Failure::new(format_args!("there is no port after {}", listen.port()))
                 .with_hint("say where the other gateway listens, with --client-listen")
         })?;
-        let any = listen.ip().is_unspecified() || client_listen.ip().is_unspecified();
-        if listen.port() == client_listen.port() && (any || listen.ip() == client_listen.ip()) {
+        if share_a_port(listen, client_listen) {
             return Err(Failure::new(format_args!(
                 "--listen and --client-listen must be different addresses, found {listen} and {client_listen}"
             )));
