@@ -16,7 +16,7 @@ const SHARDS: usize = 16;
 
 /// Most marks of sent messages that are held where the configuration of the replay cache does not say: 1,048,576, as many as that holds.
 ///
-/// At five minutes of life that is 3,500 messages a second; they take some 80 MB.
+/// At five minutes of life that is 3,500 messages a second. Each takes 24 octets in two lists, and the room that these keep to grow.
 const DEFAULT_CAPACITY: usize = 1 << 20;
 
 /// Remembers marks of messages that were sent until they could not be accepted any more.
