@@ -365,6 +365,46 @@ fn headlines_have_the_paper_every_stack_the_goal_and_the_floor() {
 }
 
 #[test]
+fn the_floor_of_clients_at_once_is_that_of_their_keys_together_where_it_is_higher() {
+    let headline = |together: f64| {
+        let at = json!({"clients": "10"});
+        let arm = "sign-encrypt/Basic128GCM";
+        let all = [
+            ("none", "time", samples(1_000.0)),
+            (arm, "time", samples(9_000.0)),
+            (arm, "floor", vec![500.0]),
+            (arm, "floor-together", vec![together]),
+        ];
+        let lines = all.map(|(arm, quantity, samples)| {
+            let mut line = line(
+                3,
+                "beyond-clients",
+                &at,
+                "soapstone",
+                arm,
+                quantity,
+                &samples,
+            );
+            line["study"] = json!("rodrigues2011");
+            line
+        });
+        let study = studies::named("rodrigues2011").expect("the study");
+        let page = Report::of(&[study], &[run("one", &lines)]).html("report-files");
+        between(&page, "<table class=\"claims\">", "</table>").to_owned()
+    };
+    // 1,041 µs plain in the mean: 500 more are 48 %, and 3,122 in all are 200 %.
+    let lower = headline(1_500.0);
+    assert!(
+        lower.contains(">48.0 %") && lower.contains(">no<"),
+        "{lower}"
+    );
+    assert!(!lower.contains("floor alone"), "{lower}");
+    let higher = headline(3_122.0);
+    assert!(higher.contains(">200 %"), "{higher}");
+    assert!(higher.contains("the floor alone is above it"), "{higher}");
+}
+
+#[test]
 fn the_last_run_of_a_point_counts() {
     let (first, second) = (lines(2.0), lines(1.0));
     let both = [run("one", &first), run("two", &second)];

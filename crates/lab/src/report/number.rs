@@ -42,7 +42,8 @@ impl Unit {
             | Quantity::Newcomer
             | Quantity::Total
             | Quantity::Processor
-            | Quantity::Floor => {
+            | Quantity::Floor
+            | Quantity::FloorTogether => {
                 if most >= 5e6 {
                     unit(1e6, "s")
                 } else if most >= 500.0 {

@@ -33,7 +33,8 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
         write_table(h, &claims, "claims");
         h.push_str(
             "<p class=\"note\"><b>Floor</b>: the value if of all security only private keys, digests and ciphers took time, as they took \
-             alone in the same run. No implementation with the same keys and algorithms that does one thing after the other can be below it.</p>\n</section>\n",
+             alone in the same run; of more clients at once than processors, also what theirs take in the best order. No implementation with the \
+             same keys and algorithms that does one thing after the other can be below it.</p>\n</section>\n",
         );
     }
     studies(h, report, attachments);

@@ -576,15 +576,22 @@ fn ratio(above: &Figures, below: &Figures, by: Estimate, same: bool) -> Spread {
     (value, spread)
 }
 
-/// What the figure would show, if of all security only the operations with private keys took time.
+/// What the figure would show, if of all security only private keys, digests and ciphers took time: those of the call beside all that a
+/// plain call takes, or those of all clients at once in the best order, where that takes longer.
 fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
-    let mut same = lines.iter().filter(|it| is_beside(it, line));
-    let floor = same.find(|it| it.quantity == Quantity::Floor && it.arm == line.arm)?;
-    let floor = floor.figures.best;
+    let of = |quantity| {
+        let mut same = lines.iter().filter(|it| is_beside(it, line));
+        same.find(|it| it.quantity == quantity && it.arm == line.arm)
+            .map(|it| it.figures.best)
+    };
+    let floor = of(Quantity::Floor)?;
     let (quantity, by, baseline) = shows(&figure.shows);
     if quantity != Quantity::Time {
         return None;
     }
+    // Which order is the best is known of the mean only.
+    let together = of(Quantity::FloorTogether).filter(|_| by == Estimate::Mean);
+    let together = together.unwrap_or_default();
     let base = baseline.and_then(|arm| {
         let mut same = lines.iter().filter(|it| is_beside(it, line));
         same.find(|it| it.quantity == quantity && it.arm == arm)
@@ -592,10 +599,14 @@ fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
     });
     match (&figure.shows, base) {
         (Shows::Itself(_, Estimate::Deviation), _) => None,
-        (Shows::Itself(..), _) => Some(floor),
-        (Shows::Impact { .. }, Some(base)) => Some(statistics::impact_percent(base + floor, base)),
+        (Shows::Itself(..), _) => Some(floor.max(together)),
+        (Shows::Impact { .. }, Some(base)) => {
+            let least = together.max(base + floor);
+            Some(statistics::impact_percent(least, base))
+        }
         (Shows::Increment { .. }, Some(base)) => {
-            Some(statistics::increment_percent(base + floor, base))
+            let least = together.max(base + floor);
+            Some(statistics::increment_percent(least, base))
         }
         _ => None,
     }

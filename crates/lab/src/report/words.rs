@@ -18,6 +18,9 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Rate => "rate",
         Quantity::Memory => "memory",
         Quantity::Floor => "time of private keys, digests and ciphers alone",
+        Quantity::FloorTogether => {
+            "time of private keys, digests and ciphers of all clients in the best order"
+        }
     }
 }
 

@@ -92,6 +92,20 @@ impl Floors {
     }
 }
 
+/// The floor of the mean call of clients that call at once, each as soon as its last call has ended, where there are fewer processors than
+/// clients. No order of so much work has a smaller mean than that in which every processor does all of one client's before another's
+/// (shortest processing time first on identical machines), so that the last clients are done after `clients / processors` times one
+/// client's work.
+pub(super) fn floor_together(floor: f64, how: How, processors: u32) -> Option<f64> {
+    let (How::Together { clients, .. } | How::Under { clients, .. }) = how else {
+        return None;
+    };
+    let turns: u32 = (1..=clients)
+        .map(|client| client.div_ceil(processors))
+        .sum();
+    (clients > processors).then(|| floor * f64::from(turns) / f64::from(clients))
+}
+
 #[cfg(test)]
 mod tests {
     use soapstone::wss::Mechanism;
@@ -139,6 +153,22 @@ mod tests {
         near(floors(Mechanism::SignEncrypt, 1e6), 1_800.0 + 25_000.0);
         near(floors(Mechanism::SecureConversation, 1e6), 25_000.0);
         assert_eq!(floors(Mechanism::Username, 1e6), None);
+    }
+
+    #[test]
+    fn clients_that_call_at_once_wait_for_each_other_s_keys() {
+        let together = |clients| How::Together {
+            clients,
+            requests: 2,
+            repetitions: 3,
+        };
+        // One after the other on one processor: 1, 2 and 3 times as long.
+        assert_eq!(floor_together(800.0, together(3), 1), Some(1_600.0));
+        // Pairs: the first after 1, the last after 5.
+        assert_eq!(floor_together(800.0, together(10), 2), Some(2_400.0));
+        assert_eq!(floor_together(800.0, together(2), 2), None);
+        assert_eq!(floor_together(800.0, together(10), 16), None);
+        assert_eq!(floor_together(800.0, How::Newcomers { times: 9 }, 2), None);
     }
 
     #[test]

@@ -234,6 +234,9 @@ pub enum Quantity {
     Memory,
     /// Time that private keys, digests and ciphers take alone for such a call, µs: what no implementation can be faster than.
     Floor,
+    /// What the mean call of clients at once takes of such time with the best order of their calls on the processors, µs, where these are
+    /// fewer than the clients.
+    FloorTogether,
 }
 
 impl Quantity {
@@ -251,6 +254,7 @@ impl Quantity {
             Self::Rate => "rate",
             Self::Memory => "memory",
             Self::Floor => "floor",
+            Self::FloorTogether => "floor-together",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::call::{Bench, Call, NoCall, Stack, Step};
 use super::condition::Condition;
-use super::floor::Floors;
+use super::floor::{Floors, floor_together};
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
 use super::point::{Arm, How, Scale};
@@ -181,6 +181,13 @@ struct Run<'r, B> {
     floors: Floors,
 }
 
+fn processors() -> u32 {
+    let known = std::thread::available_parallelism().ok();
+    known
+        .and_then(|it| u32::try_from(it.get()).ok())
+        .unwrap_or(1)
+}
+
 impl<B: Bench> Run<'_, B> {
     fn measure(
         &mut self,
@@ -262,6 +269,9 @@ impl<B: Bench> Run<'_, B> {
             let (call, how) = (&gathered.arm.call, task.point.how);
             if let Some(floor) = self.floors.of(call, how, octets.unwrap_or_default()) {
                 gathered.add(Quantity::Floor, floor);
+                if let Some(together) = floor_together(floor, how, processors()) {
+                    gathered.add(Quantity::FloorTogether, together);
+                }
             }
         }
         Ok(place.records(&gathered))

@@ -86,6 +86,7 @@ fn one(
                 | Quantity::Rate
                 | Quantity::Memory
                 | Quantity::Floor
+                | Quantity::FloorTogether
         ) {
             continue;
         }
