@@ -33,6 +33,13 @@ pub enum PolicyError {
         /// Where it stands.
         place: Place,
     },
+    /// A port with a binding that is nowhere, so that nobody knows which policies are attached to it.
+    UnknownBinding {
+        /// Name of the binding.
+        name: String,
+        /// Where the port stands.
+        place: Place,
+    },
     /// A reference to an id that several policies have.
     AmbiguousReference {
         /// The reference.
@@ -130,6 +137,10 @@ impl fmt::Display for PolicyError {
             Self::UnknownReference { uri, place } => write!(
                 out,
                 "expected the policy that `wsp:PolicyReference` names, found none: `{uri}` (at {place})"
+            ),
+            Self::UnknownBinding { name, place } => write!(
+                out,
+                "expected the binding that `wsdl:port` names, found none: `{name}` (at {place})"
             ),
             Self::AmbiguousReference { uri, first, second } => write!(
                 out,

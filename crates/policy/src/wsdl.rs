@@ -3,6 +3,7 @@
 //! A [`PolicySubject`] is one operation of one port, the smallest thing that messages are sent to, with all policies in whose scope it
 //! lies. The one rule: policies of wider scopes are demanded of every message, those of a message of that message alone.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -135,7 +136,7 @@ impl PolicyDocument {
         }
         let attachments = self.attachments();
         if !attachments.is_empty() {
-            return Ok(external(&attachments));
+            return external(&attachments, self.limits.subjects);
         }
         let alone = |policy: &Arc<Node>| PolicySubject {
             both: vec![Attached::Inside(policy.clone())],
@@ -258,7 +259,7 @@ impl<'d> Wsdl<'d> {
         let mut used: Vec<*const Node> = Vec::new();
         for service in self.all("service") {
             for port in named(service, "port") {
-                let binding = self.find(port, "binding", "binding");
+                let binding = self.binding_of(port)?;
                 if let Some(binding) = binding {
                     used.push(Arc::as_ptr(binding));
                 }
@@ -378,6 +379,19 @@ impl<'d> Wsdl<'d> {
             .flat_map(move |definitions| named(definitions, kind))
     }
 
+    /// The binding of a port, which has most of its policies: one that is nowhere, in a document that was not given perhaps, is an error. Port types
+    /// and messages that are nowhere are missed where operations have to be told apart.
+    fn binding_of(&self, port: &Node) -> Result<Option<&'d Arc<Node>>, PolicyError> {
+        let found = self.find(port, "binding", "binding");
+        match port.attribute("", "binding") {
+            Some(name) if found.is_none() => Err(PolicyError::UnknownBinding {
+                name: name.to_owned(),
+                place: port.place.clone(),
+            }),
+            _ => Ok(found),
+        }
+    }
+
     /// What a QName in an attribute names.
     pub(crate) fn find(
         &self,
@@ -443,9 +457,14 @@ fn attach(node: &Arc<Node>, attached: &mut Vec<Attached>) {
     attached.extend(uris);
 }
 
-/// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them: `binding:soap11/operation:echo/in`.
-fn external(attachments: &[&Arc<Node>]) -> Vec<PolicySubject> {
+/// Most parts of an identifier to which something is attached on its own: Axis2 has a service, a binding, an operation and its message.
+const DEEPEST_SUBJECT: usize = 8;
+
+/// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them: `binding:soap11/operation:echo/in`. What is attached
+/// to the front part of an identifier applies to the whole.
+fn external(attachments: &[&Arc<Node>], allowed: usize) -> Result<Vec<PolicySubject>, PolicyError> {
     let mut subjects: Vec<PolicySubject> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for attachment in attachments {
         let applies_to = attachment
             .children
@@ -460,16 +479,16 @@ fn external(attachments: &[&Arc<Node>]) -> Vec<PolicySubject> {
                 Some((owner, direction @ ("in" | "out"))) => (owner, direction),
                 _ => (identifier, ""),
             };
-            let place = subjects
-                .iter()
-                .position(|known| known.binding.as_deref() == Some(owner))
-                .unwrap_or_else(|| {
-                    subjects.push(PolicySubject {
-                        binding: Some(owner.to_owned()),
-                        ..PolicySubject::default()
-                    });
-                    subjects.len() - 1
+            let place = *places.entry(owner).or_insert(subjects.len());
+            if place == subjects.len() {
+                if place == allowed {
+                    return Err(PolicyError::TooManySubjects { allowed });
+                }
+                subjects.push(PolicySubject {
+                    binding: Some(owner.to_owned()),
+                    ..PolicySubject::default()
                 });
+            }
             let subject = &mut subjects[place];
             attach(
                 attachment,
@@ -481,5 +500,17 @@ fn external(attachments: &[&Arc<Node>]) -> Vec<PolicySubject> {
             );
         }
     }
-    subjects
+    let own = subjects.clone();
+    for (owner, place) in &places {
+        let wider = owner.match_indices('/').take(DEEPEST_SUBJECT);
+        let wider = wider.map(|(end, _)| &owner[..end]);
+        let subject = &mut subjects[*place];
+        for wider in wider.filter_map(|wider| places.get(wider)) {
+            let wider = &own[*wider];
+            subject.both.extend_from_slice(&wider.both);
+            subject.request.extend_from_slice(&wider.request);
+            subject.response.extend_from_slice(&wider.response);
+        }
+    }
+    Ok(subjects)
 }

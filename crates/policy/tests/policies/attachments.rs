@@ -1,7 +1,8 @@
 //! Policies attached to the parts of a WSDL.
 
 use soapstone_policy::{
-    AgreementError, CompileOptions, MessageKind, PolicyDocument, PolicyLimits, Selection,
+    AgreementError, CompileOptions, MessageKind, PolicyDocument, PolicyError, PolicyLimits,
+    Selection,
 };
 use soapstone_wss::{EncryptedPart, Part};
 
@@ -282,4 +283,61 @@ fn ports_without_soap_are_not_asked_for_their_policy() {
         .agreement(&Selection::default(), &CompileOptions::default())
         .unwrap();
     assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+}
+
+/// WS-PolicyAttachment 1.5, 4.1: what is attached to the binding applies. If that is in a document that is not there, nobody knows what it is.
+#[test]
+fn a_port_whose_binding_is_nowhere_is_an_error() {
+    let binding = inline(&format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256"))));
+    let user = token("UsernameToken", "AlwaysToRecipient", "");
+    let source = Wsdl {
+        binding: &binding,
+        service: &inline(&nest("SupportingTokens", &user)),
+        ..Wsdl::default()
+    }
+    .source()
+    .replacen("binding='t:B'", "binding='t:Elsewhere'", 1);
+    let error = document(&source)
+        .agreement(&Selection::default(), &CompileOptions::default())
+        .unwrap_err();
+    let AgreementError::Policy(PolicyError::UnknownBinding { name, .. }) = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(name, "t:Elsewhere");
+}
+
+/// WS-PolicyAttachment 1.5, 3.4 and 4.1: what is attached to a binding applies to its operations as well.
+#[test]
+fn attachments_to_a_binding_apply_to_its_operations() {
+    let attachment = |subject: &str, assertions: &str| {
+        format!(
+            "<wsp:PolicyAttachment><wsp:AppliesTo><policy-subject xmlns='urn:axis' identifier='{subject}'/></wsp:AppliesTo>{}</wsp:PolicyAttachment>",
+            inline(assertions)
+        )
+    };
+    let user = nest(
+        "SignedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", ""),
+    );
+    let source = format!(
+        "<attachments xmlns:wsp='{WSP}' xmlns:sp='{SP}'>{}{}{}</attachments>",
+        attachment(
+            "binding:soap11/operation:echo",
+            &format!(
+                "{}<sp:SignedParts><sp:Body/></sp:SignedParts>",
+                asymmetric(&suite("Basic256"))
+            )
+        ),
+        attachment("binding:soap11", &user),
+        attachment("binding:soap11/operation:echo/in", ENCRYPTED_BODY),
+    );
+    let selection = Selection {
+        port: Some("binding:soap11/operation:echo".to_owned()),
+        ..Selection::default()
+    };
+    let agreement = document(&source)
+        .agreement(&selection, &CompileOptions::default())
+        .unwrap();
+    assert!(agreement.request.username.is_some());
+    assert!(agreement.request.encryption.is_some());
 }
