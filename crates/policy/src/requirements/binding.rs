@@ -114,6 +114,7 @@ impl Binding {
                 canonical: assertion.canonical(),
             },
             tokens: Vec::new(),
+            layout: None,
         };
         let roles: &[&str] = match &*assertion.name().local {
             "TransportBinding" => &["TransportToken"],
@@ -157,6 +158,8 @@ struct Reading {
     properties: BindingProperties,
     /// The tokens by the names of their roles.
     tokens: Vec<(String, Token)>,
+    /// The layout, once it is said.
+    layout: Option<Layout>,
 }
 
 impl Reading {
@@ -193,11 +196,23 @@ impl Reading {
             }
             "Layout" => {
                 if let Some(layout) = read_layout(inner, problems) {
+                    if self.layout.is_some_and(|known| known != layout) {
+                        problems.push(PolicyProblem::new(inner, ProblemKind::Repeated));
+                    }
+                    self.layout = Some(layout);
                     self.properties.layout = layout;
                 }
                 return;
             }
             role if roles.contains(&role) => {
+                if self
+                    .tokens
+                    .iter()
+                    .any(|(other, _)| share_a_purpose(other, role))
+                {
+                    problems.push(PolicyProblem::new(inner, TWO_TOKENS));
+                    return;
+                }
                 let mut tokens = nested(inner)
                     .iter()
                     .filter(|token| is_security(token, problems))
@@ -217,12 +232,7 @@ impl Reading {
                     )),
                 }
                 for second in tokens {
-                    problems.push(PolicyProblem::new(
-                        second,
-                        ProblemKind::Conflict {
-                            with: "another token for the same purpose",
-                        },
-                    ));
+                    problems.push(PolicyProblem::new(second, TWO_TOKENS));
                 }
                 return;
             }
@@ -233,6 +243,19 @@ impl Reading {
         };
         *flag = true;
     }
+}
+
+const TWO_TOKENS: ProblemKind = ProblemKind::Conflict {
+    with: "another token for the same purpose",
+};
+
+/// Whether tokens in both roles would sign, or encrypt, in one direction.
+fn share_a_purpose(one: &str, other: &str) -> bool {
+    let is_recipients = |role: &str| role.starts_with("Recipient");
+    let signs = |role: &str| !role.ends_with("EncryptionToken");
+    let encrypts = |role: &str| !role.ends_with("SignatureToken");
+    is_recipients(one) == is_recipients(other)
+        && (signs(one) && signs(other) || encrypts(one) && encrypts(other))
 }
 
 /// WS-SecurityPolicy 1.3, 7.2.

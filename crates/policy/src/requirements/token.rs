@@ -187,7 +187,7 @@ impl Token {
                 version: conversation,
             },
             "HttpsToken" => TokenKind::Https {
-                client_certificate: https_attribute(assertion),
+                client_certificate: https_attribute(assertion, problems),
                 authentication: None,
             },
             other if OTHERS.contains(&other) => TokenKind::Other,
@@ -335,12 +335,27 @@ fn context_version(local: &str, version: &mut ConversationVersion) -> bool {
 }
 
 /// WS-SecurityPolicy 1.1, 4.3.10: the attribute that later became an assertion.
-fn https_attribute(assertion: &Assertion) -> bool {
+fn https_attribute(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> bool {
+    const ATTRIBUTE: &str = "RequireClientCertificate";
     let node = assertion.node();
     let value = node
-        .attribute("", "RequireClientCertificate")
-        .or_else(|| node.attribute(&node.name.namespace, "RequireClientCertificate"));
-    value.is_some_and(|value| matches!(value.trim(), "true" | "1"))
+        .attribute("", ATTRIBUTE)
+        .or_else(|| node.attribute(&node.name.namespace, ATTRIBUTE));
+    match value.map(str::trim) {
+        None | Some("false" | "0") => false,
+        Some("true" | "1") => true,
+        Some(found) => {
+            problems.push(PolicyProblem::new(
+                assertion,
+                ProblemKind::Value {
+                    attribute: ATTRIBUTE,
+                    expected: "`true` or `false`",
+                    found: found.to_owned(),
+                },
+            ));
+            true
+        }
+    }
 }
 
 /// WS-SecurityPolicy 1.3, 5.1: `sp:IncludeToken`, whose values are in the namespace of their version. Always, if it is not there.

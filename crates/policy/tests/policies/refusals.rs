@@ -279,3 +279,100 @@ fn a_suite_whose_algorithms_are_not_in_the_policy_is_refused() {
         "its algorithms are in the configuration of CXF, and not in the policy"
     );
 }
+
+/// WS-SecurityPolicy 1.3, 7.4 and 7.5: each purpose has one token. The first one alone would leave the other's demand out.
+#[test]
+fn two_tokens_for_one_purpose_are_refused() {
+    let one = nest("InitiatorToken", &x509("AlwaysToRecipient", ""));
+    let recipient = nest("RecipientToken", &x509("Never", ""));
+    let suite = suite("Basic256");
+    for (second, name) in [
+        (
+            nest(
+                "InitiatorToken",
+                &token("SamlToken", "AlwaysToRecipient", ""),
+            ),
+            "InitiatorToken",
+        ),
+        (
+            nest(
+                "InitiatorSignatureToken",
+                &token("SamlToken", "AlwaysToRecipient", ""),
+            ),
+            "InitiatorSignatureToken",
+        ),
+        (
+            nest(
+                "RecipientEncryptionToken",
+                &token("KerberosToken", "Once", ""),
+            ),
+            "RecipientEncryptionToken",
+        ),
+    ] {
+        let binding = nest(
+            "AsymmetricBinding",
+            &format!("{one}{recipient}{second}{suite}"),
+        );
+        assert_eq!(
+            refused(&format!("{binding}{SIGNED_BODY}")),
+            [(
+                name.to_owned(),
+                ProblemKind::Conflict {
+                    with: "another token for the same purpose"
+                }
+            )]
+        );
+    }
+    let binding = symmetric(
+        &x509("Never", ""),
+        &format!(
+            "{suite}{}",
+            nest("SignatureToken", &token("KerberosToken", "Once", ""))
+        ),
+    );
+    assert_eq!(
+        refused(&format!("{binding}{SIGNED_BODY}")),
+        [(
+            "SignatureToken".to_owned(),
+            ProblemKind::Conflict {
+                with: "another token for the same purpose"
+            }
+        )]
+    );
+}
+
+/// WS-SecurityPolicy 1.3, 6.7: a header has one layout, and the last one that is said is not it.
+#[test]
+fn two_layouts_are_refused() {
+    let layouts = format!(
+        "{}{}",
+        nest("Layout", "<sp:Strict/>"),
+        nest("Layout", "<sp:Lax/>")
+    );
+    let binding = asymmetric(&format!("{layouts}{}", suite("Basic256")));
+    assert_eq!(
+        refused(&format!("{binding}{SIGNED_BODY}")),
+        [("Layout".to_owned(), ProblemKind::Repeated)]
+    );
+}
+
+/// WS-SecurityPolicy 1.1, 4.3.10: the attribute is an `xs:boolean`. Whoever writes another word does not mean that no certificate is needed.
+#[test]
+fn a_demand_for_client_certificates_that_is_no_truth_value_is_refused() {
+    let https = "<sp:HttpsToken RequireClientCertificate='TRUE'/>";
+    let binding = nest(
+        "TransportBinding",
+        &format!("{}{}", nest("TransportToken", https), suite("Basic256")),
+    );
+    assert_eq!(
+        refused(&binding),
+        [(
+            "HttpsToken".to_owned(),
+            ProblemKind::Value {
+                attribute: "RequireClientCertificate",
+                expected: "`true` or `false`",
+                found: "TRUE".to_owned()
+            }
+        )]
+    );
+}
