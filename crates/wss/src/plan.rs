@@ -187,6 +187,7 @@ impl Policy {
             || self.username.is_some()
             || self.signature.is_some()
             || self.encryption.is_some()
+            || self.signature_confirmation
     }
 
     /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and encrypt with it.

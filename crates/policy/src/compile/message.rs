@@ -300,28 +300,8 @@ impl Message<'_> {
 
     /// What depends on everything before.
     fn finish(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
-        let confirmed = self
-            .requirements
-            .wss
-            .as_ref()
-            .is_some_and(|wss| wss.signature_confirmation);
-        // WS-SecurityPolicy 1.3, 6.5: confirmations are signed, and encrypted where signatures are.
-        if let (true, false, Some(signature)) =
-            (confirmed, self.is_request(), &mut policy.signature)
-        {
-            policy.signature_confirmation = true;
-            add(Part::SignatureConfirmation, &mut signature.parts);
-            if let Some(encryption) = &mut policy.encryption
-                && encryption
-                    .parts
-                    .iter()
-                    .any(|wanted| wanted.part == Part::Signature)
-            {
-                encryption.parts.push(EncryptedPart {
-                    part: Part::SignatureConfirmation,
-                    extent: Extent::Element,
-                });
-            }
+        if !self.is_request() {
+            self.confirm(policy, problems);
         }
         let binding = self.requirements.binding.as_ref().map(Binding::properties);
         let suite = binding.and_then(|properties| properties.suite.as_ref());
@@ -333,6 +313,37 @@ impl Message<'_> {
                     reason: "signatures are made in exclusive canonical form",
                 },
             ));
+        }
+    }
+}
+
+impl Message<'_> {
+    /// WS-SecurityPolicy 1.3, 6.5: confirmations are signed, and encrypted where signatures are; or the connection protects them.
+    fn confirm(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
+        let wss = self.requirements.wss.as_ref();
+        let Some(wss) = wss.filter(|wss| wss.signature_confirmation) else {
+            return;
+        };
+        policy.signature_confirmation = true;
+        let Some(signature) = &mut policy.signature else {
+            let by_connection = matches!(self.requirements.binding, Some(Binding::Transport(_)));
+            if !by_connection {
+                let what = "sp:SignedParts or sp:IncludeTimestamp";
+                problems.push(missing(&wss.name, &wss.place, what));
+            }
+            return;
+        };
+        add(Part::SignatureConfirmation, &mut signature.parts);
+        if let Some(encryption) = &mut policy.encryption
+            && encryption
+                .parts
+                .iter()
+                .any(|wanted| wanted.part == Part::Signature)
+        {
+            encryption.parts.push(EncryptedPart {
+                part: Part::SignatureConfirmation,
+                extent: Extent::Element,
+            });
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{is_security, nested, not_supported};
+use crate::names::Name;
 use crate::node::Place;
 use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
@@ -26,6 +27,8 @@ pub struct Wss {
     pub encrypted_key: bool,
     /// `sp:RequireSignatureConfirmation`: answers repeat the signatures of their requests.
     pub signature_confirmation: bool,
+    /// The assertion: of two, the one that asks for confirmations.
+    pub name: Name,
     /// Where it stands.
     pub place: Place,
 }
@@ -41,6 +44,7 @@ impl Wss {
             thumbprint: false,
             encrypted_key: false,
             signature_confirmation: false,
+            name: assertion.name().clone(),
             place: assertion.place().clone(),
         };
         for inner in nested(assertion) {
@@ -76,7 +80,10 @@ impl Wss {
         self.embedded_token |= other.embedded_token;
         self.thumbprint |= other.thumbprint;
         self.encrypted_key |= other.encrypted_key;
-        self.signature_confirmation |= other.signature_confirmation;
+        if other.signature_confirmation && !self.signature_confirmation {
+            self.signature_confirmation = true;
+            (self.name, self.place) = (other.name, other.place);
+        }
     }
 }
 

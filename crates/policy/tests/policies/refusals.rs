@@ -376,3 +376,32 @@ fn a_demand_for_client_certificates_that_is_no_truth_value_is_refused() {
         )]
     );
 }
+
+/// SOAP Message Security 1.1.1, 8.5: under a transport binding the connection protects confirmations.
+#[test]
+fn confirmations_in_answers_are_demanded_under_a_transport_binding() {
+    let wss = nest("Wss11", "<sp:RequireSignatureConfirmation/>");
+    let endorsing = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
+    let agreed = agreement(&format!(
+        "{}{endorsing}{wss}",
+        transport("<sp:IncludeTimestamp/>")
+    ));
+    assert!(agreed.response.signature_confirmation);
+    assert!(!agreed.request.signature_confirmation);
+}
+
+/// SOAP Message Security 1.1.1, 8.5: in an answer that nobody signs, a confirmation is what anybody on the way likes to write.
+#[test]
+fn confirmations_in_answers_that_nobody_signs_are_refused() {
+    let wss = nest("Wss11", "<sp:RequireSignatureConfirmation/>");
+    let binding = asymmetric(&suite("Basic256"));
+    assert_eq!(
+        refused(&format!("{binding}{ENCRYPTED_BODY}{wss}")),
+        [(
+            "Wss11".to_owned(),
+            ProblemKind::Missing {
+                what: "sp:SignedParts or sp:IncludeTimestamp"
+            }
+        )]
+    );
+}

@@ -21,6 +21,7 @@ impl Opening<'_> {
         if policy.username.is_some() && self.username.is_none() {
             return Err(Rejected::UsernameMissing);
         }
+        self.compare_confirmation()?;
         for part in &policy.required {
             if self.nodes_of(part).is_empty() {
                 return Err(Rejected::PartMissing { part: part.clone() });
@@ -29,7 +30,6 @@ impl Opening<'_> {
         if let Some(signature) = &policy.signature {
             self.compare_signatures()?;
             self.compare_endorsement()?;
-            self.compare_confirmation()?;
             let is_signed = |node: NodeId| self.signing_steps(node).next().is_some();
             for part in &signature.parts {
                 // Of these there may be thousands, and each is one element or none.

@@ -219,6 +219,7 @@ impl Opening<'_> {
             || policy.encryption.is_some()
             || policy.username.is_some()
             || policy.timestamp.is_some_and(|timestamp| timestamp.required)
+            || policy.signature_confirmation && self.facts.request.is_some()
     }
 
     /// The next child of the header after `node`, or after what took the place of `node`.

@@ -145,6 +145,39 @@ fn an_answer_confirms_the_signatures_of_its_request() {
     );
 }
 
+/// The same where the connection protects the answer, and nothing in it is signed (WS-SecurityPolicy 1.3, 6.5 and 7.3).
+#[test]
+fn an_answer_that_is_not_signed_confirms_the_signatures_of_its_request() {
+    let request = policy(Mechanism::Sign, "Basic256GCM");
+    let silent = policy(Mechanism::None, "Basic256GCM");
+    let mut response = silent.clone();
+    response.signature_confirmation = true;
+    let secured = secure_with(&request, client_keys(), PLAIN, None);
+    let opened = open_with(&request, service_keys(), &facts(), &text(&secured), now()).unwrap();
+    let (_, receipt) = opened.finish(&mut Buffers::default());
+    let answer =
+        |policy: &Policy, receipt| text(&secure_with(policy, service_keys(), PLAIN, Some(receipt)));
+    let facts = Facts {
+        request: Some(secured.receipt),
+        ..facts()
+    };
+    let refusal = |answer: &str| {
+        open_with(&response, client_keys(), &facts, answer, now())
+            .map(|_| ())
+            .map_err(|error| error.cause().clone())
+    };
+    assert_eq!(refusal(&answer(&response, &receipt)), Ok(()));
+    assert_eq!(
+        refusal(&answer(&silent, &receipt)),
+        Err(Rejected::SecurityMissing)
+    );
+    let other = soapstone_wss::Receipt::default();
+    assert_eq!(
+        refusal(&answer(&response, &other)),
+        Err(Rejected::ConfirmationMismatch)
+    );
+}
+
 #[test]
 fn parts_that_are_required_must_be_there() {
     let mut wants = policy(Mechanism::Sign, "Basic256GCM");
