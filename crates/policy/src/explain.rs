@@ -141,10 +141,11 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
         ));
     }
     if let Some(endorsing) = &policy.endorsing {
-        let signed = if endorsing.token_signed {
-            ", which the signature covers,"
-        } else {
-            ""
+        let signed = match (endorsing.token_signed, endorsing.covers_token) {
+            (false, false) => "",
+            (true, false) => ", which the signature covers,",
+            (false, true) => ", which it covers itself,",
+            (true, true) => ", which both cover,",
         };
         words.push(format!(
             "The signature is endorsed by a second one: the sender's certificate{signed} is {}.",

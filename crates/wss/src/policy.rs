@@ -249,6 +249,8 @@ pub struct EndorsingPolicy {
     pub reference: KeyReference,
     /// Whether the message's own signature covers the token of the endorsing one (`SignedEndorsingSupportingTokens`).
     pub token_signed: bool,
+    /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`).
+    pub covers_token: bool,
 }
 
 /// Order of the elements of the `wsse:Security` header (WS-SecurityPolicy 1.3, 6.7).

@@ -151,6 +151,7 @@ impl Message<'_> {
             return;
         }
         let reference = self.name(token, problems);
+        let properties = self.requirements.binding.as_ref().map(Binding::properties);
         if messages {
             self.no_parts_of_its_own(supporting, problems);
             if policy.endorsing.is_some() {
@@ -165,6 +166,7 @@ impl Message<'_> {
                 policy.endorsing = Some(EndorsingPolicy {
                     reference,
                     token_signed: supporting.kind.signed,
+                    covers_token: properties.is_some_and(|properties| properties.protect_tokens),
                 });
             }
             return;
@@ -187,7 +189,6 @@ impl Message<'_> {
             add_signed(demand, &mut parts);
         }
         add_elements(&supporting.signed_elements, &mut parts);
-        let properties = self.requirements.binding.as_ref().map(Binding::properties);
         if properties.is_some_and(|properties| properties.protect_tokens) {
             parts.push(Part::Token);
         }

@@ -191,10 +191,20 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         message.request.endorsing,
         Some(EndorsingPolicy {
             reference: KeyReference::Direct,
-            token_signed: true
+            token_signed: true,
+            covers_token: false
         })
     );
     assert_eq!(message.response.endorsing, None);
+    // WS-SecurityPolicy 1.3, 8.9: where tokens are protected, each signature covers its own.
+    let protecting = agreement(&format!(
+        "{}{SIGNED_BODY}{endorsing}",
+        symmetric(
+            &x509("Never", ""),
+            &format!("{}<sp:ProtectTokens/>", suite("Basic256"))
+        )
+    ));
+    assert!(protecting.request.endorsing.unwrap().covers_token);
     let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
     let endorsing = nest(
         "EndorsingSupportingTokens",

@@ -75,7 +75,7 @@ impl Opening<'_> {
         }
     }
 
-    /// One signature endorses every other one of the message, and the token of the endorsement is signed if the plan wants that.
+    /// One signature endorses every other one of the message, and the token of the endorsement is signed, by either, if the plan wants that.
     fn compare_endorsement(&self) -> Result<(), Rejected> {
         let Some(endorsing) = &self.plan.policy.endorsing else {
             return Ok(());
@@ -95,6 +95,10 @@ impl Opening<'_> {
         }
         let unsigned = |token: &NodeId| self.signing_steps(*token).next().is_none();
         if endorsing.token_signed && self.endorsing_tokens.iter().any(unsigned) {
+            return Err(Rejected::Unsigned { part: Part::Token });
+        }
+        let uncovered = |token: &NodeId| !endorsement.covers(*token);
+        if endorsing.covers_token && self.endorsing_tokens.iter().any(uncovered) {
             return Err(Rejected::Unsigned { part: Part::Token });
         }
         Ok(())

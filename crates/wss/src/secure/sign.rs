@@ -201,11 +201,18 @@ impl Securing<'_> {
         let (Some(policy), Some(algorithm)) = (&plan.policy.endorsing, plan.endorsing) else {
             return Ok(());
         };
-        let signed = [Signed {
-            id: endorsed.into(),
-            digest: soapstone_crypto::digest(plan.policy.suite.digest[0], &self.signature)?,
-        }];
+        let digest = |octets: &[u8]| soapstone_crypto::digest(plan.policy.suite.digest[0], octets);
         let token = self.named("endorse");
+        let mut signed = vec![Signed {
+            id: endorsed.into(),
+            digest: digest(&self.signature)?,
+        }];
+        if policy.covers_token && !self.endorsing_token.is_empty() {
+            signed.push(Signed {
+                id: token.as_str().into(),
+                digest: digest(&self.endorsing_token)?,
+            });
+        }
         let id = self.named("endorsement");
         self.endorsing_signature =
             self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?;

@@ -29,6 +29,7 @@ fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
             endorsed.endorsing = Some(EndorsingPolicy {
                 reference: KeyReference::Direct,
                 token_signed,
+                covers_token: false,
             });
             let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
             let opened = open_with(&endorsed, service_keys(), &facts(), &message, now()).unwrap();
@@ -56,6 +57,7 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
     endorsed.endorsing = Some(EndorsingPolicy {
         reference: KeyReference::Direct,
         token_signed: false,
+        covers_token: false,
     });
     assert_eq!(
         refused(&endorsed, &facts(), &without),
@@ -90,11 +92,38 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
     token_signed.endorsing = Some(EndorsingPolicy {
         reference: KeyReference::Direct,
         token_signed: true,
+        covers_token: false,
     });
     assert_eq!(
         refused(&token_signed, &facts(), &one),
         Rejected::Unsigned { part: Part::Token }
     );
+}
+
+/// WS-SecurityPolicy 1.3, 8.9: where tokens are protected, an endorsing signature covers its own.
+#[test]
+fn an_endorsement_covers_its_token_where_the_policy_protects_tokens() {
+    let with = |covers_token, token_signed, key, reference| {
+        let mut endorsed = bound(Mechanism::Sign, "Basic256GCM", key, reference);
+        endorsed.endorsing = Some(EndorsingPolicy {
+            reference: KeyReference::Direct,
+            token_signed,
+            covers_token,
+        });
+        endorsed
+    };
+    for token_signed in [false, true] {
+        let (key, reference) = (KeyBinding::SessionKey, KeyReference::Thumbprint);
+        let protects = with(true, token_signed, key, reference);
+        let message = text(&secure_with(&protects, client_keys(), PLAIN, None));
+        open_with(&protects, service_keys(), &facts(), &message, now()).unwrap();
+        let other = with(false, token_signed, key, reference);
+        let message = text(&secure_with(&other, client_keys(), PLAIN, None));
+        assert_eq!(
+            refused(&protects, &facts(), &message),
+            Rejected::Unsigned { part: Part::Token }
+        );
+    }
 }
 
 /// SOAP Message Security 1.1.1, 8.5.
@@ -306,6 +335,7 @@ fn a_second_endorsement_is_refused() {
     endorsed.endorsing = Some(EndorsingPolicy {
         reference: KeyReference::Thumbprint,
         token_signed: false,
+        covers_token: false,
     });
     let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
     let first = message.find("<ds:Signature ").unwrap();

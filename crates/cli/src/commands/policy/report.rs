@@ -280,6 +280,7 @@ struct DerivedFound {
 struct EndorsingFound {
     reference: &'static str,
     token_signed: bool,
+    covers_token: bool,
 }
 
 fn problem_found(problem: &PolicyProblem) -> ProblemFound {
@@ -381,6 +382,7 @@ fn message_found(policy: &Policy) -> MessageFound {
         endorsing: policy.endorsing.map(|endorsing| EndorsingFound {
             reference: reference(endorsing.reference),
             token_signed: endorsing.token_signed,
+            covers_token: endorsing.covers_token,
         }),
         signature_confirmation: policy.signature_confirmation,
         order: match policy.order {
