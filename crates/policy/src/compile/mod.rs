@@ -83,6 +83,15 @@ pub struct Conversation {
     pub may_renew: bool,
 }
 
+impl TransportRequirement {
+    /// What both want.
+    fn and(self, other: Self) -> Self {
+        Self {
+            client_certificate: self.client_certificate || other.client_certificate,
+        }
+    }
+}
+
 impl Agreement {
     /// Whether messages need no protection at all.
     pub fn demands_nothing(&self) -> bool {
@@ -172,8 +181,13 @@ fn agree(
     problems: &mut Vec<PolicyProblem>,
 ) -> Option<Agreement> {
     let before = problems.len();
-    let transport = transport(request, problems);
+    // Both messages travel on one connection.
+    let transport = [request, response]
+        .into_iter()
+        .filter_map(|message| transport(message, problems))
+        .reduce(TransportRequirement::and);
     let conversation = conversation(request, options, depth, problems);
+    supporting::refuse_of_answers(request, response, problems);
     let there = Message {
         requirements: request,
         options,
@@ -272,16 +286,21 @@ fn conversation(
             must_not_renew,
         } => {
             let bootstrap = match bootstrap {
-                Some(bootstrap) if depth == Depth::Outer => {
+                Some(_) if depth == Depth::Bootstrap => {
+                    let reason = "a conversation is made by messages outside of conversations";
+                    problems.push(tokens::refused(token, reason));
+                    None
+                }
+                Some(bootstrap) if bootstrap.binding.is_none() => {
+                    let what = "a binding in sp:BootstrapPolicy";
+                    problems.push(message::missing(&token.name, &token.place, what));
+                    None
+                }
+                Some(bootstrap) => {
                     let bootstrap = with_body(bootstrap);
                     let agreement =
                         agree(&bootstrap, &bootstrap, options, Depth::Bootstrap, problems)?;
                     Some(Box::new(agreement))
-                }
-                Some(_) => {
-                    let reason = "a conversation is made by messages outside of conversations";
-                    problems.push(tokens::refused(token, reason));
-                    None
                 }
                 None => {
                     problems.push(missing_bootstrap(token));

@@ -11,13 +11,41 @@ use super::message::{Message, missing};
 use super::parts::{add, add_elements, add_signed};
 use super::tokens::{certificate, password, refused, why_not};
 use crate::problem::{PolicyProblem, ProblemKind};
-use crate::requirements::{Binding, SupportingTokens, Token, TokenKind};
+use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
+
+/// Supporting tokens of answers alone: only requests have such tokens here.
+pub(super) fn refuse_of_answers(
+    request: &Requirements,
+    response: &Requirements,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    for supporting in &response.supporting {
+        let of_both = request
+            .supporting
+            .iter()
+            .any(|other| other.place == supporting.place);
+        if !of_both {
+            problems.push(PolicyProblem::at(
+                &supporting.name,
+                &supporting.place,
+                ProblemKind::NotSupported {
+                    reason: "supporting tokens are those of requests",
+                },
+            ));
+        }
+    }
+}
 
 impl Message<'_> {
     /// What supporting tokens add to the policy of a request.
     pub(super) fn supporting(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
         for supporting in &self.requirements.supporting {
             let binding = self.requirements.binding.as_ref().map(Binding::properties);
+            let kind = supporting.kind;
+            if binding.is_none() && (kind.signed || kind.encrypted || kind.endorsing) {
+                problems.push(missing(&supporting.name, &supporting.place, "a binding"));
+                continue;
+            }
             let suite = binding.and_then(|properties| properties.suite.as_ref());
             let own = supporting.suite.as_ref();
             if own.is_some_and(|own| suite.is_none_or(|suite| suite.suite() != own.suite())) {

@@ -2,7 +2,7 @@
 
 use soapstone_policy::{
     AgreementError, CompileOptions, MessageKind, PolicyDocument, PolicyError, PolicyLimits,
-    Selection,
+    ProblemKind, Selection, TransportRequirement,
 };
 use soapstone_wss::{EncryptedPart, Part};
 
@@ -283,6 +283,54 @@ fn ports_without_soap_are_not_asked_for_their_policy() {
         .agreement(&Selection::default(), &CompileOptions::default())
         .unwrap();
     assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+}
+
+/// WS-SecurityPolicy 1.3, 8: tokens that support the answer alone are not what requests have.
+#[test]
+fn supporting_tokens_of_answers_are_refused() {
+    let binding = inline(&format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256"))));
+    let endorsing = nest("EndorsingSupportingTokens", &x509("AlwaysToInitiator", ""));
+    let wsdl = Wsdl {
+        binding: &binding,
+        output: &inline(&endorsing),
+        ..Wsdl::default()
+    };
+    let error = wsdl
+        .document()
+        .agreement(&operation("a"), &CompileOptions::default())
+        .unwrap_err();
+    let AgreementError::NotSupported(problems) = error else {
+        panic!("{error}")
+    };
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:?}")
+    };
+    assert_eq!(&*problem.assertion.local, "EndorsingSupportingTokens");
+    assert_eq!(
+        problem.kind,
+        ProblemKind::NotSupported {
+            reason: "supporting tokens are those of requests"
+        }
+    );
+}
+
+/// WS-SecurityPolicy 1.3, 7.3: an answer that the connection is to protect travels on that of its request.
+#[test]
+fn a_transport_binding_of_answers_alone_demands_tls() {
+    let wsdl = Wsdl {
+        output: &inline(&transport("")),
+        ..Wsdl::default()
+    };
+    let agreement = wsdl
+        .document()
+        .agreement(&operation("a"), &CompileOptions::default())
+        .unwrap();
+    assert_eq!(
+        agreement.transport,
+        Some(TransportRequirement {
+            client_certificate: false
+        })
+    );
 }
 
 /// WS-PolicyAttachment 1.5, 4.1: what is attached to the binding applies. If that is in a document that is not there, nobody knows what it is.

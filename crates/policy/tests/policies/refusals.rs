@@ -280,6 +280,56 @@ fn a_suite_whose_algorithms_are_not_in_the_policy_is_refused() {
     );
 }
 
+/// WS-SecurityPolicy 1.3, 8.2 and 8.5: signed and encrypted supporting tokens are what a binding signs and encrypts. Without one, a password in the clear
+/// would do.
+#[test]
+fn supporting_tokens_that_are_to_be_protected_need_a_binding() {
+    let user = token("UsernameToken", "AlwaysToRecipient", "");
+    for kind in [
+        "SignedSupportingTokens",
+        "EncryptedSupportingTokens",
+        "SignedEncryptedSupportingTokens",
+    ] {
+        assert_eq!(
+            refused(&nest(kind, &user)),
+            [(kind.to_owned(), ProblemKind::Missing { what: "a binding" })]
+        );
+    }
+    let plain = agreement(&nest("SupportingTokens", &user));
+    assert!(plain.request.username.is_some());
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.7: without a binding, both sides' parts of the context's key would travel in the clear.
+#[test]
+fn a_bootstrap_without_a_binding_is_refused() {
+    let user = nest(
+        "SupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", ""),
+    );
+    for bootstrap in [
+        "",
+        user.as_str(),
+        "<wsp:ExactlyOne><wsp:All/></wsp:ExactlyOne>",
+    ] {
+        let context = token(
+            "SecureConversationToken",
+            "AlwaysToRecipient",
+            &nest("BootstrapPolicy", bootstrap),
+        );
+        let policy = format!("{}{SIGNED_BODY}", symmetric(&context, &suite("Basic256")));
+        assert_eq!(
+            refused(&policy),
+            [(
+                "SecureConversationToken".to_owned(),
+                ProblemKind::Missing {
+                    what: "a binding in sp:BootstrapPolicy"
+                }
+            )],
+            "{bootstrap}"
+        );
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 7.4 and 7.5: each purpose has one token. The first one alone would leave the other's demand out.
 #[test]
 fn two_tokens_for_one_purpose_are_refused() {
