@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use soapstone::endpoint::Endpoint;
 use soapstone::wss::{SecurityContext, SoapVersion};
-use soapstone_trust::{Cached, TokenCache};
+use soapstone_trust::{Cached, Operation, TokenCache};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
 
@@ -196,7 +196,9 @@ impl Established {
         parties: &Parties,
     ) -> Outcome {
         let started = Instant::now();
-        let (renewal, alone) = match renewed {
+        let conversation = parties.side.endpoint.conversation();
+        let renews = conversation.is_some_and(|it| it.has(Operation::Renew));
+        let (renewal, alone) = match renewed.filter(|_| renews) {
             Some(context) => self.renew(&context, parties).await.unzip(),
             None => (None, None),
         };

@@ -10,6 +10,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use soapstone::endpoint::{Handshake, HandshakeError};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
+use soapstone_trust::Operation;
 use tokio::time::Instant;
 
 use crate::backend::{Backend, BackendError};
@@ -170,8 +171,12 @@ impl Parties {
     }
 
     /// Tells the backend that a context is not needed any more: with the context's key or, where that is not heard, as a new context is asked
-    /// for. Nothing depends on it: a context ends by itself.
+    /// for. Nothing depends on it: a context ends by itself. Not where the policy rules it out.
     pub(crate) async fn cancel(&self, context: &Arc<SecurityContext>) {
+        let conversation = self.side.endpoint.conversation();
+        if !conversation.is_some_and(|it| it.has(Operation::Cancel)) {
+            return;
+        }
         for as_bootstrap in [false, true] {
             let (endpoint, url, version) = (
                 Arc::clone(&self.side.endpoint),

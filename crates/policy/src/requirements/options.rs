@@ -107,8 +107,6 @@ pub struct Trust {
     pub server_entropy: bool,
     /// `sp:MustSupportIssuedTokens`.
     pub issued_tokens: bool,
-    /// `sp:RequireRequestSecurityTokenCollection`.
-    pub token_collection: bool,
     /// `sp:RequireAppliesTo`.
     pub applies_to: bool,
     /// Where it stands.
@@ -125,7 +123,6 @@ impl Trust {
             client_entropy: false,
             server_entropy: false,
             issued_tokens: false,
-            token_collection: false,
             applies_to: false,
             place: assertion.place().clone(),
         };
@@ -137,8 +134,11 @@ impl Trust {
                 "RequireClientEntropy" => &mut read.client_entropy,
                 "RequireServerEntropy" => &mut read.server_entropy,
                 "MustSupportIssuedTokens" => &mut read.issued_tokens,
-                "RequireRequestSecurityTokenCollection" => &mut read.token_collection,
                 "RequireAppliesTo" => &mut read.applies_to,
+                "RequireRequestSecurityTokenCollection" => {
+                    problems.push(not_supported(inner, "tokens are asked for one by one"));
+                    continue;
+                }
                 "MustSupportClientChallenge"
                 | "MustSupportServerChallenge"
                 | "MustSupportInteractiveChallenge" => {
@@ -165,7 +165,6 @@ impl Trust {
         self.client_entropy |= other.client_entropy;
         self.server_entropy |= other.server_entropy;
         self.issued_tokens |= other.issued_tokens;
-        self.token_collection |= other.token_collection;
         self.applies_to |= other.applies_to;
     }
 }

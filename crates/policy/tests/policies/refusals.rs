@@ -455,3 +455,14 @@ fn confirmations_in_answers_that_nobody_signs_are_refused() {
         )]
     );
 }
+
+/// WS-SecurityPolicy 1.3, 10.2: a demand on requests for tokens that is not obeyed is not passed over.
+#[test]
+fn a_demand_for_collections_of_requests_for_tokens_is_refused() {
+    let trust = nest("Trust13", "<sp:RequireRequestSecurityTokenCollection/>");
+    let (name, _) = not_supported(&format!(
+        "{}{SIGNED_BODY}{trust}",
+        asymmetric(&suite("Basic256"))
+    ));
+    assert_eq!(name, "RequireRequestSecurityTokenCollection");
+}

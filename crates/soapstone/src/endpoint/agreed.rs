@@ -4,9 +4,10 @@
 //! file's in both cases. The one rule: what a policy file decides cannot be changed beside it.
 
 use soapstone_policy::{
-    AgreedOperation, Agreement, Agreements, CompileOptions, PolicyDocument, PolicyLimits,
-    Selection, SignatureReading, TransportRequirement,
+    AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, PolicyDocument,
+    PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
+use soapstone_trust::Operation;
 use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Mechanism, Policy, Recipient};
 
 use super::Role;
@@ -65,6 +66,49 @@ pub(super) struct Bootstrap {
     pub(super) request: Policy,
     pub(super) response: Policy,
     pub(super) version: ConversationVersion,
+    pub(super) demands: TokenDemands,
+}
+
+/// What a policy says of requests for tokens, beside how they are protected.
+pub(super) struct TokenDemands {
+    /// What may be done about contexts.
+    pub(super) operations: Vec<Operation>,
+    /// `sp:RequireClientEntropy`.
+    pub(super) client_entropy: bool,
+    /// `sp:RequireAppliesTo`.
+    pub(super) applies_to: bool,
+}
+
+impl Default for TokenDemands {
+    fn default() -> Self {
+        Self {
+            operations: Operation::ALL.to_vec(),
+            client_entropy: false,
+            applies_to: false,
+        }
+    }
+}
+
+impl TokenDemands {
+    /// Those of a conversation with all agreements that share it (WS-SecurityPolicy 1.3, 5.4.7 and 10).
+    fn of(conversation: &Conversation, agreements: &[Agreement]) -> Self {
+        let possible = |operation: &Operation| match operation {
+            Operation::Cancel => conversation.may_cancel,
+            Operation::Renew => conversation.may_renew,
+            Operation::Amend => conversation.may_amend,
+            _ => true,
+        };
+        let bootstrap = conversation.bootstrap.as_deref();
+        let trust = || {
+            let all = agreements.iter().chain(bootstrap);
+            all.filter_map(|agreement| agreement.trust.as_ref())
+        };
+        Self {
+            operations: Operation::ALL.into_iter().filter(possible).collect(),
+            client_entropy: trust().any(|trust| trust.client_entropy),
+            applies_to: trust().any(|trust| trust.applies_to),
+        }
+    }
 }
 
 impl Compiler<'_> {
@@ -137,6 +181,7 @@ impl Compiler<'_> {
                 request: first,
                 response: answer,
                 version,
+                demands: TokenDemands::default(),
             }),
         ))
     }
@@ -204,6 +249,7 @@ impl Compiler<'_> {
         let bootstrap = match conversation {
             None => None,
             Some(conversation) => {
+                let demands = TokenDemands::of(&conversation, &agreements);
                 let Some(bootstrap) = conversation.bootstrap else {
                     self.report(
                         place,
@@ -215,6 +261,7 @@ impl Compiler<'_> {
                     request: self.settled(bootstrap.request),
                     response: self.settled(bootstrap.response),
                     version: conversation.version,
+                    demands,
                 })
             }
         };

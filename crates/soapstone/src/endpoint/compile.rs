@@ -14,7 +14,7 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Canonicalization, Limits};
 
-use super::agreed::{Bootstrap, Exchange};
+use super::agreed::{Bootstrap, Exchange, TokenDemands};
 use super::operations::Operations;
 use super::sent::Sent;
 use super::{Conversation, Endpoint, Plans, Role};
@@ -237,6 +237,14 @@ impl Compiler<'_> {
                 .as_ref()
                 .map(|limit| limit.value);
         }
+        let TokenDemands {
+            operations,
+            client_entropy,
+            applies_to,
+        } = bootstrap.demands;
+        rules.operations.clone_from(&operations);
+        rules.issuer_key_alone = !client_entropy;
+        rules.applies_to_required = applies_to;
         if let Some(bits) = bits {
             rules.key_size = bits;
             client.key_size = bits;
@@ -252,6 +260,7 @@ impl Compiler<'_> {
             bootstrap_outbound: bootstrap_outbound?,
             service: SecurityTokenService::new(rules),
             client,
+            operations,
         })
     }
 

@@ -7,7 +7,8 @@
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
-    Answer, ClientRules, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
+    Answer, ClientRules, ContextsUnavailable, Effect, Operation, Requester, SecurityTokenService,
+    TrustFault,
 };
 use soapstone_wss::{
     ContextName, Envelope, InboundPlan, KeyBinding, Lookups, OutboundPlan, Outgoing, Part, Policy,
@@ -28,6 +29,15 @@ pub struct Conversation {
     pub(super) service: SecurityTokenService,
     /// For a client: what it asks for.
     pub(super) client: ClientRules,
+    /// What is done about contexts, as far as the policy does not rule it out.
+    pub(super) operations: Vec<Operation>,
+}
+
+impl Conversation {
+    /// Whether this is done about contexts: a policy can rule out that they are cancelled, renewed or amended (WS-SecurityPolicy 1.3, 5.4.7).
+    pub fn has(&self, operation: Operation) -> bool {
+        self.operations.contains(&operation)
+    }
 }
 
 /// What arrived at a service.
@@ -397,16 +407,19 @@ fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::{Mutex, MutexGuard};
     use std::time::Duration;
 
     use soapstone_crypto::SymmetricKey;
-    use soapstone_trust::{PendingIssue, ServiceRules};
+    use soapstone_trust::{AppliesTo, PendingIssue, Refusal, ServiceRules, TrustRequest};
     use soapstone_wss::{ContextOwner, ConversationVersion, FirstSeen, Mark};
     use soapstone_xml::Limits;
 
     use super::*;
+    use crate::config::EndpointConfig;
     use crate::conversation::{ContextStore, StoreUnavailable};
+    use crate::endpoint::Role;
     use crate::replay::{ReplayCache, ReplayError};
 
     struct Forgetful;
@@ -470,12 +483,8 @@ mod tests {
         }
     }
 
-    /// What becomes of a context that is amended when the store has `meanwhile` in its place.
-    fn amended(
-        meanwhile: impl FnOnce(SecurityContext) -> Option<SecurityContext>,
-    ) -> (Result<&'static str, Rejected>, Option<SecurityContext>) {
-        let now = Timestamp::now();
-        let context = SecurityContext {
+    fn some_context(now: Timestamp) -> SecurityContext {
+        SecurityContext {
             version: ConversationVersion::V13,
             identifier: "urn:uuid:6b2f7c1e-0000-4000-8000-000000000001".to_owned(),
             instance: None,
@@ -483,7 +492,15 @@ mod tests {
             created: now,
             expires: now + Duration::from_secs(600),
             owner: ContextOwner::Anonymous,
-        };
+        }
+    }
+
+    /// What becomes of a context that is amended when the store has `meanwhile` in its place.
+    fn amended(
+        meanwhile: impl FnOnce(SecurityContext) -> Option<SecurityContext>,
+    ) -> (Result<&'static str, Rejected>, Option<SecurityContext>) {
+        let now = Timestamp::now();
+        let context = some_context(now);
         let (_, request) = PendingIssue::amend(&ClientRules::default(), &context);
         let plain = envelope_of(SoapVersion::V11, None, &request.body);
         let envelope = Envelope::parse(plain, &Limits::default(), &mut Buffers::default());
@@ -533,5 +550,119 @@ mod tests {
         assert_eq!(done, refused);
         let latest = latest.expect("it is there");
         assert_eq!(latest.instance.as_deref(), Some("a"), "it stays renewed");
+    }
+
+    /// A client or a service as in `interop/recorded/cxf`, with what `security` says.
+    fn recorded(role: Role, security: &str) -> Endpoint {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf");
+        let (own, peer) = match role {
+            Role::Client => ("client", "server"),
+            _ => ("server", "client"),
+        };
+        let text = format!(
+            "identity = {{ key = \"keys/{own}.key.pem\", certificate = \"keys/{own}.cert.pem\" }}\n\
+             peer = {{ certificate = \"keys/{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"keys/ca.pem\"] }}\n\
+             [security]\n{security}\n"
+        );
+        EndpointConfig::from_text(&text, &folder.join("endpoint.toml"), &|_| None)
+            .and_then(|config| Endpoint::compile(&config, role))
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// What a service with a recorded policy, in which `from` is replaced by `to`, says to a request for a context.
+    fn refusal(
+        (from, to): (&str, &str),
+        name: &str,
+        ask: impl FnOnce() -> (PendingIssue, TrustRequest),
+    ) -> Option<Refusal> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf");
+        let wsdl = folder.join("secure-conversation-Basic256/service.wsdl");
+        let wsdl = std::fs::read_to_string(wsdl).expect("a recorded policy");
+        assert!(wsdl.contains(from), "{from}");
+        let changed =
+            std::env::temp_dir().join(format!("soapstone-{name}-{}.wsdl", std::process::id()));
+        std::fs::write(&changed, wsdl.replace(from, to)).expect("it can be written");
+        let security = format!("policy = \"{}\"", changed.display());
+        let (client, service) = (
+            recorded(Role::Client, &security),
+            recorded(Role::Service, &security),
+        );
+        std::fs::remove_file(&changed).expect("it is there");
+        let moment = std::fs::read_to_string(folder.join("moment")).expect("the moment");
+        let now: Timestamp = moment.trim().parse().expect("a moment");
+        let mut buffers = Buffers::default();
+        let asked = client
+            .ask(
+                ask(),
+                "http://localhost/",
+                SoapVersion::V11,
+                now,
+                &mut buffers,
+            )
+            .expect("it can be secured");
+        let contexts = Latest::default();
+        let memory = Memory {
+            replay: &Forgetful,
+            contexts: &contexts,
+        };
+        let arrived = service.receive(asked.bytes, false, memory, now, &mut buffers, &mut ());
+        match arrived.expect("it is accepted as a message") {
+            Arrived::Answered(answer) => answer.refused.map(|fault| fault.refusal),
+            Arrived::Message(_) => panic!("it is no message of an application"),
+        }
+    }
+
+    /// WS-SecurityPolicy 1.3, 10.2: `sp:RequireClientEntropy` and `sp:RequireAppliesTo` are demands on requests for tokens.
+    #[test]
+    fn what_a_policy_demands_of_requests_for_tokens_is_demanded() {
+        let now = Timestamp::now();
+        let without_entropy = || {
+            let mut rules = ClientRules::default();
+            rules.entropy = false;
+            let to = AppliesTo::new("http://localhost/", AddressingVersion::V10);
+            PendingIssue::issue(&rules, Some(to), now)
+        };
+        let entropy = "<sp:RequireClientEntropy/>";
+        assert_eq!(
+            refusal((entropy, entropy), "entropy", without_entropy),
+            Some(Refusal::EntropyMissing)
+        );
+        assert_eq!(refusal((entropy, ""), "no-entropy", without_entropy), None);
+
+        let without_scope = || PendingIssue::issue(&ClientRules::default(), None, now);
+        let scope = "<sp:RequireClientEntropy/><sp:RequireAppliesTo/>";
+        assert_eq!(
+            refusal((entropy, scope), "scope", without_scope),
+            Some(Refusal::ScopeMissing)
+        );
+        assert_eq!(refusal((entropy, entropy), "no-scope", without_scope), None);
+    }
+
+    /// WS-SecurityPolicy 1.3, 5.4.7: `sp:MustNotSendRenew` and its like say that the service does not do it.
+    #[test]
+    fn what_a_policy_rules_out_is_not_done_about_contexts() {
+        let now = Timestamp::now();
+        let renewal = || PendingIssue::renew(&ClientRules::default(), &some_context(now), now);
+        let bootstrap = "<sp:BootstrapPolicy>";
+        for (assertion, refused) in [
+            (
+                "<sp:MustNotSendRenew/>",
+                Some(Refusal::OperationNotOffered {
+                    operation: Operation::Renew,
+                }),
+            ),
+            (
+                "<sp:MustNotSendCancel/>",
+                Some(Refusal::ContextNotProven {
+                    name: Some(some_context(now).name()),
+                }),
+            ),
+        ] {
+            let changed = format!("{assertion}{bootstrap}");
+            assert_eq!(
+                refusal((bootstrap, &changed), &assertion[7..20], renewal),
+                refused
+            );
+        }
     }
 }

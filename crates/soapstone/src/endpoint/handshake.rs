@@ -101,7 +101,7 @@ impl Endpoint {
     }
 
     /// Secures a request for a context under the bootstrap's policy.
-    fn ask(
+    pub(super) fn ask(
         &self,
         (pending, request): (PendingIssue, TrustRequest),
         to: &str,

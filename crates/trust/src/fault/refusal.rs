@@ -35,6 +35,11 @@ pub enum Refusal {
         /// Its URI.
         found: String,
     },
+    /// Something that is not done about contexts here.
+    OperationNotOffered {
+        /// What was asked for.
+        operation: Operation,
+    },
     /// An element that is not understood, or nothing is done about (WS-Trust 1.4, 3.1).
     NotUnderstood {
         /// Expanded name.
@@ -86,6 +91,8 @@ pub enum Refusal {
         /// The present.
         now: Timestamp,
     },
+    /// `wsp:AppliesTo` is missing, and has to be there.
+    ScopeMissing,
     /// `wsp:AppliesTo` names a service for which no tokens are issued here.
     ScopeNotOffered {
         /// Its address.
@@ -164,9 +171,11 @@ impl Refusal {
             | Self::ActionMismatch { .. }
             | Self::EntropyMissing
             | Self::EntropyLength { .. }
+            | Self::ScopeMissing
             | Self::Batch { .. } => TrustFaultCode::InvalidRequest,
             Self::VersionNotOffered { .. }
             | Self::RequestTypeNotOffered { .. }
+            | Self::OperationNotOffered { .. }
             | Self::NotUnderstood { .. }
             | Self::TokenTypeNotOffered { .. }
             | Self::KeyTypeNotOffered { .. }
@@ -194,7 +203,9 @@ impl Refusal {
             Self::Malformed(_) => "trust-malformed",
             Self::VersionNotOffered { .. } => "trust-version",
             Self::ActionMismatch { .. } => "trust-action",
-            Self::RequestTypeNotOffered { .. } => "trust-request-type",
+            Self::RequestTypeNotOffered { .. } | Self::OperationNotOffered { .. } => {
+                "trust-request-type"
+            }
             Self::NotUnderstood { .. } => "trust-not-understood",
             Self::TokenTypeNotOffered { .. } => "trust-token-type",
             Self::KeyTypeNotOffered { .. } => "trust-key-type",
@@ -206,7 +217,7 @@ impl Refusal {
             Self::NotConfidential => "trust-not-confidential",
             Self::NotAuthenticated => "trust-not-authenticated",
             Self::TimeRange { .. } => "trust-time-range",
-            Self::ScopeNotOffered { .. } => "trust-scope",
+            Self::ScopeNotOffered { .. } | Self::ScopeMissing => "trust-scope",
             Self::TargetMissing { .. } => "trust-target",
             Self::ContextNotProven { .. } => "context-not-proven",
             Self::ContextNotYours { .. } => "context-not-yours",
@@ -241,6 +252,9 @@ impl fmt::Display for Refusal {
             ),
             Self::RequestTypeNotOffered { found } => {
                 write!(out, "the request type `{found}` is not offered here")
+            }
+            Self::OperationNotOffered { operation } => {
+                write!(out, "{operation} is not offered here")
             }
             Self::NotUnderstood { element } => {
                 write!(out, "`{element}` in the request is not understood")
@@ -281,6 +295,9 @@ impl fmt::Display for Refusal {
             }
             Self::TimeRange { lifetime, now } => {
                 write!(out, "no token can live from {lifetime}: it is {now}")
+            }
+            Self::ScopeMissing => {
+                out.write_str("expected `wsp:AppliesTo` in the request, found none")
             }
             Self::ScopeNotOffered { address } => {
                 write!(out, "no tokens are issued here for `{address}`")

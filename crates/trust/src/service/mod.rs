@@ -365,6 +365,11 @@ impl SecurityTokenService {
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
         self.check_understood(request)?;
+        if !self.rules.operations.contains(&action.operation) {
+            return Err(Refusal::OperationNotOffered {
+                operation: action.operation,
+            });
+        }
         if action.operation == Operation::Validate {
             return self.validate(request, requester, contexts, now);
         }
@@ -398,6 +403,11 @@ impl SecurityTokenService {
             });
         }
         match &request.applies_to {
+            None if self.rules.applies_to_required
+                && request.request_type.operation == Operation::Issue =>
+            {
+                Err(Refusal::ScopeMissing)
+            }
             Some(applies_to)
                 if !self.rules.scopes.is_empty()
                     && !self.rules.scopes.contains(&applies_to.address) =>

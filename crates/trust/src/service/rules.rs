@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use soapstone_crypto::PrivateKey;
 
-use crate::version::{ComputedKey, TrustVersion};
+use crate::version::{ComputedKey, Operation, TrustVersion};
 
 /// The rules of a [`SecurityTokenService`](crate::SecurityTokenService).
 ///
@@ -21,6 +21,8 @@ use crate::version::{ComputedKey, TrustVersion};
 pub struct ServiceRules {
     /// Versions that are answered. Default both: .NET Framework clients speak February 2005 unless told otherwise.
     pub versions: Vec<TrustVersion>,
+    /// What is done about contexts. Default everything; policies can rule out that contexts are cancelled, renewed or amended.
+    pub operations: Vec<Operation>,
     /// Life of a context when the request wants none in particular. Default 1 hour.
     pub lifetime: Duration,
     /// Longest life of a context; requests for more get this. Default 12 hours: a working day.
@@ -36,6 +38,8 @@ pub struct ServiceRules {
     /// A request without entropy gets a key that is the service's alone. Default yes: policies without `sp:RequireClientEntropy` mean it, and
     /// the key is no worse for it.
     pub issuer_key_alone: bool,
+    /// A request for a context says what it is for (`wsp:AppliesTo`). Default no.
+    pub applies_to_required: bool,
     /// Contexts for whoever asks. Default no.
     pub anonymous: bool,
     /// Key material must be encrypted or travel over TLS. Default yes.
@@ -64,6 +68,7 @@ impl Default for ServiceRules {
     fn default() -> Self {
         Self {
             versions: TrustVersion::ALL.to_vec(),
+            operations: Operation::ALL.to_vec(),
             lifetime: Duration::from_secs(3600),
             longest_lifetime: Duration::from_secs(12 * 3600),
             key_size: 256,
@@ -71,6 +76,7 @@ impl Default for ServiceRules {
             longest_key: 512,
             computed_keys: vec![ComputedKey::PSha1],
             issuer_key_alone: true,
+            applies_to_required: false,
             anonymous: false,
             confidential: true,
             scopes: Vec::new(),
