@@ -461,6 +461,23 @@ fn read_route(
             "name the backend's https address",
         );
     }
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+        && side
+            .endpoint
+            .conversation()
+            .is_some_and(|conversation| !conversation.hides_its_keys())
+        && !side.endpoint.needs_tls()
+        && !secure
+    {
+        table.report_with_hint(
+            place,
+            format!(
+                "conversations begin with messages that hide no keys, and {} is not https",
+                backend.value
+            ),
+            "name the backend's https address, or a bootstrap that encrypts",
+        );
+    }
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::wss::{Outgoing, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
-use soapstone_gateway::Running;
+use soapstone_gateway::{Config, Running};
 use soapstone_store::MemoryReplay;
 use soapstone_trust::PendingCancel;
 use tokio::task::JoinSet;
@@ -487,4 +487,21 @@ async fn forgetful_service(to: std::net::SocketAddr) -> std::net::SocketAddr {
         }
     });
     address
+}
+
+/// WS-Trust 1.4, 12: what a context's key is made of must not travel in the clear, whatever the backend grants.
+#[tokio::test]
+async fn a_conversation_that_begins_in_the_clear_needs_a_backend_behind_https() {
+    let folder = Folder::with_keys("conversation-in-the-clear");
+    let address: std::net::SocketAddr = "127.0.0.1:9".parse().expect("an address");
+    let file =
+        client_file(address, "bootstrap = \"sign\"").replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    let read = |file: &str| Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None);
+    let problems = read(&file).expect_err("it is a mistake");
+    assert_eq!(problems.0.len(), 1, "{problems}");
+    assert_eq!(
+        problems.0[0].message,
+        "conversations begin with messages that hide no keys, and http://127.0.0.1:9/echo is not https"
+    );
+    assert!(read(&file.replace("http://", "https://")).is_ok());
 }

@@ -38,6 +38,12 @@ impl Conversation {
     pub fn has(&self, operation: Operation) -> bool {
         self.operations.contains(&operation)
     }
+
+    /// Whether the messages that begin it hide what both sides contribute to its key. Where they do not, they need TLS.
+    pub fn hides_its_keys(&self) -> bool {
+        encrypts_body_afresh(self.bootstrap_outbound.policy())
+            && encrypts_body_afresh(self.bootstrap_inbound.policy())
+    }
 }
 
 /// What arrived at a service.
@@ -419,7 +425,7 @@ mod tests {
     use super::*;
     use crate::config::EndpointConfig;
     use crate::conversation::{ContextStore, StoreUnavailable};
-    use crate::endpoint::Role;
+    use crate::endpoint::{HandshakeError, Role};
     use crate::replay::{ReplayCache, ReplayError};
 
     struct Forgetful;
@@ -664,5 +670,32 @@ mod tests {
                 refused
             );
         }
+    }
+
+    /// WS-Trust 1.4, 12: a client shows its part of a key to the service alone, whether that would mind or not.
+    #[test]
+    fn a_client_shows_its_part_of_a_key_to_nobody_else() {
+        let begun = |bootstrap: &str, to: &str| {
+            let security = format!(
+                "mechanism = \"secure-conversation\"\nconversations = {{ bootstrap = \"{bootstrap}\" }}"
+            );
+            let client = recorded(Role::Client, &security);
+            let begun = client.begin(
+                to,
+                SoapVersion::V11,
+                Timestamp::now(),
+                &mut Buffers::default(),
+            );
+            begun.map(drop)
+        };
+        for to in ["http://localhost/", "HTTP://localhost/", "localhost"] {
+            let refused = begun("sign", to);
+            assert!(
+                matches!(refused, Err(HandshakeError::WouldExpose)),
+                "{refused:?}"
+            );
+        }
+        assert!(begun("sign", "https://localhost/").is_ok());
+        assert!(begun("sign-encrypt", "http://localhost/").is_ok());
     }
 }

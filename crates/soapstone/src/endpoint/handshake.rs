@@ -33,6 +33,8 @@ pub struct Handshake {
 pub enum HandshakeError {
     /// The request cannot be secured.
     Unsecurable(SecureError),
+    /// Request and answer hold what the key is made of, and neither their policy nor TLS would hide it.
+    WouldExpose,
     /// The answer is not acceptable as a message.
     Rejected(Rejected),
     /// The answer grants no context.
@@ -45,6 +47,9 @@ impl fmt::Display for HandshakeError {
             Self::Unsecurable(error) => {
                 write!(out, "the request for a context cannot be secured: {error}")
             }
+            Self::WouldExpose => out.write_str(
+                "what the context's key is made of would travel readable by everybody: the bootstrap encrypts no Body, and the service is not https",
+            ),
             Self::Rejected(rejected) => write!(
                 out,
                 "the answer to the request for a context is refused: {rejected}"
@@ -57,7 +62,7 @@ impl fmt::Display for HandshakeError {
 impl std::error::Error for HandshakeError {}
 
 impl Endpoint {
-    /// A client's request for a context with the service at `to`.
+    /// A client's request for a context with the service at `to`, where it is to be sent.
     ///
     /// # Errors
     /// Why it cannot be secured.
@@ -109,7 +114,12 @@ impl Endpoint {
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Handshake, HandshakeError> {
-        let plan = &self.the_conversation().bootstrap_outbound;
+        let conversation = self.the_conversation();
+        // Whatever the service thinks of it (WS-Trust 1.4, 12).
+        if !(conversation.hides_its_keys() || is_https(to)) {
+            return Err(HandshakeError::WouldExpose);
+        }
+        let plan = &conversation.bootstrap_outbound;
         let secured = self
             .request(plan, &request, to, soap, Outgoing::default(), now, buffers)
             .map_err(HandshakeError::Unsecurable)?;
@@ -229,6 +239,11 @@ impl Endpoint {
             .as_ref()
             .expect("an endpoint that begins a conversation has them")
     }
+}
+
+fn is_https(address: &str) -> bool {
+    let scheme = address.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
 /// Whether a fault tells a client that its context is no good any more. What it says is not proven: the worst that a stranger can do with it is
