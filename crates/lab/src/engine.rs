@@ -198,7 +198,13 @@ impl ContextStore for Established {
         Err(StoreUnavailable::Full { capacity: Some(1) })
     }
 
-    fn renew(&self, _: &str, _: &SecurityContext, _: Duration) -> Result<bool, StoreUnavailable> {
+    fn renew(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: Duration,
+        _: Timestamp,
+    ) -> Result<bool, StoreUnavailable> {
         Ok(false)
     }
 

@@ -83,8 +83,9 @@ impl ContextStore for Node {
         scope: &str,
         context: &SecurityContext,
         grace: Duration,
+        now: Timestamp,
     ) -> Result<bool, StoreUnavailable> {
-        self.contexts.renew(scope, context, grace)
+        self.contexts.renew(scope, context, grace, now)
     }
 
     fn amend(

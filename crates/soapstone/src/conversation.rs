@@ -88,9 +88,8 @@ pub trait ContextStore: Send + Sync + fmt::Debug {
     /// When there is no room, or the store cannot say that it remembers. It may nevertheless, until the context expires.
     fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable>;
 
-    /// Remembers a further instance of a context. The latest of those before stays usable for `grace` from `context.created` on,
-    /// and not beyond its own end; older ones are forgotten. `false` if there is no such context: it has expired or was cancelled
-    /// in the meantime, and stays so.
+    /// Remembers a further instance of a context. The latest of those before stays usable for `grace` from `now` on, and not beyond its own
+    /// end; older ones are forgotten. `false` if there is no such context: it has expired or was cancelled in the meantime, and stays so.
     ///
     /// # Errors
     /// As for [`insert`](Self::insert).
@@ -99,6 +98,7 @@ pub trait ContextStore: Send + Sync + fmt::Debug {
         scope: &str,
         context: &SecurityContext,
         grace: Duration,
+        now: Timestamp,
     ) -> Result<bool, StoreUnavailable>;
 
     /// Puts `after` into the place of `before`, an instance of the same name, if that is still what the store has as the latest instance of the
@@ -138,7 +138,13 @@ impl ContextStore for NoContexts {
         Err(StoreUnavailable::Full { capacity: Some(0) })
     }
 
-    fn renew(&self, _: &str, _: &SecurityContext, _: Duration) -> Result<bool, StoreUnavailable> {
+    fn renew(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: Duration,
+        _: Timestamp,
+    ) -> Result<bool, StoreUnavailable> {
         Ok(false)
     }
 

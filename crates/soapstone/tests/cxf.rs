@@ -53,6 +53,7 @@ impl ContextStore for Granted {
         _: &str,
         _: &SecurityContext,
         _: std::time::Duration,
+        _: Timestamp,
     ) -> Result<bool, StoreUnavailable> {
         Ok(false)
     }

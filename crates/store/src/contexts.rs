@@ -201,7 +201,7 @@ impl ContextStore for RedisContexts {
             .arg(&key)
             .arg(field(context.instance.as_deref())?)
             .arg(self.value(scope, context)?)
-            .arg(life(context));
+            .arg(life(context, context.created));
         self.change(&key, &command).map(drop)
     }
 
@@ -210,6 +210,7 @@ impl ContextStore for RedisContexts {
         scope: &str,
         context: &SecurityContext,
         grace: Duration,
+        now: Timestamp,
     ) -> Result<bool, StoreUnavailable> {
         let key = self.key(scope, &context.identifier)?;
         let mut command = redis::cmd("EVAL");
@@ -219,10 +220,10 @@ impl ContextStore for RedisContexts {
             .arg(&key)
             .arg(field(context.instance.as_deref())?)
             .arg(self.value(scope, context)?)
-            .arg(life(context))
+            .arg(life(context, now))
             .arg(MOMENT_DIGITS)
-            .arg(moment(crate::later(context.created, grace)))
-            .arg(moment(context.created));
+            .arg(moment(crate::later(now, grace)))
+            .arg(moment(now));
         self.change(&key, &command)
     }
 
@@ -324,8 +325,8 @@ fn unreadable(name: &ContextName) -> StoreUnavailable {
 }
 
 /// How long the conversation is to be kept, from when the store is told of it.
-fn life(context: &SecurityContext) -> i64 {
-    let life: SignedDuration = context.expires.duration_since(context.created);
+fn life(context: &SecurityContext, now: Timestamp) -> i64 {
+    let life: SignedDuration = context.expires.duration_since(now);
     i64::try_from(life.as_millis())
         .unwrap_or(i64::MAX)
         .clamp(0, i64::from(u32::MAX))

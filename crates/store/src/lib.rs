@@ -169,8 +169,9 @@ impl ContextStore for Contexts {
         scope: &str,
         context: &SecurityContext,
         grace: Duration,
+        now: Timestamp,
     ) -> Result<bool, StoreUnavailable> {
-        self.store().renew(scope, context, grace)
+        self.store().renew(scope, context, grace, now)
     }
 
     fn amend(

@@ -213,10 +213,10 @@ impl ContextStore for MemoryContexts {
         scope: &str,
         context: &SecurityContext,
         grace: Duration,
+        now: Timestamp,
     ) -> Result<bool, StoreUnavailable> {
         let latest = self.instance(context);
         let key = key(scope, &context.identifier);
-        let now = context.created;
         let mut shard = self.shard(&key);
         let Some((key, conversation)) = shard
             .conversations

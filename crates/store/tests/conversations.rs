@@ -78,18 +78,18 @@ fn keeps_the_instance_before_for_a_while(store: &dyn ContextStore) {
     let grace = Duration::from_secs(30);
     let (first, second, third) = (context(1, 0), renewed("a", 100), renewed("b", 110));
     assert_eq!(
-        store.renew("/", &second, grace),
+        store.renew("/", &second, grace, at(100)),
         Ok(false),
         "there is none yet"
     );
     store.insert("/", &first).expect("there is room");
-    assert_eq!(store.renew("/", &second, grace), Ok(true));
+    assert_eq!(store.renew("/", &second, grace, at(100)), Ok(true));
     assert!(there(&first, 129) && !there(&first, 130), "grace is 30 s");
     assert!(
         there(&second, 3699) && !there(&second, 3700),
         "its own hour"
     );
-    assert_eq!(store.renew("/", &third, grace), Ok(true));
+    assert_eq!(store.renew("/", &third, grace, at(110)), Ok(true));
     assert!(!there(&first, 111), "only the latest of those before stays");
     assert!(there(&second, 139) && !there(&second, 140) && there(&third, 140));
     assert_eq!(store.cancel("/", &first.identifier), Ok(true));
@@ -97,7 +97,10 @@ fn keeps_the_instance_before_for_a_while(store: &dyn ContextStore) {
         !there(&second, 111) && !there(&third, 111),
         "all instances are cancelled"
     );
-    assert_eq!(store.renew("/", &renewed("c", 120), grace), Ok(false));
+    assert_eq!(
+        store.renew("/", &renewed("c", 120), grace, at(120)),
+        Ok(false)
+    );
 }
 
 #[test]
@@ -107,9 +110,34 @@ fn an_expired_context_cannot_be_renewed() {
     for store in [&memory as &dyn ContextStore, &node_at(&server).contexts] {
         store.insert("/", &context(1, 0)).expect("there is room");
         assert_eq!(
-            store.renew("/", &context(1, 3600), Duration::ZERO),
+            store.renew("/", &context(1, 3600), Duration::ZERO, at(3600)),
             Ok(false)
         );
+    }
+}
+
+/// A context that is renewed by its key alone keeps the time at which its owner was last seen; messages under way keep their time all the same.
+#[test]
+fn the_time_of_the_instance_before_counts_from_the_renewal() {
+    let server = Server::start(&[]);
+    let memory = MemoryContexts::new(1);
+    for store in [&memory as &dyn ContextStore, &node_at(&server).contexts] {
+        let first = context(1, 0);
+        let second = SecurityContext {
+            instance: Some("a".to_owned()),
+            ..first.clone()
+        };
+        store.insert("/", &first).expect("there is room");
+        let grace = Duration::from_secs(30);
+        assert_eq!(store.renew("/", &second, grace, at(600)), Ok(true));
+        let there = |context: &SecurityContext, second| {
+            let found = store.find("/", &context.name(), at(second));
+            found.expect("it answers").is_some()
+        };
+        assert!(there(&first, 629) && !there(&first, 630));
+        assert!(there(&second, 3599) && !there(&second, 3600));
+        let late = store.renew("/", &second, grace, at(3600));
+        assert_eq!(late, Ok(false), "it has expired in the meantime");
     }
 }
 
@@ -124,7 +152,7 @@ fn a_conversation_that_is_renewed_often_takes_no_more_room() {
             ..context(1, turn)
         };
         let grace = Duration::from_secs(300);
-        assert_eq!(store.renew("/", &renewed, grace), Ok(true));
+        assert_eq!(store.renew("/", &renewed, grace, at(turn)), Ok(true));
     }
     let keys = server.keys();
     let fields: Vec<String> = server.ask(&["HKEYS", &keys[0]]);
@@ -144,7 +172,7 @@ fn a_context_that_is_made_anew_replaces_all_that_had_its_identifier() {
         };
         store.insert("/", &context(1, 0)).expect("there is room");
         let grace = Duration::from_secs(300);
-        assert_eq!(store.renew("/", &renewed, grace), Ok(true));
+        assert_eq!(store.renew("/", &renewed, grace, at(10)), Ok(true));
         store
             .insert("/", &context(1, 20))
             .expect("it takes the room of its predecessor");
@@ -215,7 +243,7 @@ fn an_amendment_undoes_no_renewal() {
                 ..ownerless(context(1, 100))
             };
             store.insert("/", &before).expect("there is room");
-            assert_eq!(store.renew("/", &renewed, grace), Ok(true));
+            assert_eq!(store.renew("/", &renewed, grace, at(100)), Ok(true));
             assert_eq!(store.amend("/", &before, &context(1, 0)), Ok(false));
             // Nor does what is found during the grace.
             let found = store.find("/", &before.name(), at(110));

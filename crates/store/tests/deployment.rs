@@ -67,7 +67,7 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
     let (made, renewed) = (context(1, 0), context(1, 10));
     node.contexts.insert("/", &made).expect("a replica has it");
     let grace = std::time::Duration::from_secs(60);
-    assert_eq!(node.contexts.renew("/", &renewed, grace), Ok(true));
+    assert_eq!(node.contexts.renew("/", &renewed, grace, at(10)), Ok(true));
     assert_eq!(node.contexts.amend("/", &renewed, &renewed), Ok(true));
     node.contexts
         .insert("/", &context(2, 0))

@@ -288,7 +288,7 @@ impl Endpoint {
         if answer.confidential && !hidden {
             return Err(ReceiveError::WouldExpose);
         }
-        let done = self.carry_out(&answer, memory)?;
+        let done = self.carry_out(&answer, memory, now)?;
         let headers = addressing.map(|request| request.answer(answer.action.clone()));
         let plain = envelope_of(version, headers.as_ref(), &answer.body);
         let envelope = Envelope::parse(plain, self.limits(), buffers).map_err(SecureError::from);
@@ -307,7 +307,12 @@ impl Endpoint {
     }
 
     /// Does what the answer promises, before it is sent.
-    fn carry_out(&self, answer: &Answer, memory: Memory<'_>) -> Result<Vec<TokenDone>, Rejected> {
+    fn carry_out(
+        &self,
+        answer: &Answer,
+        memory: Memory<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<TokenDone>, Rejected> {
         let contexts = memory.contexts;
         let mut done = Vec::with_capacity(answer.effects.len());
         for effect in &answer.effects {
@@ -320,7 +325,7 @@ impl Endpoint {
                 }
                 Effect::Replace { context, grace } => {
                     let there = contexts
-                        .renew(self.scope(), context, *grace)
+                        .renew(self.scope(), context, *grace, now)
                         .map_err(unavailable)?;
                     known(there, context)?;
                     ("renewed", &context.identifier, Some(&context.owner))
@@ -466,6 +471,7 @@ mod tests {
             _: &str,
             _: &SecurityContext,
             _: Duration,
+            _: Timestamp,
         ) -> Result<bool, StoreUnavailable> {
             Ok(false)
         }
@@ -527,7 +533,7 @@ mod tests {
             contexts: &contexts,
         };
         let done = Endpoint::from_plans(None, None, Limits::default())
-            .carry_out(&answer, memory)
+            .carry_out(&answer, memory, now)
             .map(|done| done[0].what);
         let latest = contexts.get().take();
         (done, latest)
