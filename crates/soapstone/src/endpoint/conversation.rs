@@ -423,7 +423,9 @@ mod tests {
     use std::time::Duration;
 
     use soapstone_crypto::SymmetricKey;
-    use soapstone_trust::{AppliesTo, PendingIssue, Refusal, ServiceRules, TrustRequest};
+    use soapstone_trust::{
+        AppliesTo, PendingCancel, PendingIssue, Refusal, ServiceRules, TrustRequest,
+    };
     use soapstone_wss::{ContextOwner, ConversationVersion, FirstSeen, Mark};
     use soapstone_xml::Limits;
 
@@ -703,5 +705,63 @@ mod tests {
         }
         assert!(begun("sign", "https://localhost/").is_ok());
         assert!(begun("sign-encrypt", "http://localhost/").is_ok());
+    }
+
+    /// WS-SecureConversation 1.4, 6: the key of a context signs what is asked for. Where the policy has it sign something else, somebody on the way can
+    /// ask for what he likes.
+    #[test]
+    fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
+        let outcome = |more: &str| {
+            let security = format!("mechanism = \"secure-conversation\"\n{more}");
+            let (client, service) = (
+                recorded(Role::Client, &security),
+                recorded(Role::Service, &security),
+            );
+            let (now, mut buffers) = (Timestamp::now(), Buffers::default());
+            let context = some_context(now);
+            let contexts = Latest(Mutex::new(Some(context.clone())));
+            let memory = Memory {
+                replay: &Forgetful,
+                contexts: &contexts,
+            };
+            let (_, request) = PendingCancel::new(&context);
+            let harmless = vec![b'x'; request.body.len() - "<e></e>".len()];
+            let harmless = [b"<e>".as_slice(), &harmless, b"</e>"].concat();
+            let plain = envelope_of(SoapVersion::V11, None, &harmless);
+            let sent = client
+                .secure(
+                    plain,
+                    Outgoing::within(&context),
+                    now,
+                    &mut buffers,
+                    &mut (),
+                )
+                .expect("it can be secured");
+            let mut changed = sent.bytes;
+            let body = changed
+                .windows(harmless.len())
+                .position(|it| it == harmless);
+            let body = body.expect("it is not encrypted");
+            changed[body..body + harmless.len()].copy_from_slice(&request.body);
+            let arrived = service.receive(changed, false, memory, now, &mut buffers, &mut ());
+            let refused = match arrived {
+                Ok(Arrived::Answered(answer)) => answer.refused.map(|fault| fault.refusal),
+                Ok(Arrived::Message(_)) => panic!("it asks for a token"),
+                Err(ReceiveError::Rejected(rejected)) => {
+                    assert_eq!(rejected.name(), "digest-mismatch");
+                    None
+                }
+                Err(other) => panic!("{other:?}"),
+            };
+            assert!(contexts.get().is_some(), "it is still there");
+            refused
+        };
+        let name = some_context(Timestamp::now()).name();
+        let unsigned = "signed = [\"Timestamp\"]\nencrypted = []";
+        assert_eq!(
+            outcome(unsigned),
+            Some(Refusal::ContextNotProven { name: Some(name) })
+        );
+        assert_eq!(outcome("encrypted = []"), None);
     }
 }

@@ -32,9 +32,9 @@ pub use rules::ServiceRules;
 /// Who sent a request, as far as its security showed.
 #[derive(Clone, Debug)]
 pub struct Requester {
-    /// Whom the message itself showed: by a certificate's signature, by a password, by a client certificate of TLS.
+    /// Whom the message showed to have sent the request: by a certificate's signature, by a password, by a client certificate of TLS.
     pub owner: ContextOwner,
-    /// The context whose key signed the message.
+    /// The context whose key signed the request.
     pub context: Option<SecurityContext>,
     /// Nobody on the way could read the request, nor will be able to read the answer. A context that is being renewed does not count:
     /// its new key must not be protected by the old one (WS-SecureConversation 1.4, 5).
@@ -42,7 +42,8 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// The sender of a verified message. `contexts` are those that the host looked up for it; `private_transport`: it came over TLS, and the
+    /// The sender of a verified message. Where no signature covers its Body, and nothing else than the message protects it, nobody was shown to have
+    /// sent what it asks for: somebody on the way can have put it there. `contexts` are those that the host looked up for it; `private_transport`: it came over TLS, and the
     /// answer goes back the same way.
     #[must_use]
     pub fn of(
@@ -51,23 +52,33 @@ impl Requester {
         private_transport: bool,
     ) -> Self {
         let evidence = verified.evidence();
+        let body = verified.envelope().body();
+        let inside = body.first_child().map(|request| request.id());
+        let signed = evidence.signatures.iter().any(|signature| {
+            signature.role == SignatureRole::Message
+                && (signature.covers(body.id()) || inside.is_some_and(|it| signature.covers(it)))
+        });
+        let proven = signed || private_transport;
         let owner = match (evidence.signer(), &evidence.user) {
+            _ if !proven => ContextOwner::Anonymous,
             (Some(certificate), _) => ContextOwner::Certificate(certificate.clone()),
             (None, Some(user)) => ContextOwner::User(user.clone()),
             (None, None) => ContextOwner::Anonymous,
         };
-        let context = evidence.signatures.iter().find_map(|signature| {
-            let Signer::Context { name, .. } = &signature.signer else {
-                return None;
-            };
-            contexts.iter().find(|context| context.name() == *name)
-        });
+        let context = evidence
+            .signatures
+            .iter()
+            .filter(|_| proven)
+            .find_map(|signature| {
+                let Signer::Context { name, .. } = &signature.signer else {
+                    return None;
+                };
+                contexts.iter().find(|context| context.name() == *name)
+            });
         let by_context = evidence.signatures.iter().any(|signature| {
             signature.role == SignatureRole::Message
                 && matches!(signature.signer, Signer::Context { .. })
         });
-        let body = verified.envelope().body();
-        let inside = body.first_child().map(|request| request.id());
         let encrypted = evidence
             .encrypted
             .iter()
