@@ -1,0 +1,348 @@
+//! What is done about contexts, and for whom.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+use soapstone_crypto::SymmetricKey;
+use soapstone_trust::{
+    AppliesTo, PendingCancel, PendingIssue, Refusal, ServiceRules, TrustRequest,
+};
+use soapstone_wss::{ContextOwner, ConversationVersion, FirstSeen, Mark};
+use soapstone_xml::Limits;
+
+use super::*;
+use crate::config::EndpointConfig;
+use crate::conversation::{ContextStore, StoreUnavailable};
+use crate::endpoint::{HandshakeError, Role};
+use crate::replay::{ReplayCache, ReplayError};
+
+struct Forgetful;
+
+impl ReplayCache for Forgetful {
+    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion(marks))
+    }
+}
+
+/// Has the latest instance of one context.
+#[derive(Debug, Default)]
+struct Latest(Mutex<Option<SecurityContext>>);
+
+impl Latest {
+    fn get(&self) -> MutexGuard<'_, Option<SecurityContext>> {
+        self.0.lock().expect("no test panics here")
+    }
+}
+
+impl ContextStore for Latest {
+    fn find(
+        &self,
+        _: &str,
+        name: &ContextName,
+        _: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        Ok(self.get().clone().filter(|latest| latest.name() == *name))
+    }
+
+    fn insert(&self, _: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        *self.get() = Some(context.clone());
+        Ok(())
+    }
+
+    fn renew(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: Duration,
+        _: Timestamp,
+    ) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    fn amend(
+        &self,
+        _: &str,
+        before: &SecurityContext,
+        after: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        let mut latest = self.get();
+        let there = latest.as_ref().map(SecurityContext::name) == Some(before.name());
+        if there {
+            *latest = Some(after.clone());
+        }
+        Ok(there)
+    }
+
+    fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+        Ok(self.get().take().is_some())
+    }
+}
+
+fn some_context(now: Timestamp) -> SecurityContext {
+    SecurityContext {
+        version: ConversationVersion::V13,
+        identifier: "urn:uuid:6b2f7c1e-0000-4000-8000-000000000001".to_owned(),
+        instance: None,
+        secret: SymmetricKey::generate(32).expect("a key"),
+        created: now,
+        expires: now + Duration::from_secs(600),
+        owner: ContextOwner::Anonymous,
+    }
+}
+
+/// What becomes of a context that is amended when the store has `meanwhile` in its place.
+fn amended(
+    meanwhile: impl FnOnce(SecurityContext) -> Option<SecurityContext>,
+) -> (Result<&'static str, Rejected>, Option<SecurityContext>) {
+    let now = Timestamp::now();
+    let context = some_context(now);
+    let (_, request) = PendingIssue::amend(&ClientRules::default(), &context);
+    let plain = envelope_of(SoapVersion::V11, None, &request.body);
+    let envelope = Envelope::parse(plain, &Limits::default(), &mut Buffers::default());
+    let envelope = envelope.expect("it is an envelope");
+    let alice = Requester {
+        owner: ContextOwner::User("alice".to_owned()),
+        context: Some(context.clone()),
+        confidential: true,
+    };
+    let service = SecurityTokenService::new(ServiceRules::default());
+    let find = |_: &ContextName| Ok(Some(context.clone()));
+    let answer = service
+        .answer(envelope.body(), Some(&request.action), &alice, &find, now)
+        .expect("it is granted");
+    let contexts = Latest(Mutex::new(meanwhile(context)));
+    let memory = Memory {
+        replay: &Forgetful,
+        contexts: &contexts,
+    };
+    let done = Endpoint::from_plans(None, None, Limits::default())
+        .carry_out(&answer, memory, now)
+        .map(|done| done[0].what);
+    let latest = contexts.get().take();
+    (done, latest)
+}
+
+#[test]
+fn an_amendment_brings_no_cancelled_context_back_and_undoes_no_renewal() {
+    let (done, latest) = amended(Some);
+    assert_eq!(done, Ok("amended"));
+    let latest = latest.expect("it is there");
+    assert_eq!(latest.owner.to_string(), "alice");
+
+    let refused = Err(Rejected::ContextUnknown {
+        name: latest.name(),
+    });
+    let (done, latest) = amended(|_| None);
+    assert_eq!(done, refused);
+    assert!(latest.is_none(), "it stays cancelled");
+
+    let (done, latest) = amended(|context| {
+        Some(SecurityContext {
+            instance: Some("a".to_owned()),
+            ..context
+        })
+    });
+    assert_eq!(done, refused);
+    let latest = latest.expect("it is there");
+    assert_eq!(latest.instance.as_deref(), Some("a"), "it stays renewed");
+}
+
+/// A client or a service as in `interop/recorded/cxf`, with what `security` says.
+fn recorded(role: Role, security: &str) -> Endpoint {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf");
+    let (own, peer) = match role {
+        Role::Client => ("client", "server"),
+        _ => ("server", "client"),
+    };
+    let text = format!(
+        "identity = {{ key = \"keys/{own}.key.pem\", certificate = \"keys/{own}.cert.pem\" }}\n\
+         peer = {{ certificate = \"keys/{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"keys/ca.pem\"] }}\n\
+         [security]\n{security}\n"
+    );
+    EndpointConfig::from_text(&text, &folder.join("endpoint.toml"), &|_| None)
+        .and_then(|config| Endpoint::compile(&config, role))
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// What a service with a recorded policy, in which `from` is replaced by `to`, says to a request for a context.
+fn refusal(
+    (from, to): (&str, &str),
+    name: &str,
+    ask: impl FnOnce() -> (PendingIssue, TrustRequest),
+) -> Option<Refusal> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf");
+    let wsdl = folder.join("secure-conversation-Basic256/service.wsdl");
+    let wsdl = std::fs::read_to_string(wsdl).expect("a recorded policy");
+    assert!(wsdl.contains(from), "{from}");
+    let changed =
+        std::env::temp_dir().join(format!("soapstone-{name}-{}.wsdl", std::process::id()));
+    std::fs::write(&changed, wsdl.replace(from, to)).expect("it can be written");
+    let security = format!("policy = \"{}\"", changed.display());
+    let (client, service) = (
+        recorded(Role::Client, &security),
+        recorded(Role::Service, &security),
+    );
+    std::fs::remove_file(&changed).expect("it is there");
+    let moment = std::fs::read_to_string(folder.join("moment")).expect("the moment");
+    let now: Timestamp = moment.trim().parse().expect("a moment");
+    let mut buffers = Buffers::default();
+    let asked = client
+        .ask(
+            ask(),
+            "http://localhost/",
+            SoapVersion::V11,
+            now,
+            &mut buffers,
+        )
+        .expect("it can be secured");
+    let contexts = Latest::default();
+    let memory = Memory {
+        replay: &Forgetful,
+        contexts: &contexts,
+    };
+    let arrived = service.receive(asked.bytes, false, memory, now, &mut buffers, &mut ());
+    match arrived.expect("it is accepted as a message") {
+        Arrived::Answered(answer) => answer.refused.map(|fault| fault.refusal),
+        Arrived::Message(_) => panic!("it is no message of an application"),
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 10.2: `sp:RequireClientEntropy` and `sp:RequireAppliesTo` are demands on requests for tokens.
+#[test]
+fn what_a_policy_demands_of_requests_for_tokens_is_demanded() {
+    let now = Timestamp::now();
+    let without_entropy = || {
+        let mut rules = ClientRules::default();
+        rules.entropy = false;
+        let to = AppliesTo::new("http://localhost/", AddressingVersion::V10);
+        PendingIssue::issue(&rules, Some(to), now)
+    };
+    let entropy = "<sp:RequireClientEntropy/>";
+    assert_eq!(
+        refusal((entropy, entropy), "entropy", without_entropy),
+        Some(Refusal::EntropyMissing)
+    );
+    assert_eq!(refusal((entropy, ""), "no-entropy", without_entropy), None);
+
+    let without_scope = || PendingIssue::issue(&ClientRules::default(), None, now);
+    let scope = "<sp:RequireClientEntropy/><sp:RequireAppliesTo/>";
+    assert_eq!(
+        refusal((entropy, scope), "scope", without_scope),
+        Some(Refusal::ScopeMissing)
+    );
+    assert_eq!(refusal((entropy, entropy), "no-scope", without_scope), None);
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.7: `sp:MustNotSendRenew` and its like say that the service does not do it.
+#[test]
+fn what_a_policy_rules_out_is_not_done_about_contexts() {
+    let now = Timestamp::now();
+    let renewal = || PendingIssue::renew(&ClientRules::default(), &some_context(now), now);
+    let bootstrap = "<sp:BootstrapPolicy>";
+    for (assertion, refused) in [
+        (
+            "<sp:MustNotSendRenew/>",
+            Some(Refusal::OperationNotOffered {
+                operation: Operation::Renew,
+            }),
+        ),
+        (
+            "<sp:MustNotSendCancel/>",
+            Some(Refusal::ContextNotProven {
+                name: Some(some_context(now).name()),
+            }),
+        ),
+    ] {
+        let changed = format!("{assertion}{bootstrap}");
+        assert_eq!(
+            refusal((bootstrap, &changed), &assertion[7..20], renewal),
+            refused
+        );
+    }
+}
+
+/// WS-Trust 1.4, 12: a client shows its part of a key to the service alone, whether that would mind or not.
+#[test]
+fn a_client_shows_its_part_of_a_key_to_nobody_else() {
+    let begun = |bootstrap: &str, to: &str| {
+        let security = format!(
+            "mechanism = \"secure-conversation\"\nconversations = {{ bootstrap = \"{bootstrap}\" }}"
+        );
+        let client = recorded(Role::Client, &security);
+        let begun = client.begin(
+            to,
+            SoapVersion::V11,
+            Timestamp::now(),
+            &mut Buffers::default(),
+        );
+        begun.map(drop)
+    };
+    for to in ["http://localhost/", "HTTP://localhost/", "localhost"] {
+        let refused = begun("sign", to);
+        assert!(
+            matches!(refused, Err(HandshakeError::WouldExpose)),
+            "{refused:?}"
+        );
+    }
+    assert!(begun("sign", "https://localhost/").is_ok());
+    assert!(begun("sign-encrypt", "http://localhost/").is_ok());
+}
+
+/// WS-SecureConversation 1.4, 6: the key of a context signs what is asked for. Where the policy has it sign something else, somebody on the way can
+/// ask for what he likes.
+#[test]
+fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
+    let outcome = |more: &str| {
+        let security = format!("mechanism = \"secure-conversation\"\n{more}");
+        let (client, service) = (
+            recorded(Role::Client, &security),
+            recorded(Role::Service, &security),
+        );
+        let (now, mut buffers) = (Timestamp::now(), Buffers::default());
+        let context = some_context(now);
+        let contexts = Latest(Mutex::new(Some(context.clone())));
+        let memory = Memory {
+            replay: &Forgetful,
+            contexts: &contexts,
+        };
+        let (_, request) = PendingCancel::new(&context);
+        let harmless = vec![b'x'; request.body.len() - "<e></e>".len()];
+        let harmless = [b"<e>".as_slice(), &harmless, b"</e>"].concat();
+        let plain = envelope_of(SoapVersion::V11, None, &harmless);
+        let sent = client
+            .secure(
+                plain,
+                Outgoing::within(&context),
+                now,
+                &mut buffers,
+                &mut (),
+            )
+            .expect("it can be secured");
+        let mut changed = sent.bytes;
+        let body = changed
+            .windows(harmless.len())
+            .position(|it| it == harmless);
+        let body = body.expect("it is not encrypted");
+        changed[body..body + harmless.len()].copy_from_slice(&request.body);
+        let arrived = service.receive(changed, false, memory, now, &mut buffers, &mut ());
+        let refused = match arrived {
+            Ok(Arrived::Answered(answer)) => answer.refused.map(|fault| fault.refusal),
+            Ok(Arrived::Message(_)) => panic!("it asks for a token"),
+            Err(ReceiveError::Rejected(rejected)) => {
+                assert_eq!(rejected.name(), "digest-mismatch");
+                None
+            }
+            Err(other) => panic!("{other:?}"),
+        };
+        assert!(contexts.get().is_some(), "it is still there");
+        refused
+    };
+    let name = some_context(Timestamp::now()).name();
+    let unsigned = "signed = [\"Timestamp\"]\nencrypted = []";
+    assert_eq!(
+        outcome(unsigned),
+        Some(Refusal::ContextNotProven { name: Some(name) })
+    );
+    assert_eq!(outcome("encrypted = []"), None);
+}
