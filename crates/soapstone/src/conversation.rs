@@ -18,6 +18,11 @@ pub enum StoreUnavailable {
         /// How many it may hold; `None` where the store alone knows.
         capacity: Option<usize>,
     },
+    /// The owner of the context holds as many as one owner may.
+    ShareUsed {
+        /// How many that are.
+        share: usize,
+    },
     /// It cannot be reached, or does not answer in time. Whether a write was done is not known.
     Unreachable {
         /// Why.
@@ -47,6 +52,10 @@ impl fmt::Display for StoreUnavailable {
             Self::Full { capacity: None } => {
                 out.write_str("the store of security contexts has no memory left")
             }
+            Self::ShareUsed { share } => write!(
+                out,
+                "the owner holds {share} security contexts, and may have no more"
+            ),
             Self::Unreachable { problem } => {
                 write!(
                     out,

@@ -16,6 +16,7 @@ mod memory;
 mod memory_contexts;
 mod remote;
 mod sealing;
+mod shares;
 mod stores;
 
 use std::fmt;
@@ -45,6 +46,9 @@ pub const DEFAULT_CAPACITY: usize = 1 << 20;
 ///
 /// At no more than 2 kB each they take 130 MB.
 pub const DEFAULT_CONVERSATIONS: usize = 1 << 16;
+
+/// What an owner may hold of the room for conversations in memory when the configuration does not say, as a divisor: a quarter.
+pub const DEFAULT_SHARE: usize = 4;
 
 /// The replay cache that a configuration asks for.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 //! Conversations are spread over shards by a hash of scope and identifier, each with a lock of its own. Owners' certificates are in a
 //! table of their own ([`Certificates`]), because a certificate that was read takes several times as much as all the rest.
 //!
-//! The rule kept here: a context that is neither expired nor cancelled is never dropped. When no more fit, new ones are refused.
+//! The rule kept here: a context that is neither expired nor cancelled is never dropped. When no more fit, or their owner holds as many as he
+//! may, new ones are refused.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
@@ -17,6 +18,7 @@ use soapstone::crypto::SymmetricKey;
 use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
 
 use crate::certificates::{Certificates, Resting};
+use crate::shares::{Share, Shares};
 
 const SHARDS: usize = 16;
 
@@ -26,6 +28,7 @@ pub struct MemoryContexts {
     shards: Box<[Mutex<Shard>; SHARDS]>,
     hasher: RandomState,
     certificates: Certificates,
+    shares: Shares,
     held: AtomicUsize,
     capacity: usize,
 }
@@ -42,6 +45,7 @@ struct Conversation {
     latest: Instance,
     /// The one before, while a renewal is young.
     before: Option<Box<Instance>>,
+    share: Share,
 }
 
 #[derive(Clone, Debug)]
@@ -68,8 +72,18 @@ impl MemoryContexts {
             shards: Default::default(),
             hasher: RandomState::new(),
             certificates: Certificates::default(),
+            shares: Shares::new(usize::MAX),
             held: AtomicUsize::new(0),
             capacity,
+        }
+    }
+
+    /// The same store with at most so many conversations for each owner. Those of nobody in particular count as one owner's.
+    #[must_use]
+    pub fn with_share(self, most: usize) -> Self {
+        Self {
+            shares: Shares::new(most),
+            ..self
         }
     }
 
@@ -105,13 +119,29 @@ impl MemoryContexts {
         if reserve().is_ok() {
             return Ok(());
         }
+        self.drop_expired(now);
+        reserve().map(drop).map_err(|_| StoreUnavailable::Full {
+            capacity: Some(self.capacity),
+        })
+    }
+
+    /// Room among what the owner may hold, or why there is none.
+    fn share(&self, owner: &ContextOwner, now: Timestamp) -> Result<Share, StoreUnavailable> {
+        if let Some(share) = self.shares.take(owner) {
+            return Ok(share);
+        }
+        self.drop_expired(now);
+        let share = self.shares.most();
+        self.shares
+            .take(owner)
+            .ok_or(StoreUnavailable::ShareUsed { share })
+    }
+
+    fn drop_expired(&self, now: Timestamp) {
         for number in 0..SHARDS {
             let dropped = self.lock(number).drop_expired(now);
             self.held.fetch_sub(dropped, Ordering::Relaxed);
         }
-        reserve().map(drop).map_err(|_| StoreUnavailable::Full {
-            capacity: Some(self.capacity),
-        })
     }
 
     fn instance(&self, context: &SecurityContext) -> Instance {
@@ -183,6 +213,7 @@ impl ContextStore for MemoryContexts {
     }
 
     fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
+        let share = self.share(&context.owner, context.created)?;
         let latest = self.instance(context);
         let key: Arc<str> = key(scope, &context.identifier).into();
         if self.shard(&key).conversations.contains_key(&key) {
@@ -201,6 +232,7 @@ impl ContextStore for MemoryContexts {
             Conversation {
                 latest,
                 before: None,
+                share,
             },
         );
         drop(shard);
@@ -243,7 +275,12 @@ impl ContextStore for MemoryContexts {
         after: &SecurityContext,
     ) -> Result<bool, StoreUnavailable> {
         let key = key(scope, &before.identifier);
+        let (whose, now) = (&after.owner, after.created);
         let (before, after) = (self.instance(before), self.instance(after));
+        let share = match before.owner.is(&after.owner) {
+            true => None,
+            false => Some(self.share(whose, now)?),
+        };
         let mut shard = self.shard(&key);
         let Some((key, conversation)) = shard
             .conversations
@@ -257,6 +294,9 @@ impl ContextStore for MemoryContexts {
         let mut end = former_end;
         if let Some(conversation) = shard.conversations.get_mut(&key) {
             conversation.latest = after;
+            if let Some(share) = share {
+                conversation.share = share;
+            }
             end = conversation.end();
         }
         shard.ends.insert((end, key));
@@ -274,16 +314,22 @@ impl ContextStore for MemoryContexts {
 impl Instance {
     /// Whether both say the same. Their keys need not be compared: each instance of a context has a name of its own.
     fn is(&self, other: &Self) -> bool {
-        let owner = match (&self.owner, &other.owner) {
-            // Certificates rest once.
-            (Owner::Certificate(one), Owner::Certificate(other)) => Arc::ptr_eq(one, other),
-            (Owner::User(one), Owner::User(other)) => one == other,
-            (Owner::Anonymous, Owner::Anonymous) => true,
-            _ => false,
-        };
-        owner
+        self.owner.is(&other.owner)
             && (&self.name, self.version) == (&other.name, other.version)
             && (self.created, self.expires) == (other.created, other.expires)
+    }
+}
+
+impl Owner {
+    /// Whether both are the same somebody, or nobody.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            // Certificates rest once.
+            (Self::Certificate(one), Self::Certificate(other)) => Arc::ptr_eq(one, other),
+            (Self::User(one), Self::User(other)) => one == other,
+            (Self::Anonymous, Self::Anonymous) => true,
+            _ => false,
+        }
     }
 }
 

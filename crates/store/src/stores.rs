@@ -17,7 +17,7 @@ use crate::memory::MemoryReplay;
 use crate::memory_contexts::MemoryContexts;
 use crate::remote::Remote;
 use crate::sealing::SealKeys;
-use crate::{Contexts, DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, Replay, StoreError};
+use crate::{Contexts, DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, DEFAULT_SHARE, Replay, StoreError};
 
 /// Opens the stores of one process. What nobody uses any more, after a change of configuration, is closed.
 #[derive(Debug, Default)]
@@ -63,8 +63,11 @@ impl Stores {
     pub fn contexts(&self, config: Option<&ConversationsConfig>) -> Result<Contexts, StoreError> {
         match config.map(|config| &config.store) {
             None | Some(ConversationStoreConfig::Memory) => {
-                let capacity = config.and_then(|config| config.capacity);
-                let store = MemoryContexts::new(self::capacity(capacity, DEFAULT_CONVERSATIONS));
+                let configured = config.and_then(|config| config.capacity);
+                let capacity = capacity(configured, DEFAULT_CONVERSATIONS);
+                let configured = config.and_then(|config| config.per_owner);
+                let share = self::capacity(configured, capacity.div_ceil(DEFAULT_SHARE));
+                let store = MemoryContexts::new(capacity).with_share(share);
                 Ok(Contexts::Memory(store))
             }
             Some(ConversationStoreConfig::Redis { store }) => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use servers::{Server, at, context, node_at, secret};
-use soapstone::conversation::ContextStore;
+use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::wss::{ContextOwner, ConversationVersion, SecurityContext};
 use soapstone_store::MemoryContexts;
 
@@ -307,4 +307,41 @@ fn owner(store: &dyn ContextStore, context: &SecurityContext, second: i64) -> Op
     found
         .expect("it answers")
         .map(|found| found.owner.to_string())
+}
+
+/// THREAT-MODEL, "a partner": who may have contexts may not have them all.
+#[test]
+fn one_owner_does_not_take_the_room_of_the_others() {
+    let store = MemoryContexts::new(10).with_share(2);
+    let owned = |number, owner: &str| SecurityContext {
+        owner: ContextOwner::User(owner.to_owned()),
+        ..context(number, 0)
+    };
+    for number in [1, 2] {
+        assert_eq!(store.insert("/", &owned(number, "mallory")), Ok(()));
+    }
+    let used = Err(StoreUnavailable::ShareUsed { share: 2 });
+    assert_eq!(store.insert("/", &owned(3, "mallory")), used);
+    assert_eq!(store.insert("/", &owned(4, "alice")), Ok(()));
+    // What has no owner yet becomes nobody's who has his share.
+    let nobodys = ownerless(context(5, 0));
+    assert_eq!(store.insert("/", &nobodys), Ok(()));
+    let taken = owned(5, "mallory");
+    assert_eq!(store.amend("/", &nobodys, &taken), used.map(|()| false));
+    let kept = owned(1, "mallory");
+    assert_eq!(store.amend("/", &kept, &kept), Ok(true));
+    // It ends with the conversation, however that ends; not with a renewal.
+    let renewed = SecurityContext {
+        instance: Some("a".to_owned()),
+        ..owned(1, "mallory")
+    };
+    assert_eq!(store.renew("/", &renewed, Duration::ZERO, at(1)), Ok(true));
+    assert_eq!(store.cancel("/", &renewed.identifier), Ok(true));
+    assert_eq!(store.amend("/", &nobodys, &taken), Ok(true));
+    let late = SecurityContext {
+        created: at(3600),
+        expires: at(7200),
+        ..owned(6, "mallory")
+    };
+    assert_eq!(store.insert("/", &late), Ok(()), "the others have expired");
 }

@@ -134,6 +134,8 @@ pub struct ConversationsConfig {
     pub store: ConversationStoreConfig,
     /// How many contexts are kept in memory at most.
     pub capacity: Option<u64>,
+    /// How many contexts of one owner are kept in memory at most.
+    pub per_owner: Option<u64>,
     /// Preset by which contexts are asked for; `None` is `sign-encrypt`.
     pub bootstrap: Option<Located<Mechanism>>,
     /// Version of the tokens; `None` is 1.3.
@@ -435,6 +437,9 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
     let capacity = table
         .integer("capacity", 1, u64::from(u32::MAX))
         .map(|capacity| capacity.value);
+    let per_owner = table
+        .integer("per_owner", 1, u64::from(u32::MAX))
+        .map(|share| share.value);
     let store = match in_redis.map(|choice| choice.value) {
         Some(true) => {
             let when_unavailable = read_when_unavailable(&mut table);
@@ -485,6 +490,7 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
         place,
         store: store?,
         capacity,
+        per_owner,
         bootstrap,
         version,
         lifetime,

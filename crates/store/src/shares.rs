@@ -1,0 +1,104 @@
+//! How many conversations each owner holds, so that no one of them takes the room of all the others.
+//!
+//! The rule kept here: a share is held by a conversation and ends with it, whatever ends that.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use soapstone::wss::ContextOwner;
+
+/// The owners of a store, and what each of them holds.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    most: usize,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_owner: HashMap<Holder, Weak<AtomicUsize>>,
+    /// How many there may be before those that hold nothing are dropped.
+    bound: usize,
+}
+
+/// Who holds something. All who do not say who they are hold it together.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Holder {
+    Certificate([u8; 32]),
+    User(Box<str>),
+    Anonymous,
+}
+
+/// The room of one conversation.
+#[derive(Debug)]
+pub(crate) struct Share(Arc<AtomicUsize>);
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shares {
+    /// At most so many conversations for each owner.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            known: Mutex::default(),
+        }
+    }
+
+    /// How many an owner may hold.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Room for one conversation more; `None` where its owner holds as many as he may.
+    pub(crate) fn take(&self, owner: &ContextOwner) -> Option<Share> {
+        let holder = match owner {
+            ContextOwner::Certificate(certificate) => {
+                Holder::Certificate(certificate.thumbprint_sha256())
+            }
+            ContextOwner::User(name) => Holder::User(name.as_str().into()),
+            ContextOwner::Anonymous => Holder::Anonymous,
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = match known.by_owner.get(&holder).and_then(Weak::upgrade) {
+            Some(held) => held,
+            None => {
+                if known.by_owner.len() >= known.bound {
+                    known.by_owner.retain(|_, held| held.strong_count() > 0);
+                    known.bound = 64.max(2 * known.by_owner.len());
+                }
+                let held = Arc::new(AtomicUsize::new(0));
+                known.by_owner.insert(holder, Arc::downgrade(&held));
+                held
+            }
+        };
+        let fits = |held: usize| (held < self.most).then_some(held + 1);
+        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .ok()
+            .map(|_| Share(held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_ends_with_who_holds_it_and_owners_who_hold_nothing_are_forgotten() {
+        let shares = Shares::new(2);
+        let user = |name: usize| ContextOwner::User(name.to_string());
+        let (one, two) = (shares.take(&user(0)), shares.take(&user(0)));
+        assert!(one.is_some() && two.is_some() && shares.take(&user(0)).is_none());
+        assert!(shares.take(&ContextOwner::Anonymous).is_some());
+        drop(one);
+        assert!(shares.take(&user(0)).is_some());
+        for name in 0..1000 {
+            assert!(shares.take(&user(name)).is_some());
+        }
+        assert!(shares.known.lock().expect("no panic").by_owner.len() <= 64);
+    }
+}
