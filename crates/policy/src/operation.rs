@@ -27,6 +27,20 @@ pub struct OperationMessages {
     pub response: Option<BodyContent>,
 }
 
+impl OperationMessages {
+    /// How long its names are.
+    pub(crate) fn octets(&self) -> usize {
+        let element = |content: &BodyContent| match content {
+            BodyContent::Element(name) => name.namespace.len() + name.local.len(),
+            _ => 0,
+        };
+        let actions = self.soap_action.iter().chain(&self.addressing_actions);
+        actions.map(String::len).sum::<usize>()
+            + element(&self.request)
+            + self.response.as_ref().map_or(0, element)
+    }
+}
+
 /// What the Body of a message holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BodyContent {
@@ -50,6 +64,9 @@ impl fmt::Display for BodyContent {
         }
     }
 }
+
+/// Most parts of a message that are looked at: one is the Body (WS-I Basic Profile 1.1, R2201), and the others are header blocks.
+const MOST_PARTS: usize = 64;
 
 /// An operation of a binding, and that of the port type which it binds.
 pub(crate) struct Bound<'d> {
@@ -111,6 +128,9 @@ impl<'d> Wsdl<'d> {
         let Some(message) = self.find(abstracted, "message", "message") else {
             return unknown("its message is nowhere in the description");
         };
+        if named(message, "part").nth(MOST_PARTS).is_some() {
+            return unknown("its message has more than 64 parts");
+        }
         let listed = body.and_then(|body| body.attribute("", "parts"));
         let in_body = |part: &&Arc<Node>| {
             let name = part.attribute("", "name").unwrap_or_default();

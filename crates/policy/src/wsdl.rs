@@ -46,13 +46,41 @@ pub struct PolicySubject {
     faults: Vec<(String, Vec<Attached>)>,
 }
 
-/// A policy attached to something.
+/// Policies that apply. What is attached to an element is looked for where it is needed: one element may have many, and belong to many subjects.
 #[derive(Clone, Debug)]
 enum Attached {
-    /// A policy or a reference inside it.
-    Inside(Arc<Node>),
-    /// A URI in its attribute `wsp:PolicyURIs`.
-    Named(String, Arc<Node>),
+    /// A policy that stands alone.
+    Alone(Arc<Node>),
+    /// All that are attached to an element: inside it, and in its attribute `wsp:PolicyURIs`.
+    To(Arc<Node>),
+}
+
+impl Attached {
+    /// The policies and references, as elements.
+    fn elements(&self) -> impl Iterator<Item = &Arc<Node>> {
+        let (alone, inside) = match self {
+            Self::Alone(policy) => (Some(policy), [].as_slice()),
+            Self::To(element) => (None, element.children.as_slice()),
+        };
+        alone
+            .into_iter()
+            .chain(inside.iter().filter(|child| is_policy(child)))
+    }
+
+    /// The element that has references in an attribute, and these.
+    fn named(&self) -> impl Iterator<Item = (&str, &Arc<Node>)> {
+        let element = match self {
+            Self::Alone(_) => None,
+            Self::To(element) => Some(element),
+        };
+        element
+            .into_iter()
+            .flat_map(|element| policy_uris(element).map(move |uri| (uri, element)))
+    }
+}
+
+fn is_policy(node: &Node) -> bool {
+    node.is_policy_element("Policy") || node.is_policy_element("PolicyReference")
 }
 
 /// One of the messages of an operation.
@@ -110,6 +138,21 @@ impl fmt::Display for PolicySubject {
 }
 
 impl PolicySubject {
+    /// How long its names are.
+    fn octets(&self) -> usize {
+        let own = [
+            &self.service,
+            &self.port,
+            &self.binding,
+            &self.operation,
+            &self.address,
+            &self.action,
+        ];
+        let messages = self.messages.as_ref().map_or(0, OperationMessages::octets);
+        let faults = self.faults.iter().map(|(name, _)| name.len());
+        own.into_iter().flatten().map(String::len).sum::<usize>() + messages + faults.sum::<usize>()
+    }
+
     /// Whether any policy applies.
     pub fn has_policy(&self) -> bool {
         [&*self.endpoint, &self.both, &self.request, &self.response]
@@ -126,20 +169,21 @@ impl PolicyDocument {
     /// # Errors
     /// [`PolicyError::TooManySubjects`] if there are more than the limits allow.
     pub fn subjects(&self) -> Result<Vec<PolicySubject>, PolicyError> {
-        let wsdl = Wsdl {
-            definitions: self.definitions(),
-            allowed: self.limits.subjects,
-        };
-        let subjects = wsdl.subjects()?;
+        let wsdl = Wsdl::new(self.definitions());
+        let subjects = wsdl.subjects(&mut Room {
+            subjects: self.limits.subjects,
+            budget: Budget::of_document(&self.limits, &self.steps_left),
+            document: self,
+        })?;
         if !subjects.is_empty() {
             return Ok(subjects);
         }
         let attachments = self.attachments();
         if !attachments.is_empty() {
-            return external(&attachments, self.limits.subjects);
+            return self.external(&attachments);
         }
         let alone = |policy: &Arc<Node>| PolicySubject {
-            both: vec![Attached::Inside(policy.clone())],
+            both: vec![Attached::Alone(policy.clone())],
             ..PolicySubject::default()
         };
         Ok(self.policies().into_iter().map(alone).collect())
@@ -196,10 +240,8 @@ impl PolicyDocument {
             MessageKind::Response => &subject.response,
         };
         let attached = || subject.endpoint.iter().chain(&subject.both).chain(own);
-        let version = attached().find_map(|attached| match attached {
-            Attached::Inside(node) => node.name.policy_version(),
-            Attached::Named(..) => None,
-        });
+        let mut elements = attached().flat_map(Attached::elements);
+        let version = elements.find_map(|node| node.name.policy_version());
         Ok(NormalPolicy {
             version: version.unwrap_or(PolicyVersion::V15),
             alternatives: self.effective(attached())?,
@@ -236,132 +278,264 @@ impl PolicyDocument {
         let mut normalizer = Normalizer::new(self);
         let mut product = vec![Alternative::default()];
         for attached in attached {
-            let factor = match attached {
-                Attached::Inside(node) => normalizer.expression(node)?,
-                Attached::Named(uri, owner) => normalizer.reference(uri, owner)?,
-            };
-            product = normalizer.multiply(&product, &factor)?;
+            for node in attached.elements() {
+                let factor = normalizer.expression(node)?;
+                product = normalizer.multiply(&product, &factor)?;
+            }
+            for (uri, owner) in attached.named() {
+                let factor = normalizer.reference(uri, owner)?;
+                product = normalizer.multiply(&product, &factor)?;
+            }
         }
         Ok(product)
     }
+
+    /// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them: `binding:soap11/operation:echo/in`. What is attached
+    /// to the front part of an identifier applies to the whole.
+    fn external(&self, attachments: &[&Arc<Node>]) -> Result<Vec<PolicySubject>, PolicyError> {
+        let allowed = self.limits.subjects;
+        let mut subjects: Vec<PolicySubject> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for attachment in attachments {
+            let applies_to = attachment
+                .children
+                .iter()
+                .filter(|child| child.is_policy_element("AppliesTo"))
+                .flat_map(|applies_to| &applies_to.children);
+            for subject in applies_to {
+                let identifier = subject
+                    .attribute("", "identifier")
+                    .unwrap_or(subject.text.trim());
+                let (owner, direction) = match identifier.rsplit_once('/') {
+                    Some((owner, direction @ ("in" | "out"))) => (owner, direction),
+                    _ => (identifier, ""),
+                };
+                let place = *places.entry(owner).or_insert(subjects.len());
+                if place == subjects.len() {
+                    if place == allowed {
+                        return Err(PolicyError::TooManySubjects { allowed });
+                    }
+                    subjects.push(PolicySubject {
+                        binding: Some(owner.to_owned()),
+                        ..PolicySubject::default()
+                    });
+                }
+                let subject = &mut subjects[place];
+                attach(
+                    attachment,
+                    match direction {
+                        "in" => &mut subject.request,
+                        "out" => &mut subject.response,
+                        _ => &mut subject.both,
+                    },
+                );
+            }
+        }
+        let own = subjects.clone();
+        let mut budget = Budget::of_document(&self.limits, &self.steps_left);
+        for (owner, place) in &places {
+            let wider = owner.match_indices('/').take(DEEPEST_SUBJECT);
+            let wider = wider.map(|(end, _)| &owner[..end]);
+            let subject = &mut subjects[*place];
+            for wider in wider.filter_map(|wider| places.get(wider)) {
+                let wider = &own[*wider];
+                let count = wider.both.len() + wider.request.len() + wider.response.len();
+                budget
+                    .spend(count)
+                    .map_err(|exhausted| exhaustion(self, exhausted, None))?;
+                subject.both.extend_from_slice(&wider.both);
+                subject.request.extend_from_slice(&wider.request);
+                subject.response.extend_from_slice(&wider.response);
+            }
+        }
+        Ok(subjects)
+    }
 }
 
-/// The WSDL documents, read together.
+/// The WSDL documents, read together, with everything in them by its name.
 pub(crate) struct Wsdl<'d> {
     definitions: Vec<&'d Arc<Node>>,
-    /// [`PolicyLimits::subjects`](crate::PolicyLimits::subjects).
-    allowed: usize,
+    /// By kind, target namespace and name. Of several the first one counts.
+    by_name: HashMap<(&'static str, &'d str, &'d str), &'d Arc<Node>>,
+    /// Operations by port type and name.
+    operations: HashMap<(*const Node, &'d str), &'d Arc<Node>>,
+}
+
+/// What other elements refer to by name.
+const KINDS: [&str; 3] = ["binding", "portType", "message"];
+
+/// How many subjects may be made of a document, and of what size.
+struct Room<'d> {
+    subjects: usize,
+    budget: Budget<'d>,
+    document: &'d PolicyDocument,
+}
+
+/// Octets of names that count as one step.
+const STEP: usize = 64;
+
+impl Room<'_> {
+    /// Adds a subject, if it fits.
+    fn add(
+        &mut self,
+        subject: PolicySubject,
+        subjects: &mut Vec<PolicySubject>,
+    ) -> Result<(), PolicyError> {
+        if subjects.len() == self.subjects {
+            return Err(PolicyError::TooManySubjects {
+                allowed: self.subjects,
+            });
+        }
+        self.budget
+            .spend(1 + subject.octets() / STEP)
+            .map_err(|exhausted| exhaustion(self.document, exhausted, None))?;
+        subjects.push(subject);
+        Ok(())
+    }
 }
 
 impl<'d> Wsdl<'d> {
-    fn subjects(&self) -> Result<Vec<PolicySubject>, PolicyError> {
+    fn new(definitions: Vec<&'d Arc<Node>>) -> Self {
+        let mut by_name = HashMap::new();
+        let mut operations = HashMap::new();
+        for definitions in &definitions {
+            let namespace = definitions.attribute("", "targetNamespace");
+            let namespace = namespace.unwrap_or_default();
+            for kind in KINDS {
+                for element in named(definitions, kind) {
+                    if let Some(name) = element.attribute("", "name") {
+                        by_name.entry((kind, namespace, name)).or_insert(element);
+                    }
+                }
+            }
+            for port_type in named(definitions, "portType") {
+                for operation in named(port_type, "operation") {
+                    if let Some(name) = operation.attribute("", "name") {
+                        let key = (Arc::as_ptr(port_type), name);
+                        operations.entry(key).or_insert(operation);
+                    }
+                }
+            }
+        }
+        Self {
+            definitions,
+            by_name,
+            operations,
+        }
+    }
+
+    fn subjects(&self, room: &mut Room<'_>) -> Result<Vec<PolicySubject>, PolicyError> {
         let mut subjects = Vec::new();
-        let mut used: Vec<*const Node> = Vec::new();
+        let mut used: HashMap<*const Node, Vec<PolicySubject>> = HashMap::new();
         for service in self.all("service") {
+            let mut of_service = Vec::new();
+            attach(service, &mut of_service);
             for port in named(service, "port") {
                 let binding = self.binding_of(port)?;
-                if let Some(binding) = binding {
-                    used.push(Arc::as_ptr(binding));
-                }
-                let subject = PolicySubject {
-                    service: name(service),
-                    port: name(port),
-                    binding: port.attribute("", "binding").map(local),
-                    address: soap_child(port, "address").and_then(|node| value(node, "location")),
-                    ..PolicySubject::default()
-                };
-                let mut around = Vec::new();
-                attach(service, &mut around);
+                let mut around = of_service.clone();
                 attach(port, &mut around);
-                self.operations(binding, subject, around, &mut subjects)?;
+                let of_binding = match binding {
+                    None => &[PolicySubject::default()][..],
+                    Some(binding) => used
+                        .entry(Arc::as_ptr(binding))
+                        .or_insert_with(|| self.of_binding(binding)),
+                };
+                // The same for all operations of the binding.
+                let inherited = of_binding.iter().take(1).flat_map(|one| &*one.endpoint);
+                around.extend(inherited.cloned());
+                let endpoint: Arc<[Attached]> = around.into();
+                for subject in of_binding {
+                    let subject = PolicySubject {
+                        service: name(service),
+                        port: name(port),
+                        binding: port.attribute("", "binding").map(local),
+                        address: soap_child(port, "address")
+                            .and_then(|node| value(node, "location")),
+                        endpoint: endpoint.clone(),
+                        ..subject.clone()
+                    };
+                    room.add(subject, &mut subjects)?;
+                }
             }
         }
         for binding in self.all("binding") {
-            if !used.contains(&Arc::as_ptr(binding)) {
-                let subject = PolicySubject {
-                    binding: name(binding),
-                    ..PolicySubject::default()
-                };
-                self.operations(Some(binding), subject, Vec::new(), &mut subjects)?;
+            if !used.contains_key(&Arc::as_ptr(binding)) {
+                for subject in self.of_binding(binding) {
+                    room.add(subject, &mut subjects)?;
+                }
             }
         }
         Ok(subjects)
     }
 
-    /// One subject for each operation of a binding.
-    fn operations(
-        &self,
-        binding: Option<&'d Arc<Node>>,
-        mut port: PolicySubject,
-        mut around: Vec<Attached>,
-        subjects: &mut Vec<PolicySubject>,
-    ) -> Result<(), PolicyError> {
-        let mut add = |subject: PolicySubject| {
-            if subjects.len() == self.allowed {
-                return Err(PolicyError::TooManySubjects {
-                    allowed: self.allowed,
-                });
-            }
-            subjects.push(subject);
-            Ok(())
-        };
-        let Some(binding) = binding else {
-            port.endpoint = around.into();
-            return add(port);
-        };
+    /// One subject for each operation of a binding, or one for a binding that has none, as if no port had it.
+    fn of_binding(&self, binding: &'d Arc<Node>) -> Vec<PolicySubject> {
+        let mut around = Vec::new();
         attach(binding, &mut around);
-        port.is_soap = soap_child(binding, "binding").is_some();
         let port_type = self.find(binding, "type", "portType");
         if let Some(port_type) = port_type {
             attach(port_type, &mut around);
         }
-        port.endpoint = around.into();
-        let mut operations = named(binding, "operation").peekable();
-        if operations.peek().is_none() {
-            return add(port);
+        let whole = PolicySubject {
+            binding: name(binding),
+            is_soap: soap_child(binding, "binding").is_some(),
+            endpoint: around.into(),
+            ..PolicySubject::default()
+        };
+        let subjects: Vec<_> = named(binding, "operation")
+            .map(|operation| self.operation(binding, port_type, operation, &whole))
+            .collect();
+        if subjects.is_empty() {
+            return vec![whole];
         }
-        for operation in operations {
-            let mut subject = port.clone();
-            subject.operation = name(operation);
-            subject.action =
-                soap_child(operation, "operation").and_then(|node| value(node, "soapAction"));
-            let inherited = port_type
-                .into_iter()
-                .flat_map(|port_type| named(port_type, "operation"))
-                .find(|other| other.attribute("", "name") == operation.attribute("", "name"));
-            subject.messages = port.is_soap.then(|| {
-                self.messages(&Bound {
-                    binding,
-                    operation,
-                    port_type: port_type.map(AsRef::as_ref),
-                    inherited: inherited.map(AsRef::as_ref),
-                })
-            });
-            for part in inherited.into_iter().chain([operation]) {
-                attach(part, &mut subject.both);
-                if let Some(input) = part.child(WSDL, "input") {
-                    self.message(input, &mut subject.request);
-                }
-                if let Some(output) = part.child(WSDL, "output") {
-                    self.message(output, &mut subject.response);
-                }
-                for fault in named(part, "fault") {
-                    let fault_name = name(fault).unwrap_or_default();
-                    let mut attached = Vec::new();
-                    self.message(fault, &mut attached);
-                    match subject
-                        .faults
-                        .iter_mut()
-                        .find(|(known, _)| *known == fault_name)
-                    {
-                        Some((_, known)) => known.append(&mut attached),
-                        None => subject.faults.push((fault_name, attached)),
-                    }
+        subjects
+    }
+
+    /// The subject of an operation of a binding.
+    fn operation(
+        &self,
+        binding: &'d Arc<Node>,
+        port_type: Option<&'d Arc<Node>>,
+        operation: &'d Arc<Node>,
+        whole: &PolicySubject,
+    ) -> PolicySubject {
+        let mut subject = whole.clone();
+        subject.operation = name(operation);
+        subject.action =
+            soap_child(operation, "operation").and_then(|node| value(node, "soapAction"));
+        let inherited = port_type
+            .zip(operation.attribute("", "name"))
+            .and_then(|(port_type, name)| self.operations.get(&(Arc::as_ptr(port_type), name)))
+            .copied();
+        subject.messages = subject.is_soap.then(|| {
+            self.messages(&Bound {
+                binding,
+                operation,
+                port_type: port_type.map(AsRef::as_ref),
+                inherited: inherited.map(AsRef::as_ref),
+            })
+        });
+        let mut faults: HashMap<&str, usize> = HashMap::new();
+        for part in inherited.into_iter().chain([operation]) {
+            attach(part, &mut subject.both);
+            if let Some(input) = part.child(WSDL, "input") {
+                self.message(input, &mut subject.request);
+            }
+            if let Some(output) = part.child(WSDL, "output") {
+                self.message(output, &mut subject.response);
+            }
+            for fault in named(part, "fault") {
+                let mut attached = Vec::new();
+                self.message(fault, &mut attached);
+                let fault_name = fault.attribute("", "name").unwrap_or_default();
+                let place = *faults.entry(fault_name).or_insert(subject.faults.len());
+                match subject.faults.get_mut(place) {
+                    Some((_, known)) => known.append(&mut attached),
+                    None => subject.faults.push((fault_name.to_owned(), attached)),
                 }
             }
-            add(subject)?;
         }
-        Ok(())
+        subject
     }
 
     /// What is attached to an input, output or fault, and to the `wsdl:message` it names.
@@ -402,16 +576,7 @@ impl<'d> Wsdl<'d> {
         let qualified = from.attribute("", attribute)?.trim();
         let (prefix, local) = qualified.split_once(':').unwrap_or(("", qualified));
         let namespace = from.namespace_of(prefix).unwrap_or_default();
-        self.definitions
-            .iter()
-            .filter(|definitions| {
-                definitions
-                    .attribute("", "targetNamespace")
-                    .unwrap_or_default()
-                    == namespace
-            })
-            .flat_map(|definitions| named(definitions, kind))
-            .find(|found| found.attribute("", "name") == Some(local))
+        self.by_name.get(&(kind, namespace, local)).copied()
     }
 }
 
@@ -443,74 +608,12 @@ pub(crate) fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node
         .or_else(|| node.child(WSDL_SOAP12, local))
 }
 
-/// What is attached to an element of a WSDL: policies and references inside, and references in an attribute.
+/// Remembers an element to which policies are attached.
 fn attach(node: &Arc<Node>, attached: &mut Vec<Attached>) {
-    let inside = node
-        .children
-        .iter()
-        .filter(|child| {
-            child.is_policy_element("Policy") || child.is_policy_element("PolicyReference")
-        })
-        .map(|child| Attached::Inside(child.clone()));
-    attached.extend(inside);
-    let uris = policy_uris(node).map(|uri| Attached::Named(uri.to_owned(), node.clone()));
-    attached.extend(uris);
+    if node.children.iter().any(|child| is_policy(child)) || policy_uris(node).next().is_some() {
+        attached.push(Attached::To(node.clone()));
+    }
 }
 
 /// Most parts of an identifier to which something is attached on its own: Axis2 has a service, a binding, an operation and its message.
 const DEEPEST_SUBJECT: usize = 8;
-
-/// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them: `binding:soap11/operation:echo/in`. What is attached
-/// to the front part of an identifier applies to the whole.
-fn external(attachments: &[&Arc<Node>], allowed: usize) -> Result<Vec<PolicySubject>, PolicyError> {
-    let mut subjects: Vec<PolicySubject> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for attachment in attachments {
-        let applies_to = attachment
-            .children
-            .iter()
-            .filter(|child| child.is_policy_element("AppliesTo"))
-            .flat_map(|applies_to| &applies_to.children);
-        for subject in applies_to {
-            let identifier = subject
-                .attribute("", "identifier")
-                .unwrap_or(subject.text.trim());
-            let (owner, direction) = match identifier.rsplit_once('/') {
-                Some((owner, direction @ ("in" | "out"))) => (owner, direction),
-                _ => (identifier, ""),
-            };
-            let place = *places.entry(owner).or_insert(subjects.len());
-            if place == subjects.len() {
-                if place == allowed {
-                    return Err(PolicyError::TooManySubjects { allowed });
-                }
-                subjects.push(PolicySubject {
-                    binding: Some(owner.to_owned()),
-                    ..PolicySubject::default()
-                });
-            }
-            let subject = &mut subjects[place];
-            attach(
-                attachment,
-                match direction {
-                    "in" => &mut subject.request,
-                    "out" => &mut subject.response,
-                    _ => &mut subject.both,
-                },
-            );
-        }
-    }
-    let own = subjects.clone();
-    for (owner, place) in &places {
-        let wider = owner.match_indices('/').take(DEEPEST_SUBJECT);
-        let wider = wider.map(|(end, _)| &owner[..end]);
-        let subject = &mut subjects[*place];
-        for wider in wider.filter_map(|wider| places.get(wider)) {
-            let wider = &own[*wider];
-            subject.both.extend_from_slice(&wider.both);
-            subject.request.extend_from_slice(&wider.request);
-            subject.response.extend_from_slice(&wider.response);
-        }
-    }
-    Ok(subjects)
-}

@@ -193,3 +193,62 @@ fn ports_times_operations_are_bounded() {
         PolicyError::TooManySubjects { allowed: 16_384 }
     );
 }
+
+/// One element with many references or a long name, in the scope of many ports: as much as both, and not as their product.
+#[test]
+fn what_many_ports_share_is_not_kept_for_each() {
+    let many = |operation: &str| {
+        let ports = "<port name='p' binding='t:B'/>".repeat(16_000);
+        let wsdl = format!(
+            "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:wsp='{WSP}' xmlns:t='urn:t' targetNamespace='urn:t'>\
+             <binding name='B'><operation {operation}/></binding><service name='S'>{ports}</service></definitions>"
+        );
+        document(&wsdl).subjects().map(|subjects| subjects.len())
+    };
+    let uris = "#a ".repeat(100_000);
+    assert_eq!(
+        many(&format!("name='o' wsp:PolicyURIs='{uris}'")),
+        Ok(16_000)
+    );
+    assert!(matches!(
+        many(&format!("name='{}'", "o".repeat(300_000))).unwrap_err(),
+        PolicyError::TooMuchWork { .. }
+    ));
+}
+
+/// The same for attachments: what applies to the front part of an identifier applies to all that begin with it.
+#[test]
+fn attachments_to_many_subjects_are_bounded() {
+    let subjects: String = (0..16_000)
+        .map(|number| format!("<s identifier='a/{number}'/>"))
+        .collect();
+    let many = "<wsp:PolicyAttachment><wsp:AppliesTo><s identifier='a'/></wsp:AppliesTo><wsp:Policy/></wsp:PolicyAttachment>";
+    let attachments = format!(
+        "<x xmlns:wsp='{WSP}'>{}<wsp:PolicyAttachment><wsp:AppliesTo>{subjects}</wsp:AppliesTo><wsp:Policy/></wsp:PolicyAttachment></x>",
+        many.repeat(1000)
+    );
+    assert!(matches!(
+        document(&attachments).subjects().unwrap_err(),
+        PolicyError::TooMuchWork { .. }
+    ));
+}
+
+/// Names are looked up, and not compared with all others: this took a minute.
+#[test]
+fn many_operations_with_messages_of_their_own_are_read_in_proportion() {
+    let count = 16_000;
+    let all = |element: &dyn Fn(usize) -> String| (0..count).map(element).collect::<String>();
+    let wsdl = format!(
+        "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:t='urn:t' targetNamespace='urn:t'>{}<portType name='T'>{}</portType>\
+         <binding name='B' type='t:T'>{}</binding></definitions>",
+        all(&|number| format!("<message name='m{number}'/>")),
+        all(&|number| format!(
+            "<operation name='o{number}'><input message='t:m{number}'/></operation>"
+        )),
+        all(&|number| format!("<operation name='o{number}'><input/></operation>")),
+    );
+    let document = document(&wsdl);
+    let started = std::time::Instant::now();
+    assert_eq!(document.subjects().unwrap().len(), count);
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+}
