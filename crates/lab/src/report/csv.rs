@@ -3,7 +3,8 @@
 //! The rule kept here: values are in the unit that the column `unit` names, with all their digits.
 
 use super::number::Unit;
-use super::shown::{Shown, shows};
+use super::shown::Shown;
+use super::values::shows;
 use crate::study::{Quantity, Shows};
 
 /// The file.

@@ -4,6 +4,7 @@
 //! ours, what held, and the command that repeats it. The rule kept here: every number comes from a line or from the paper, and so the same
 //! lines make the same page, octet for octet.
 
+mod counted;
 mod csv;
 mod held;
 mod markdown;
@@ -12,6 +13,7 @@ mod page;
 mod plot;
 mod shown;
 mod table;
+mod values;
 mod words;
 
 use crate::study::{Record, Study};

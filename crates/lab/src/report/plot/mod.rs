@@ -118,7 +118,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
             unit.with(value.value)
         );
         if let Some(spread) = value.spread {
-            let what = match super::shown::shows(&self.shown.figure.shows).1 {
+            let what = match super::values::shows(&self.shown.figure.shows).1 {
                 Estimate::Best => "best to median",
                 _ => "95 % interval",
             };
@@ -208,7 +208,7 @@ fn axis_title(svg: &mut Svg, shown: &Shown<'_>, width: f64) {
 
 fn title_of(shown: &Shown<'_>) -> String {
     let unit = shown.unit.name;
-    let (quantity, by, baseline) = super::shown::shows(&shown.figure.shows);
+    let (quantity, by, baseline) = super::values::shows(&shown.figure.shows);
     let what = format!(
         "{} {}",
         super::words::estimate(by),

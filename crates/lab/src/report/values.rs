@@ -1,0 +1,253 @@
+//! The values that lines make: series along the axis, each value with its spread.
+//!
+//! The rule kept here: a value is made of lines of one point and stack only.
+
+use super::counted::{Order, along, besides};
+use super::shown::{At, Series, Value};
+use crate::statistics::{self, Factorial, Figures};
+use crate::study::{Estimate, Factor, Figure, Level, Line, Quantity, Shows, Stack};
+
+/// The quantity that a figure shows, which figure of its samples, and the arm that others are compared with.
+pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>) {
+    match *shows {
+        Shows::Itself(of, by) | Shows::Share { of, by } => (of, by, None),
+        Shows::Allocation { of, .. } => (of, Estimate::Mean, None),
+        Shows::Impact { of, by, baseline }
+        | Shows::Increment { of, by, baseline }
+        | Shows::Overhead { of, by, baseline }
+        | Shows::Factor { of, by, baseline } => (of, by, Some(baseline)),
+    }
+}
+
+/// Everything that the figure shows of these lines, in order.
+pub(super) fn series(figure: &Figure, lines: &[&Line], order: &Order) -> Vec<Series> {
+    if let Shows::Allocation { of, factors } = figure.shows {
+        return allocations(of, factors, lines);
+    }
+    let (quantity, _, baseline) = shows(&figure.shows);
+    let mut all: Vec<Series> = Vec::new();
+    for &line in lines.iter().filter(|it| it.quantity == quantity) {
+        let Some((value, spread)) = evaluate(figure, line, lines) else {
+            continue;
+        };
+        let besides = besides(line, figure.x);
+        let value = Value {
+            at: line
+                .at
+                .iter()
+                .map(|(axis, value)| (axis.to_string(), value.clone()))
+                .collect(),
+            x: along(line, figure.x).to_owned(),
+            value,
+            spread,
+            floor: floor(figure, line, lines),
+            n: line.figures.n,
+        };
+        let same = |it: &&mut Series| {
+            it.stack == line.stack && it.arm == line.arm && it.besides == besides
+        };
+        match all.iter_mut().find(same) {
+            Some(series) => series.values.push(value),
+            None => all.push(Series {
+                stack: line.stack,
+                arm: line.arm.clone(),
+                baseline: baseline == Some(line.arm.as_str()),
+                besides,
+                values: vec![value],
+            }),
+        }
+    }
+    all.sort_by_cached_key(|it| order.series(&it.besides, &it.arm, it.stack));
+    for series in &mut all {
+        series.values.sort_by_cached_key(|it| order.x(&it.x));
+    }
+    all
+}
+
+/// For each stack, the share of the variation of all samples that each factor and all of them together explain, and what is left to errors.
+/// A stack that lacks a combination of levels has none.
+fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series> {
+    let mut stacks: Vec<Stack> = lines.iter().map(|it| it.stack).collect();
+    stacks.sort_unstable();
+    stacks.dedup();
+    let names: Vec<&str> = factors.iter().map(|it| it.name).collect();
+    let mut all = Vec::new();
+    for stack in stacks {
+        let of_stack = |line: &&&Line| line.stack == stack && line.quantity == of;
+        let Some(responses) = responses(factors, lines.iter().filter(of_stack).copied()) else {
+            continue;
+        };
+        let Ok(design) = Factorial::of(&names, &responses) else {
+            continue;
+        };
+        let n = design.replications * responses.len();
+        let effects = design.effects.iter();
+        let shares = effects.map(|it| (it.factors.join(" × "), it.variation));
+        let errors = [("errors".to_owned(), design.errors)];
+        all.extend(shares.chain(errors).map(|(arm, variation)| Series {
+            stack,
+            arm,
+            besides: Vec::new(),
+            baseline: false,
+            values: vec![Value {
+                at: At::new(),
+                x: String::new(),
+                value: design.percent(variation),
+                spread: None,
+                floor: None,
+                n,
+            }],
+        }));
+    }
+    all
+}
+
+/// The samples of each combination of levels, as many of each.
+fn responses<'l>(
+    factors: &[Factor],
+    lines: impl Iterator<Item = &'l Line>,
+) -> Option<Vec<Vec<f64>>> {
+    let mut responses = vec![Vec::new(); 1 << factors.len()];
+    for line in lines {
+        let levels = factors.iter().enumerate();
+        let high = levels.filter(|(_, factor)| match factor.high {
+            Level::Arms(arms) => arms.contains(&line.arm.as_str()),
+            Level::At(axis, value) => line.at.get(axis).is_some_and(|it| it == value),
+        });
+        let combination: usize = high.map(|(place, _)| 1 << place).sum();
+        let of: &mut Vec<f64> = &mut responses[combination];
+        if line.samples.is_empty() {
+            of.push(line.figures.mean);
+        } else {
+            of.extend(&line.samples);
+        }
+    }
+    let least = responses.iter().map(Vec::len).min().unwrap_or(0);
+    for of in &mut responses {
+        of.truncate(least);
+    }
+    (least > 0).then_some(responses)
+}
+
+/// A value that one line, or two of them, make.
+type Spread = (f64, Option<[f64; 2]>);
+
+fn evaluate(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<Spread> {
+    let (_, by, baseline) = shows(&figure.shows);
+    let own = estimate(&line.figures, by);
+    let beside = |arm: &str| {
+        let mut same = lines.iter().filter(|it| is_beside(it, line));
+        same.find(|it| it.quantity == line.quantity && it.arm == arm)
+    };
+    let base = match baseline {
+        Some(arm) => Some(beside(arm)?),
+        None => None,
+    };
+    let (value, spread) = match (&figure.shows, base) {
+        (Shows::Itself(..), _) => own,
+        (Shows::Share { .. }, _) => {
+            let same = lines
+                .iter()
+                .filter(|it| is_beside(it, line) && it.quantity == line.quantity);
+            let whole: f64 = same.map(|it| estimate(&it.figures, by).0).sum();
+            scaled(own, 100.0 / whole)
+        }
+        (Shows::Factor { .. }, Some(base)) => {
+            ratio(&base.figures, &line.figures, by, base.arm == line.arm)
+        }
+        (Shows::Overhead { .. }, Some(base)) => {
+            let rest = ratio(&base.figures, &line.figures, by, base.arm == line.arm);
+            let (rest, spread) = scaled(rest, 100.0);
+            // What is left of it when the rest grows is less.
+            let spread = spread.map(|[least, most]| [100.0 - most, 100.0 - least]);
+            (100.0 - rest, spread)
+        }
+        (shows, Some(base)) => {
+            let ratio = ratio(&line.figures, &base.figures, by, base.arm == line.arm);
+            let (impact, spread) = scaled(ratio, 100.0);
+            match shows {
+                Shows::Increment { .. } => (
+                    impact - 100.0,
+                    spread.map(|ends| ends.map(|end| end - 100.0)),
+                ),
+                _ => (impact, spread),
+            }
+        }
+        (_, None) => return None,
+    };
+    value.is_finite().then_some((value, spread))
+}
+
+/// Whether both are of the same point and stack.
+fn is_beside(one: &Line, other: &Line) -> bool {
+    one.stack == other.stack && one.at == other.at
+}
+
+fn estimate(figures: &Figures, by: Estimate) -> Spread {
+    match by {
+        Estimate::Best => (figures.best, Some([figures.best, figures.median])),
+        Estimate::Median => (figures.median, Some(figures.median_interval)),
+        Estimate::Mean => (figures.mean, Some(figures.mean_interval)),
+        Estimate::Deviation => (figures.stdev, None),
+    }
+}
+
+fn scaled((value, spread): Spread, by: f64) -> Spread {
+    (value * by, spread.map(|ends| ends.map(|end| end * by)))
+}
+
+/// A ratio, and its interval: relative errors of independent measurements add as squares. The ratio of best times reaches to that of
+/// medians. Of a line with itself it is 1 without a doubt.
+fn ratio(above: &Figures, below: &Figures, by: Estimate, same: bool) -> Spread {
+    let ((a, a_spread), (b, b_spread)) = (estimate(above, by), estimate(below, by));
+    let value = a / b;
+    if same {
+        return (value, None);
+    }
+    if by == Estimate::Best {
+        let medians = above.median / below.median;
+        return (value, Some([value.min(medians), value.max(medians)]));
+    }
+    let spread = a_spread.zip(b_spread).map(|(a_ends, b_ends)| {
+        let down = ((a - a_ends[0]) / a).hypot((b_ends[1] - b) / b);
+        let up = ((a_ends[1] - a) / a).hypot((b - b_ends[0]) / b);
+        [value * (1.0 - down), value * (1.0 + up)]
+    });
+    (value, spread)
+}
+
+/// What the figure would show, if of all security only private keys, digests and ciphers took time: those of the call beside all that a
+/// plain call takes, or those of all clients at once in the best order, where that takes longer.
+fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
+    let of = |quantity| {
+        let mut same = lines.iter().filter(|it| is_beside(it, line));
+        same.find(|it| it.quantity == quantity && it.arm == line.arm)
+            .map(|it| it.figures.best)
+    };
+    let floor = of(Quantity::Floor)?;
+    let (quantity, by, baseline) = shows(&figure.shows);
+    if quantity != Quantity::Time {
+        return None;
+    }
+    // Which order is the best is known of the mean only.
+    let together = of(Quantity::FloorTogether).filter(|_| by == Estimate::Mean);
+    let together = together.unwrap_or_default();
+    let base = baseline.and_then(|arm| {
+        let mut same = lines.iter().filter(|it| is_beside(it, line));
+        same.find(|it| it.quantity == quantity && it.arm == arm)
+            .map(|it| estimate(&it.figures, by).0)
+    });
+    match (&figure.shows, base) {
+        (Shows::Itself(_, Estimate::Deviation), _) => None,
+        (Shows::Itself(..), _) => Some(floor.max(together)),
+        (Shows::Impact { .. }, Some(base)) => {
+            let least = together.max(base + floor);
+            Some(statistics::impact_percent(least, base))
+        }
+        (Shows::Increment { .. }, Some(base)) => {
+            let least = together.max(base + floor);
+            Some(statistics::increment_percent(least, base))
+        }
+        _ => None,
+    }
+}
