@@ -1,6 +1,9 @@
-//! Lines of growth: what something costs at first and for each further one, and where two such lines cross.
+//! Lines of growth: what something costs at first and for each further one, how well that is known, and where two such lines cross.
 //!
 //! The rule kept here: a crossover is told only where costs are positive numbers of things.
+
+use super::CONFIDENCE;
+use super::interval::student_t;
 
 /// Cost that grows along a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +46,22 @@ impl Growth {
             fixed: mean_cost - each * mean_count,
             each,
         })
+    }
+
+    /// The 95 % confidence interval of the cost of each, by how far the points lie from the line (Student's t); `None` for fewer than three
+    /// points, of which nothing is known but the line.
+    pub fn each_interval(&self, points: &[(f64, f64)]) -> Option<[f64; 2]> {
+        let degrees = points.len().checked_sub(2).filter(|it| *it > 0)?;
+        let half = student_t(degrees, CONFIDENCE) * self.each_error(points, degrees);
+        Some([self.each - half, self.each + half])
+    }
+
+    /// The standard error of the cost of each.
+    fn each_error(&self, points: &[(f64, f64)], degrees: usize) -> f64 {
+        let mean_count = points.iter().map(|it| it.0).sum::<f64>() / points.len() as f64;
+        let spread: f64 = points.iter().map(|it| (it.0 - mean_count).powi(2)).sum();
+        let left = points.iter().map(|it| (it.1 - self.at(it.0)).powi(2));
+        (left.sum::<f64>() / degrees as f64 / spread).sqrt()
     }
 
     /// Cost of so many.
@@ -124,12 +143,23 @@ mod tests {
             (growth.each - 1.002_116_818_020_45).abs() < 1e-12,
             "{growth:?}"
         );
+        // The standard deviation of the slope there: 0.000429796848199937; t of 34 degrees of freedom: 2.032.
+        let error = growth.each_error(&points, points.len() - 2);
+        assert!((error - 0.000_429_796_848_199_937).abs() < 1e-12, "{error}");
+        let [least, most] = growth.each_interval(&points).expect("an interval");
+        assert!(
+            (growth.each - least - 2.032 * error).abs() < 1e-6,
+            "{least}"
+        );
+        assert!((most - growth.each - 2.032 * error).abs() < 1e-6, "{most}");
     }
 
     #[test]
     fn one_count_makes_no_line() {
         assert_eq!(Growth::through(&[(1.0, 2.0), (1.0, 3.0)]), None);
         assert_eq!(Growth::through(&[]), None);
+        let two = [(1.0, 2.0), (2.0, 3.0)];
+        assert_eq!(line(1.0, 1.0).each_interval(&two), None);
     }
 
     #[test]

@@ -1,16 +1,19 @@
-//! Statistics: the figures of samples, intervals, the design of factors, and lines of growth.
+//! Statistics: the figures of samples, intervals, the design of factors, lines of growth, and where costs
+//! change places.
 //!
 //! Everything is a function of the numbers that it is given: there is no random number in it, so that the same lines make the same report
 //! everywhere. All samples of a run are kept until its figures are made, so that percentiles are exact: a histogram with logarithmic buckets
 //! would save eight octets for each call, and cost a dependency and digits. The rule kept here: each function is tested against an answer
-//! that is published.
+//! that is published, or that follows from straight lines.
 
 mod beta;
+mod crossing;
 mod factorial;
 mod figures;
 mod growth;
 mod interval;
 
+pub use crossing::{Crossing, Less, Measured, Place, crossings};
 pub use factorial::{DesignError, Effect, Factorial};
 pub use figures::Figures;
 pub use growth::{Crossover, Growth};
