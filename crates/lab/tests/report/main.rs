@@ -8,6 +8,10 @@ use soapstone_lab::statistics::Figures;
 use soapstone_lab::studies;
 use soapstone_lab::study::{self, Study};
 
+mod read;
+
+use read::{between, close, number, table};
+
 /// Times of seven calls around a middle, microseconds.
 fn samples(middle: f64) -> Vec<f64> {
     [1.04, 0.97, 1.0, 1.01, 0.985, 1.25, 1.03]
@@ -16,6 +20,7 @@ fn samples(middle: f64) -> Vec<f64> {
         .collect()
 }
 
+/// A line of McHale et al.
 fn line(
     experiment: u8,
     shown_in: &str,
@@ -25,10 +30,8 @@ fn line(
     quantity: &str,
     samples: &[f64],
 ) -> Value {
-    json!({
-        "study": "mchale2012", "experiment": experiment, "shown_in": shown_in, "at": at, "stack": stack, "arm": arm,
-        "quantity": quantity, "figures": Figures::of(samples).expect("figures"), "samples": samples,
-    })
+    let figure = ("mchale2012", experiment, shown_in);
+    read::line(figure, at, (stack, arm), quantity, samples)
 }
 
 /// Lines of a pretended run of McHale et al., whose secured calls on our stack take `slower` times as long.
@@ -133,54 +136,6 @@ fn mchale() -> &'static Study {
 
 fn page(runs: &[Run]) -> String {
     Report::of(&[mchale()], runs).html("report-files")
-}
-
-/// The text between two others, the first time.
-fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
-    let from = text
-        .find(begin)
-        .unwrap_or_else(|| panic!("{begin} is not there"))
-        + begin.len();
-    let to = text[from..]
-        .find(end)
-        .unwrap_or_else(|| panic!("{end} is not there"));
-    &text[from..from + to]
-}
-
-/// Cells of a table of this class in this article, each row as a list; what is in small print is left out.
-fn table(page: &str, article: &str, class: &str) -> Vec<Vec<String>> {
-    let article = between(page, &format!("<article id=\"{article}\">"), "</article>");
-    let table = between(article, &format!("<table class=\"{class}\">"), "</table>");
-    let rows = table.split("<tr>").skip(1);
-    rows.map(|row| {
-        let cells = row.split("</td>").flat_map(|it| it.split("</th>"));
-        let cells = cells.filter(|it| it.contains("<td") || it.contains("<th"));
-        cells
-            .map(|cell| {
-                let text = cell.split("<small>").next().unwrap_or_default();
-                let begin = text.rfind('>').map_or(0, |it| it + 1);
-                text[begin..].to_owned()
-            })
-            .collect()
-    })
-    .collect()
-}
-
-/// A number as the report writes it, read back.
-fn read(text: &str) -> f64 {
-    let plain = text.replace(',', "").replace('−', "-");
-    plain
-        .parse()
-        .unwrap_or_else(|_| panic!("{text} is no number"))
-}
-
-fn close(told: &str, expected: f64) {
-    let read = read(told);
-    // Three digits are shown at least.
-    assert!(
-        (read - expected).abs() <= expected.abs() * 0.006 + 1e-9,
-        "told {told}, expected {expected}"
-    );
 }
 
 /// Samples of a quantity, straight from the raw lines.
@@ -335,7 +290,7 @@ fn slower_code_changes_the_report() {
             .iter()
             .position(|it| it == series)
             .expect("a column");
-        read(&rows[5][column])
+        number(&rows[5][column])
     };
     assert!(impact(&after) > 2.0 * impact(&before));
     let plot = |page: &str| between(page, "<figure>", "</figure>").to_owned();
@@ -601,7 +556,7 @@ fn a_design_of_factors_is_allocated_to_where_its_variation_comes_from() {
     let rows = table(&page, "rodrigues2011-2-figure-9", "values");
     let told: Vec<(&str, f64)> = rows[1..]
         .iter()
-        .map(|row| (row[0].as_str(), read(&row[1]).round()))
+        .map(|row| (row[0].as_str(), number(&row[1]).round()))
         .collect();
     let expected = [
         ("encryption", 58.0),
