@@ -13,19 +13,15 @@ use crate::study::{
 pub(super) fn latest<'r>(
     study: &Study,
     experiment: &Experiment,
-    figure: &Figure,
+    shown_in: &str,
     runs: &'r [Run],
 ) -> Vec<&'r Line> {
     let mut last: BTreeMap<(&BTreeMap<_, _>, Stack), (usize, Vec<&Line>)> = BTreeMap::new();
     for (run, record) in records(runs) {
         let Record::Line(line) = record else { continue };
         if !is_of(
-            study,
-            experiment,
-            figure,
-            &line.study,
-            line.experiment,
-            &line.shown_in,
+            (study, experiment, shown_in),
+            (&line.study, line.experiment, &line.shown_in),
         ) {
             continue;
         }
@@ -48,7 +44,7 @@ pub(super) fn latest<'r>(
 pub(super) fn left_out<'r>(
     study: &Study,
     experiment: &Experiment,
-    figure: &Figure,
+    shown_in: &str,
     runs: &'r [Run],
 ) -> Vec<&'r LeftOut> {
     let mut all: Vec<&LeftOut> = Vec::new();
@@ -60,12 +56,8 @@ pub(super) fn left_out<'r>(
             (&other.arm, other.stack, &other.left_out) == (&it.arm, it.stack, &it.left_out)
         };
         if is_of(
-            study,
-            experiment,
-            figure,
-            &it.study,
-            it.experiment,
-            &it.shown_in,
+            (study, experiment, shown_in),
+            (&it.study, it.experiment, &it.shown_in),
         ) && !all.iter().any(same)
         {
             all.push(it);
@@ -80,14 +72,10 @@ fn records(runs: &[Run]) -> impl Iterator<Item = (usize, &Record)> {
 }
 
 fn is_of(
-    study: &Study,
-    experiment: &Experiment,
-    figure: &Figure,
-    of_study: &str,
-    of_experiment: u8,
-    shown_in: &str,
+    (study, experiment, shown_in): (&Study, &Experiment, &str),
+    found: (&str, u8, &str),
 ) -> bool {
-    of_study == study.name && of_experiment == experiment.number && shown_in == figure.shown_in
+    (study.name, experiment.number, shown_in) == found
 }
 
 /// The order of everything in a figure: that of the study, as lines are in the order of a run, which is drawn by chance.

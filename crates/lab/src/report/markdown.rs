@@ -48,8 +48,8 @@ pub(super) fn text(report: &Report<'_>) -> String {
         if !shown.series.is_empty() {
             text.push_str(&table(&table::values(shown)));
         }
-        for verdict in table::verdicts(shown) {
-            let _ = write!(text, "\n{verdict}\n");
+        for sentence in &table::sentences(shown) {
+            let _ = write!(text, "\n{}\n", plain(sentence));
         }
         for it in &shown.left_out {
             let _ = write!(

@@ -6,6 +6,7 @@
 
 mod counted;
 mod csv;
+mod findings;
 mod held;
 mod markdown;
 mod number;

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: a number is shown with three digits or more, and never in another unit than the one beside it.
 
-use crate::study::{Quantity, Shows};
+use crate::study::{Finding, Quantity, Shows};
 
 /// A unit: what values are divided by, and how it is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,30 +11,43 @@ pub(super) struct Unit {
     pub(super) divisor: f64,
     /// `ms`.
     pub(super) name: &'static str,
+    /// What it counts comes in whole numbers.
+    pub(super) whole: bool,
 }
 
-const PERCENT: Unit = Unit {
-    divisor: 1.0,
-    name: "%",
-};
-const TIMES: Unit = Unit {
-    divisor: 1.0,
-    name: "×",
+const PERCENT: Unit = Unit::new(1.0, "%");
+const TIMES: Unit = Unit::new(1.0, "×");
+const MESSAGES: Unit = Unit {
+    whole: true,
+    ..Unit::new(1.0, "messages")
 };
 
 impl Unit {
+    const fn new(divisor: f64, name: &'static str) -> Self {
+        Self {
+            divisor,
+            name,
+            whole: false,
+        }
+    }
+
     /// The unit for values of what a figure shows, none of which is above `most`.
     pub(super) fn of(shows: &Shows, most: f64) -> Self {
         match shows {
             Shows::Itself(quantity, _) => Self::of_quantity(*quantity, most),
             Shows::Factor { .. } => TIMES,
+            Shows::Drawn { finding, .. } => match finding {
+                Finding::Crossovers | Finding::Convergence { .. } => MESSAGES,
+                Finding::Rates if most >= 500.0 => Self::new(1e3, "ms/kB"),
+                Finding::Rates => Self::new(1.0, "µs/kB"),
+            },
             _ => PERCENT,
         }
     }
 
     /// The unit for values of a quantity, none of which is above `most`.
     pub(super) fn of_quantity(quantity: Quantity, most: f64) -> Self {
-        let unit = |divisor, name| Self { divisor, name };
+        let unit = Self::new;
         match quantity {
             Quantity::Time
             | Quantity::First
@@ -67,12 +80,17 @@ impl Unit {
 
     /// `12.3 ms`.
     pub(super) fn with(&self, value: f64) -> String {
-        format!("{} {}", number(value / self.divisor), self.name)
+        format!("{} {}", self.bare(value), self.name)
     }
 
     /// `12.3`, without the unit.
     pub(super) fn bare(&self, value: f64) -> String {
-        number(value / self.divisor)
+        let value = value / self.divisor;
+        if self.whole {
+            tick(value)
+        } else {
+            number(value)
+        }
     }
 
     /// `12.3 ms`, or `12.3 to 15 ms`.

@@ -128,8 +128,8 @@ fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
         }
         h.push_str("</figure>\n");
     }
-    for verdict in table::verdicts(shown) {
-        let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(&verdict));
+    for sentence in table::sentences(shown) {
+        let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(&sentence));
     }
     if !shown.series.is_empty() {
         write_table(h, &table::values(shown), "values");
@@ -137,11 +137,6 @@ fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
     if let Some(held) = table::held(shown) {
         h.push_str("<details open><summary>What held</summary>\n");
         write_table(h, &held, "held");
-        h.push_str("</details>\n");
-    }
-    if let Some(crossovers) = table::crossovers(shown) {
-        h.push_str("<details open><summary>Where they cross</summary>\n");
-        write_table(h, &crossovers, "crossovers");
         h.push_str("</details>\n");
     }
     if !shown.lines.is_empty() {

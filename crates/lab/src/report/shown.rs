@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use super::Run;
 use super::counted::{self, Order};
 use super::number::Unit;
-use super::values;
-use crate::study::{Experiment, Figure, LeftOut, Line, Reported, Stack, Study};
+use super::{findings, values};
+use crate::study::{Experiment, Figure, LeftOut, Line, Reported, Shows, Stack, Study};
 
 /// Coordinates of a point.
 pub(super) type At = BTreeMap<String, String>;
@@ -30,6 +30,8 @@ pub(super) struct Shown<'r> {
     pub(super) lines: Vec<&'r Line>,
     /// Arms that a stack could not do.
     pub(super) left_out: Vec<&'r LeftOut>,
+    /// What is said of it in words.
+    pub(super) notes: Vec<String>,
     /// Of its values.
     pub(super) unit: Unit,
 }
@@ -46,6 +48,8 @@ pub(super) struct Series {
     pub(super) baseline: bool,
     /// Values, in the order of the axis.
     pub(super) values: Vec<Value>,
+    /// Places along the axis that have no value, and why.
+    pub(super) blanks: Vec<(String, String)>,
 }
 
 /// One value of a figure.
@@ -95,9 +99,9 @@ pub(super) fn place(at: &At) -> String {
     parts.join(", ")
 }
 
-/// Whether something that the paper says of `named` is said of this arm: of the arm itself, or of what stands before its first `/`.
+/// Whether something that the paper says of `named` is said of this arm: of the arm itself, of what stands before its first `/`, or of any.
 pub(super) fn is_arm(named: &str, arm: &str) -> bool {
-    named == arm || arm.split('/').next() == Some(named)
+    named == "*" || named == arm || arm.split('/').next() == Some(named)
 }
 
 /// Whether a point has all of these coordinates.
@@ -122,25 +126,50 @@ impl<'r> Shown<'r> {
         figure: &'static Figure,
         runs: &'r [Run],
     ) -> Option<Self> {
-        let lines = counted::latest(study, experiment, figure, runs);
-        let left_out = counted::left_out(study, experiment, figure, runs);
+        let lines = counted::latest(study, experiment, figure.lines_of(), runs);
+        let left_out = counted::left_out(study, experiment, figure.shown_in, runs);
         if lines.is_empty() && left_out.is_empty() {
             return None;
         }
-        let order = Order::of(experiment, figure, &lines);
+        let from = study.figure(experiment.number, figure.lines_of())?;
+        let order = Order::of(experiment, from, &lines);
         let mut shown = Self {
             study,
             experiment,
             figure,
             xs: order.xs.clone(),
-            series: values::series(figure, &lines, &order),
+            series: Vec::new(),
             lines,
             left_out,
+            notes: Vec::new(),
             unit: Unit::of(&figure.shows, 0.0),
         };
+        if let Shows::Drawn { finding, .. } = figure.shows {
+            let found = findings::found(finding, figure.x, from, &shown.lines, &order);
+            (shown.series, shown.notes) = (found.series, found.notes);
+            shown.xs = shown.along();
+            // They stand below the figure that has them.
+            shown.lines.clear();
+        } else {
+            shown.series = values::series(figure, &shown.lines, &order);
+        }
         shown.lines.sort_by_cached_key(|line| order.line(line));
         shown.unit = Unit::of(&figure.shows, shown.most());
         Some(shown)
+    }
+
+    /// Where series have values or say why they have none, in the order of the series.
+    fn along(&self) -> Vec<String> {
+        let mut xs = Vec::new();
+        for series in &self.series {
+            let values = series.values.iter().map(|it| &it.x);
+            for x in values.chain(series.blanks.iter().map(|it| &it.0)) {
+                if !x.is_empty() && !xs.contains(x) {
+                    xs.push(x.clone());
+                }
+            }
+        }
+        xs
     }
 
     /// The largest value, the paper's included.

@@ -2,13 +2,11 @@
 //!
 //! The rule kept here: a cell is text; who writes it escapes it.
 
-use super::Report;
 use super::held::{self, Held};
 use super::number::{Unit, tick};
-use super::shown::{Series, Shown, Value, place};
-use super::words;
-use crate::statistics::{Crossover, Growth};
-use crate::study::{Line, Quantity, Shows, Stack};
+use super::shown::{Series, Shown, place};
+use super::{Report, words};
+use crate::study::{Line, Shows, Stack};
 
 /// A table.
 pub(super) struct Table {
@@ -81,10 +79,8 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
     if report.headlines.is_empty() {
         return None;
     }
-    let mut others: Vec<Stack> = report
-        .headlines
-        .iter()
-        .flat_map(|(headline, _)| &headline.measured)
+    let measured = report.headlines.iter().flat_map(|it| &it.0.measured);
+    let mut others: Vec<Stack> = measured
         .map(|it| it.0)
         .filter(|it| *it != Stack::Soapstone)
         .collect();
@@ -101,7 +97,10 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
         let unit = claim_unit(shown, claim.paper, &headline.measured);
         let of = |stack: Stack| {
             let found = headline.measured.iter().find(|it| it.0 == stack);
-            Cell::number(found.map_or(NOTHING.to_owned(), |it| unit.range(it.1)))
+            Cell::number(match found {
+                Some(it) => unit.range(it.1),
+                None => NOTHING.to_owned(),
+            })
         };
         let paper = &headline.study.paper;
         let mut row = vec![
@@ -147,7 +146,8 @@ fn claim_unit(shown: &Shown<'_>, paper: [f64; 2], measured: &[(Stack, [f64; 2])]
     Unit::of(&shown.figure.shows, all.fold(0.0, f64::max))
 }
 
-/// What the figure shows: a row for each place along the axis and a column for each series, or the other way round, whichever is longer.
+/// What the figure shows: a row for each place along the axis and a column for each series, or the other way round, whichever is longer;
+/// a row for each series of what is drawn from another figure's lines.
 pub(super) fn values(shown: &Shown<'_>) -> Table {
     let names: Vec<Cell> = shown
         .series
@@ -155,16 +155,26 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
         .map(|it| series_name(shown, it))
         .collect();
     let mut xs = shown.xs.clone();
-    let nowhere = |value: &Value| value.x.is_empty();
-    if shown.series.iter().flat_map(|it| &it.values).any(nowhere) {
+    let nowhere = |series: &Series| {
+        series.values.iter().any(|it| it.x.is_empty())
+            || series.blanks.iter().any(|it| it.0.is_empty())
+    };
+    if shown.series.iter().any(nowhere) {
         xs.push(String::new());
     }
+    let is_drawn = matches!(shown.figure.shows, Shows::Drawn { .. });
     let cell = |series: usize, x: &String| {
         let series = &shown.series[series];
         let Some(value) = series.values.iter().find(|value| value.x == *x) else {
-            return Cell::number(NOTHING);
+            let blank = series.blanks.iter().find(|it| it.0 == *x);
+            return blank.map_or(Cell::number(NOTHING), |it| Cell::text(&it.1));
         };
         let cell = Cell::number(shown.unit.bare(value.value));
+        let cell = match value.spread {
+            // Nobody else shows it: there are no lines below.
+            Some(spread) if is_drawn => cell.with_small(range(&shown.unit, spread)),
+            _ => cell,
+        };
         match shown.reported(&series.arm, &value.at) {
             Some(it) if !it.at.is_empty() => {
                 cell.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
@@ -177,8 +187,11 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
         Err(_) if x.is_empty() => "value".to_owned(),
         Err(_) => x.clone(),
     };
-    let corner = Cell::text(format!("{} by {}", shown.unit.name, shown.figure.x));
-    if names.len() > xs.len() {
+    let corner = Cell::text(match xs.as_slice() {
+        [x] if x.is_empty() => shown.unit.name.to_owned(),
+        _ => format!("{} by {}", shown.unit.name, shown.figure.x),
+    });
+    if is_drawn || names.len() > xs.len() {
         let head = [corner]
             .into_iter()
             .chain(xs.iter().map(|x| Cell::text(label(x))));
@@ -309,9 +322,10 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
         &at.map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned()))
             .collect(),
     );
+    let arm = words::arm(reported);
     let what = match at.is_empty() {
-        true => reported.arm.to_owned(),
-        false => format!("{}, {at}", reported.arm),
+        true => arm.to_owned(),
+        false => format!("{arm}, {at}"),
     };
     let unit = &shown.unit;
     let mut row = vec![
@@ -328,49 +342,13 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
     row
 }
 
-/// Where totals of two arms cross, by the lines through them; `None`, if the figure shows no totals, or none cross.
-pub(super) fn crossovers(shown: &Shown<'_>) -> Option<Table> {
-    if !matches!(shown.figure.shows, Shows::Itself(Quantity::Total, _)) {
-        return None;
-    }
-    let line = |series: &Series| {
-        let points = series.values.iter();
-        let points = points.filter_map(|value| Some((value.x.parse().ok()?, value.value)));
-        Growth::through(&points.collect::<Vec<_>>())
-    };
-    let mut rows = Vec::new();
-    for (place, one) in shown.series.iter().enumerate() {
-        for other in &shown.series[place + 1..] {
-            if (one.stack, &one.besides) != (other.stack, &other.besides) {
-                continue;
-            }
-            let Some((first, second)) = line(one).zip(line(other)) else {
-                continue;
-            };
-            let (below, above, at) = match first.crossover(&second) {
-                Crossover::FirstThenSecond(at) => (one, other, at),
-                Crossover::SecondThenFirst(at) => (other, one, at),
-                Crossover::FirstAlways | Crossover::SecondAlways => continue,
-            };
-            if at >= 1.0 {
-                rows.push(vec![
-                    Cell::name(below.full_name()),
-                    Cell::text(above.name()),
-                    // A hair above a whole number is that number.
-                    Cell::number(tick((at - 1e-6).ceil())),
-                ]);
-            }
-        }
-    }
-    let head = ["less at first", "less in the end", shown.figure.x].map(Cell::text);
-    (!rows.is_empty()).then_some(Table {
-        head: head.to_vec(),
-        rows,
-    })
+/// What is said of a figure in words: what follows from it, and what held on each stack.
+pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
+    shown.notes.iter().cloned().chain(verdicts(shown)).collect()
 }
 
 /// What held, in a sentence for each stack.
-pub(super) fn verdicts(shown: &Shown<'_>) -> Vec<String> {
+fn verdicts(shown: &Shown<'_>) -> Vec<String> {
     let held = held::held(shown);
     let of = |stack: Stack| {
         let lies: Vec<held::Lies> = held

@@ -5,7 +5,7 @@
 use super::counted::{Order, along, besides};
 use super::shown::{At, Series, Value};
 use crate::statistics::{self, Factorial, Figures};
-use crate::study::{Estimate, Factor, Figure, Level, Line, Quantity, Shows, Stack};
+use crate::study::{Estimate, Factor, Figure, Finding, Level, Line, Quantity, Shows, Stack};
 
 /// The quantity that a figure shows, which figure of its samples, and the arm that others are compared with.
 pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>) {
@@ -16,6 +16,12 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
         | Shows::Increment { of, by, baseline }
         | Shows::Overhead { of, by, baseline }
         | Shows::Factor { of, by, baseline } => (of, by, Some(baseline)),
+        Shows::Drawn { finding, .. } => match finding {
+            Finding::Crossovers | Finding::Convergence { .. } => {
+                (Quantity::Total, Estimate::Mean, None)
+            }
+            Finding::Rates => (Quantity::Time, Estimate::Mean, None),
+        },
     }
 }
 
@@ -54,6 +60,7 @@ pub(super) fn series(figure: &Figure, lines: &[&Line], order: &Order) -> Vec<Ser
                 baseline: baseline == Some(line.arm.as_str()),
                 besides,
                 values: vec![value],
+                blanks: Vec::new(),
             }),
         }
     }
@@ -97,6 +104,7 @@ fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series>
                 floor: None,
                 n,
             }],
+            blanks: Vec::new(),
         }));
     }
     all
@@ -134,6 +142,10 @@ type Spread = (f64, Option<[f64; 2]>);
 
 fn evaluate(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<Spread> {
     let (_, by, baseline) = shows(&figure.shows);
+    if by == Estimate::Deviation && line.figures.n < 2 {
+        // One sample deviates from nothing.
+        return None;
+    }
     let own = estimate(&line.figures, by);
     let beside = |arm: &str| {
         let mut same = lines.iter().filter(|it| is_beside(it, line));

@@ -1,8 +1,9 @@
 //! Words for what lines and figures name in code.
 //!
-//! The rule kept here: words only, no numbers.
+//! The rule kept here: words only, no measured numbers.
 
-use crate::study::{Estimate, Quantity};
+use super::values::shows;
+use crate::study::{Estimate, Finding, Quantity, Reported, Shows};
 
 /// What was measured.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
@@ -31,6 +32,40 @@ pub(super) fn estimate(estimate: Estimate) -> &'static str {
         Estimate::Median => "median",
         Estimate::Mean => "mean",
         Estimate::Deviation => "deviation of",
+    }
+}
+
+/// What follows from lines.
+pub(super) fn finding(finding: &Finding) -> String {
+    match finding {
+        Finding::Crossovers => "after how many the second costs less in all".to_owned(),
+        Finding::Rates => "mean time of each thousand octets more".to_owned(),
+        Finding::Convergence { percent } => {
+            format!("after how many their mean is within {percent} % of the steady state")
+        }
+    }
+}
+
+/// What the interval beside a value is.
+pub(super) fn spread(of: &Shows) -> &'static str {
+    match (of, shows(of).1) {
+        (
+            Shows::Drawn {
+                finding: Finding::Crossovers | Finding::Convergence { .. },
+                ..
+            },
+            _,
+        ) => "where intervals overlap",
+        (_, Estimate::Best) => "best to median",
+        _ => "95 % interval",
+    }
+}
+
+/// Of which arm the paper says something.
+pub(super) fn arm(reported: &Reported) -> &'static str {
+    match reported.arm {
+        "*" => "any",
+        arm => arm,
     }
 }
 

@@ -49,7 +49,7 @@ mod tests {
                 for scale in [Scale::Quick, Scale::Full] {
                     let points = (experiment.points)(&scope(scale));
                     for figure in experiment.figures {
-                        let of = points.iter().filter(|it| it.shown_in == figure.shown_in);
+                        let of = points.iter().filter(|it| it.shown_in == figure.lines_of());
                         assert!(of.count() > 0, "{}: {}", study.name, figure.shown_in);
                     }
                     for point in points {
@@ -88,6 +88,20 @@ mod tests {
                 };
                 assert!(holds(Scale::Quick), "{} at a glance", claim.says);
                 assert!(holds(Scale::Full), "{}", claim.says);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_from_another_figure_has_its_lines() {
+        for study in ALL {
+            for experiment in study.experiments {
+                for figure in experiment.figures {
+                    if let Shows::Drawn { from, .. } = figure.shows {
+                        let from = study.figure(experiment.number, from);
+                        assert!(from.is_some(), "{}", figure.shown_in);
+                    }
+                }
             }
         }
     }

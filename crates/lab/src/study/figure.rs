@@ -132,6 +132,39 @@ pub enum Shows {
         /// The factors.
         factors: &'static [Factor],
     },
+    /// What is made of the lines of another figure of the same experiment; nothing is measured for it.
+    Drawn {
+        /// The figure that has the lines.
+        from: &'static str,
+        /// What is made of them.
+        finding: Finding,
+    },
+}
+
+/// What follows from the lines of a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Finding {
+    /// After how many messages the totals of two arms change places, for each two arms of which one is less at first and the other after
+    /// that. An arm that is made so is named after both, `sign-encrypt → secure-conversation`, the one that is less at first before the other.
+    Crossovers,
+    /// By how much time grows with each thousand octets along the axis.
+    Rates,
+    /// After how many messages their mean time since deployment is no more than so many percent above that in the steady state, which is the
+    /// mean time of those after the first at the largest count.
+    Convergence {
+        /// So many percent.
+        percent: f64,
+    },
+}
+
+impl Figure {
+    /// The figure whose lines it shows: itself, or the one that it is drawn from.
+    pub const fn lines_of(&self) -> &'static str {
+        match self.shows {
+            Shows::Drawn { from, .. } => from,
+            _ => self.shown_in,
+        }
+    }
 }
 
 /// A factor of a design.
@@ -168,7 +201,7 @@ pub enum Estimate {
 /// A value that the paper reported, in what its figure shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
-    /// Of which arm; the names of the figure's arms up to their first `/` match, too: `sign-encrypt` stands for any suite.
+    /// Of which arm; the names of the figure's arms up to their first `/` match, too: `sign-encrypt` stands for any suite. `*` is said of any.
     pub arm: &'static str,
     /// At which points: those that have all of these coordinates.
     pub at: &'static [(&'static str, &'static str)],

@@ -8,6 +8,7 @@ use soapstone_lab::statistics::Figures;
 use soapstone_lab::studies;
 use soapstone_lab::study::{self, Study};
 
+mod findings;
 mod read;
 
 use read::{between, close, number, table};
@@ -132,6 +133,11 @@ fn run(name: &str, lines: &[Value]) -> Run {
 
 fn mchale() -> &'static Study {
     studies::named("mchale2012").expect("the study")
+}
+
+/// The page of all studies.
+fn page_of(runs: &[Run]) -> String {
+    Report::of(studies::ALL, runs).html("report-files")
 }
 
 fn page(runs: &[Run]) -> String {
@@ -573,30 +579,4 @@ fn a_design_of_factors_is_allocated_to_where_its_variation_comes_from() {
     let runs = [run("one", &lines[1..])];
     let page = Report::of(&[rodrigues], &runs).html("files");
     assert!(!page.contains("class=\"values\""));
-}
-
-#[test]
-fn totals_of_two_arms_cross_where_their_lines_do() {
-    let mut lines = Vec::new();
-    for messages in [1_u32, 12, 46] {
-        for (arm, first, each) in [
-            ("none", 1_000.0, 10.0),
-            ("sign/Basic256", 1_500.0, 60.0),
-            ("username", 2_010.0, 35.0),
-        ] {
-            let time = first + each * f64::from(messages);
-            lines.push(json!({
-                "study": "novakouski2010", "experiment": 4, "shown_in": "figures-6-7", "at": {"messages": messages.to_string(), "operation": "echo"},
-                "stack": "soapstone", "arm": arm, "quantity": "total", "figures": Figures::of(&[time]).expect("figures"), "samples": [time],
-            }));
-        }
-    }
-    let runs = [run("one", &lines)];
-    let novakouski = studies::named("novakouski2010").expect("the study");
-    let page = Report::of(&[novakouski], &runs).html("files");
-    let rows = table(&page, "novakouski2010-4-figures-6-7", "crossovers");
-    assert_eq!(
-        rows[1..],
-        [["sign/Basic256, echo · soapstone", "username, echo", "21"].map(str::to_owned)]
-    );
 }

@@ -1,7 +1,11 @@
-//! Reads pages as a browser would show them: tables, cells, numbers. And makes the lines that they are of.
+//! Reads pages as a browser would show them, and files of values: tables, cells, numbers. And makes the lines that they are of.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use soapstone_lab::report::{Report, Run};
 use soapstone_lab::statistics::Figures;
+use soapstone_lab::studies;
 
 /// The text between two others, the first time.
 pub(super) fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
@@ -52,6 +56,25 @@ pub(super) fn close(told: &str, expected: f64) {
     );
 }
 
+/// Rows of a CSV file, each cell by the name of its column. No cell of these has a comma.
+pub(super) fn csv(contents: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = contents.lines();
+    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    let rows = lines.map(|row| {
+        let cells = row.split(',').map(str::to_owned);
+        head.iter().map(|it| (*it).to_owned()).zip(cells).collect()
+    });
+    rows.collect()
+}
+
+/// The CSV file of a figure, in a report of all studies.
+pub(super) fn values(runs: &[Run], figure: &str) -> Vec<BTreeMap<String, String>> {
+    let files = Report::of(studies::ALL, runs).attachments();
+    let name = format!("{figure}.csv");
+    let file = files.iter().find(|it| it.name == name);
+    csv(&file.unwrap_or_else(|| panic!("no {name}")).contents)
+}
+
 /// A line of JSON as runs leave it.
 pub(super) fn line(
     (study, experiment, shown_in): (&str, u8, &str),
@@ -64,4 +87,23 @@ pub(super) fn line(
         "study": study, "experiment": experiment, "shown_in": shown_in, "at": at, "stack": stack, "arm": arm,
         "quantity": quantity, "figures": Figures::of(samples).expect("figures"), "samples": samples,
     })
+}
+
+/// Chance that is the same each time.
+pub(super) struct Chance(pub(super) u64);
+
+impl Chance {
+    /// From 0 to 1.
+    pub(super) fn share(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// So many samples around a middle, as far from it as a share of it.
+    pub(super) fn samples(&mut self, count: usize, middle: f64, spread: f64) -> Vec<f64> {
+        let sample = |_| middle * (1.0 + spread * (2.0 * self.share() - 1.0));
+        (0..count).map(sample).collect()
+    }
 }

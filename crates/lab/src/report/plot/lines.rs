@@ -7,6 +7,7 @@ use super::svg::{Anchor, Svg, width_of};
 use super::{Drawn, Entry, axis_title, legend, told};
 use crate::report::number::tick;
 use crate::report::shown::Value;
+use crate::report::words;
 
 /// Height between the axes.
 const HEIGHT: f64 = 260.0;
@@ -127,7 +128,7 @@ fn paper(
         let colour = series.map_or(6, |series| drawn.colour(series));
         let places = [reported.least, reported.most].map(|it| up.place(it / unit.divisor));
         let place = reported.at.iter().find(|it| it.0 == drawn.shown.figure.x);
-        let title = format!("{}\n{}", reported.arm, told(reported, drawn.shown));
+        let title = format!("{}\n{}", words::arm(reported), told(reported, drawn.shown));
         svg.begin("reported", &title);
         match place {
             Some((_, x)) => {
@@ -154,7 +155,7 @@ fn paper(
             }
         }
         svg.end();
-        let label = format!("paper: {}", reported.arm);
+        let label = format!("paper: {}", words::arm(reported));
         if !entries.iter().any(|it| it.label == label) {
             entries.push(Entry {
                 label,

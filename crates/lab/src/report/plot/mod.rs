@@ -11,7 +11,7 @@ mod svg;
 pub(super) use svg::escape;
 
 use super::shown::{Series, Shown, Value};
-use crate::study::{Estimate, Reported, Shows, Stack};
+use crate::study::{Reported, Shows, Stack};
 use svg::{Anchor, Svg, width_of};
 
 /// How wide a plot is drawn: for a desk, and for a phone.
@@ -118,10 +118,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
             unit.with(value.value)
         );
         if let Some(spread) = value.spread {
-            let what = match super::values::shows(&self.shown.figure.shows).1 {
-                Estimate::Best => "best to median",
-                _ => "95 % interval",
-            };
+            let what = super::words::spread(&self.shown.figure.shows);
             title.push_str(&format!("\n{what}: {}", unit.range(spread)));
         }
         if let Some(floor) = value.floor {
@@ -215,7 +212,9 @@ fn title_of(shown: &Shown<'_>) -> String {
         super::words::quantity(quantity)
     );
     match (&shown.figure.shows, baseline) {
-        (Shows::Impact { .. }, Some(baseline)) => format!("{what}, {unit} of {baseline}"),
+        (Shows::Impact { .. }, Some(baseline)) => {
+            format!("{what}, {unit} of {baseline}")
+        }
         (Shows::Increment { .. }, Some(baseline)) => format!("{what}, {unit} more than {baseline}"),
         (Shows::Overhead { .. }, Some(baseline)) => {
             format!("{what}, {unit} of it more than {baseline}")
@@ -228,6 +227,7 @@ fn title_of(shown: &Shown<'_>) -> String {
             "share of the variation of the {}, {unit}",
             super::words::quantity(quantity)
         ),
+        (Shows::Drawn { finding, .. }, _) => format!("{}, {unit}", super::words::finding(finding)),
         _ => format!("{what}, {unit}"),
     }
 }

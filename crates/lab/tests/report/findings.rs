@@ -1,0 +1,323 @@
+//! Crossovers, rates and convergence are those of the raw lines.
+
+use serde_json::{Value, json};
+use soapstone_lab::report::Run;
+
+use super::read::{Chance, between, close, line, table, values};
+use super::{page_of, run};
+
+/// Two-sided 95 % of Student's t with two degrees of freedom.
+const T_OF_TWO: f64 = 4.302_65;
+
+fn mean(samples: &[f64]) -> f64 {
+    samples.iter().sum::<f64>() / samples.len() as f64
+}
+
+/// Mean, and its interval by Student's t, of three samples.
+fn interval(samples: &[f64]) -> [f64; 3] {
+    assert_eq!(samples.len(), 3);
+    let mean = mean(samples);
+    let squares: f64 = samples.iter().map(|it| (it - mean).powi(2)).sum();
+    let half = T_OF_TWO * (squares / 2.0 / 3.0).sqrt();
+    [mean - half, mean, mean + half]
+}
+
+/// Totals of an arm: so many microseconds at so many messages, three samples of each.
+type Totals = Vec<(f64, Vec<f64>)>;
+
+fn lines_of(operation: &str, arm: &str, totals: &Totals) -> Vec<Value> {
+    let figure = ("novakouski2010", 4, "figures-6-7");
+    let lines = totals.iter().map(|(messages, samples)| {
+        let at = json!({"messages": messages.to_string(), "operation": operation});
+        line(figure, &at, ("soapstone", arm), "total", samples)
+    });
+    lines.collect()
+}
+
+/// An arm that takes this at first and this for each message, with three samples that lie a share of it apart.
+fn growing(first: f64, each: f64, apart: f64) -> Totals {
+    let total = |messages: f64| {
+        let middle = first + each * messages;
+        let samples = [1.0 - apart, 1.0, 1.0 + apart].map(|it| it * middle);
+        (messages, samples.to_vec())
+    };
+    [1.0, 4.0, 12.0, 46.0].map(total).to_vec()
+}
+
+/// What lies at this count on straight lines between neighbours: by the end of the interval (0, 2), or the mean (1).
+fn between_neighbours(totals: &Totals, count: f64, which: usize) -> f64 {
+    let after = totals.iter().position(|it| it.0 >= count).expect("a count");
+    let (to, value) = (&totals[after], interval(&totals[after].1)[which]);
+    if after == 0 || to.0 == count {
+        return value;
+    }
+    let from = &totals[after - 1];
+    let before = interval(&from.1)[which];
+    before + (value - before) * (count - from.0) / (to.0 - from.0)
+}
+
+/// The first whole count at which something holds.
+fn first(holds: impl Fn(f64) -> bool) -> Option<f64> {
+    (1..=46).map(f64::from).find(|count| holds(*count))
+}
+
+fn runs(arms: &[(&str, &str, Totals)]) -> Vec<Run> {
+    let lines: Vec<Value> = arms
+        .iter()
+        .flat_map(|(operation, arm, totals)| lines_of(operation, arm, totals))
+        .collect();
+    vec![run("one", &lines)]
+}
+
+#[test]
+fn two_totals_cross_at_the_first_message_where_the_second_is_less() {
+    let (sign, conversation) = (growing(2e3, 4e3, 0.01), growing(9e3, 4e2, 0.01));
+    let runs = runs(&[
+        ("Echo", "sign/Basic256", sign.clone()),
+        ("Echo", "secure-conversation/Basic256", conversation.clone()),
+        ("Echo", "none", growing(5e2, 2e2, 0.01)),
+    ]);
+    let told = values(&runs, "novakouski2010-4-figures-6-7-crossovers");
+    let [row] = told.as_slice() else {
+        panic!("one pair changes places: {told:?}");
+    };
+    assert_eq!(row["arm"], "sign → secure-conversation");
+    assert_eq!((&*row["operation"], &*row["unit"]), ("Echo", "messages"));
+    let less = |count: f64, one: usize, other: usize| {
+        between_neighbours(&conversation, count, one) <= between_neighbours(&sign, count, other)
+    };
+    // The values, the first count at which intervals overlap, and the first at which they no longer do.
+    let expected = [
+        first(|count| less(count, 1, 1)),
+        first(|count| less(count, 0, 2)),
+        first(|count| less(count, 2, 0)),
+    ];
+    let parsed = ["value", "least", "most"].map(|it| row[it].parse().ok());
+    assert_eq!(parsed, expected);
+    assert_eq!(
+        (&*row["paper_least"], &*row["paper_most"]),
+        ("12", "46"),
+        "the report's values stand beside"
+    );
+    let page = page_of(&runs);
+    let article = "novakouski2010-4-figures-6-7-crossovers";
+    let rows = table(&page, article, "values");
+    let value = expected[0].expect("a count").to_string();
+    assert_eq!(rows[1], ["sign → secure-conversation".to_owned(), value]);
+    let held = table(&page, article, "held");
+    assert_eq!(held[1][..2], ["any", "12 to 46 messages"]);
+    assert!(
+        page.contains(
+            "On soapstone, Echo: of 3 pairs of arms, 1 change places and 2 do not; of 0 it is not known"
+        ),
+        "{}",
+        between(&page, &format!("<article id=\"{article}\">"), "</article>")
+    );
+}
+
+#[test]
+fn pairs_that_noise_could_have_made_cross_have_no_number() {
+    // Signing is less at first by its mean, and more in the end; with three samples this far apart both may be chance.
+    let noisy = |first| growing(first, 3e3, 0.1);
+    let runs = runs(&[
+        ("Echo", "sign/Basic256", noisy(2e3)),
+        ("Echo", "encrypt/Basic256", noisy(1.9e3)),
+        // Less for certain in the end only.
+        (
+            "Echo",
+            "secure-conversation/Basic256",
+            growing(5.5e3, 1e2, 0.01),
+        ),
+    ]);
+    let page = page_of(&runs);
+    let rows = table(&page, "novakouski2010-4-figures-6-7-crossovers", "values");
+    let told: Vec<&[String]> = rows[1..].iter().map(Vec::as_slice).collect();
+    let before = |pair: &str, text: &str| [pair.to_owned(), text.to_owned()];
+    assert_eq!(
+        told,
+        [
+            before("sign → secure-conversation", "if at all, before 4"),
+            before("encrypt → secure-conversation", "if at all, before 4"),
+        ]
+    );
+    assert!(
+        page.contains("of 3 pairs of arms, 0 change places and 0 do not; of 3 it is not known")
+    );
+    // One sample of each has no interval at all.
+    let alone = |first, each| {
+        let totals = growing(first, each, 0.0);
+        let totals = totals.into_iter().map(|it| (it.0, vec![it.1[0]]));
+        totals.collect::<Totals>()
+    };
+    let runs = super::findings::runs(&[
+        ("Echo", "sign/Basic256", alone(2e3, 4e3)),
+        ("Echo", "secure-conversation/Basic256", alone(9e3, 4e2)),
+    ]);
+    assert_eq!(
+        values(&runs, "novakouski2010-4-figures-6-7-crossovers").len(),
+        0
+    );
+    assert!(
+        page_of(&runs)
+            .contains("of 1 pairs of arms, 0 change places and 0 do not; of 1 it is not known")
+    );
+}
+
+#[test]
+fn no_crossover_contradicts_the_totals_that_it_is_of_and_none_is_missing() {
+    let mut chance = Chance(0x2545_f491_4f6c_dd1d);
+    let mut crossing = 0;
+    for _ in 0..60 {
+        let mut arms = Vec::new();
+        for operation in ["Echo", "EmployeeDetails"] {
+            for arm in [
+                "none",
+                "sign/Basic256",
+                "encrypt/Basic256",
+                "secure-conversation/Basic256",
+            ] {
+                let (start, each) = (1e4 * chance.share(), 2e3 * chance.share());
+                let spread = 0.2 * chance.share();
+                let total =
+                    |messages: f64| (messages, chance.samples(3, start + each * messages, spread));
+                arms.push((operation, arm, [1.0, 4.0, 12.0, 46.0].map(total).to_vec()));
+            }
+        }
+        let told = values(&runs(&arms), "novakouski2010-4-figures-6-7-crossovers");
+        for (operation, first, one) in &arms {
+            for (service, second, other) in &arms {
+                if operation != service || first == second {
+                    continue;
+                }
+                let short = |arm: &str| arm.split('/').next().unwrap_or_default().to_owned();
+                let name = format!("{} → {}", short(first), short(second));
+                let row = told
+                    .iter()
+                    .find(|it| it["arm"] == name && it["operation"] == *operation);
+                let less = |one: &Totals, other: &Totals| -> Vec<f64> {
+                    let both = one.iter().zip(other);
+                    let less =
+                        both.filter(|(it, beside)| interval(&it.1)[2] < interval(&beside.1)[0]);
+                    less.map(|it| it.0.0).collect()
+                };
+                let (before, after) = (less(one, other), less(other, one));
+                let changes = before.iter().any(|at| after.iter().any(|it| it > at));
+                assert_eq!(
+                    row.is_some(),
+                    changes,
+                    "{name}, {operation}: {before:?} {after:?}"
+                );
+                if let Some(row) = row {
+                    crossing += 1;
+                    let [at, least, most] = ["value", "least", "most"]
+                        .map(|it| row[it].parse::<f64>().expect("a number"));
+                    assert!(least <= at && at <= most, "{row:?}");
+                    assert!(before.iter().any(|it| *it <= least), "{row:?}: {before:?}");
+                    assert!(
+                        after.iter().any(|it| *it >= most - 1.0),
+                        "{row:?}: {after:?}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(crossing > 50, "{crossing}");
+}
+
+#[test]
+fn rates_are_the_slopes_of_straight_lines_with_intervals() {
+    let figure = ("novakouski2010", 2, "figures-2-3-table-3");
+    let sizes = [12.0, 30_000.0, 60_000.0, 120_000.0];
+    let times = [1_000.0, 1_650.0, 2_180.0, 3_420.0];
+    let lines: Vec<Value> = sizes
+        .iter()
+        .zip(times)
+        .map(|(size, time)| {
+            let at = json!({"characters": size.to_string()});
+            let samples = [time - 5.0, time, time + 5.0];
+            line(figure, &at, ("soapstone", "none"), "time", &samples)
+        })
+        .collect();
+    let runs = [run("one", &lines)];
+    let told = values(&runs, "novakouski2010-2-table-3-rates");
+    // The normal equations, in octets.
+    let n = sizes.len() as f64;
+    let sum = |of: &dyn Fn(usize) -> f64| (0..sizes.len()).map(of).sum::<f64>();
+    let (x, y) = (sum(&|it| sizes[it]), sum(&|it| times[it]));
+    let (xx, xy) = (
+        sum(&|it| sizes[it].powi(2)),
+        sum(&|it| sizes[it] * times[it]),
+    );
+    let slope = (n * xy - x * y) / (n * xx - x * x);
+    let start = (y - slope * x) / n;
+    let left = sum(&|it| (times[it] - start - slope * sizes[it]).powi(2));
+    let half = T_OF_TWO * (left / 2.0 / (xx - x * x / n)).sqrt();
+    for (column, expected) in [
+        ("value", slope),
+        ("least", slope - half),
+        ("most", slope + half),
+    ] {
+        let told: f64 = told[0][column].parse().expect("a number");
+        assert!(
+            (told - 1e3 * expected).abs() < 1e-4,
+            "{column} {told} {expected}"
+        );
+    }
+    assert_eq!(told[0]["unit"], "µs/kB");
+    let rows = table(&page_of(&runs), "novakouski2010-2-table-3-rates", "values");
+    assert_eq!((&*rows[0][0], &*rows[1][0]), ("µs/kB", "none"));
+    close(&rows[1][1], 1e3 * slope);
+}
+
+#[test]
+fn a_start_is_paid_off_when_the_mean_is_near_that_of_the_steady_state() {
+    let figure = ("novakouski2010", 5, "tables-4-5-figure-8");
+    let mut lines = Vec::new();
+    let mut add = |arm: &str, start: f64, each: f64| {
+        for messages in [2.0, 10.0, 40.0, 80.0] {
+            let at = json!({"messages": messages.to_string(), "operation": "EmployeeDetails"});
+            let total = start + each * messages;
+            let apart = |middle: f64| [0.999 * middle, middle, 1.001 * middle];
+            let of = ("soapstone", arm);
+            lines.push(line(figure, &at, of, "total", &apart(total)));
+            lines.push(line(figure, &at, of, "time", &apart(total / messages)));
+            lines.push(line(figure, &at, of, "later", &apart(each)));
+        }
+    };
+    // 2,000 more at the start are 10 % of 20 messages that take 1,000 each.
+    add("sign/Basic256", 2_050.0, 1_000.0);
+    add("secure-conversation/Basic256", 9_000.0, 400.0);
+    add("direct", 10.0, 1_000.0);
+    let runs = [run("one", &lines)];
+    let article = "novakouski2010-5-tables-4-5-convergence";
+    let rows = table(&page_of(&runs), article, "values");
+    let told: Vec<(&str, &str)> = rows[1..].iter().map(|it| (&*it[0], &*it[1])).collect();
+    assert_eq!(
+        told,
+        [
+            ("direct", "after 2 or fewer"),
+            ("sign/Basic256", "21"),
+            ("secure-conversation/Basic256", "after more than 40")
+        ]
+    );
+    let [row] = &values(&runs, article)[..] else {
+        panic!("one value");
+    };
+    let [least, most] = ["least", "most"].map(|it| row[it].parse::<f64>().expect("a number"));
+    assert!(
+        (19.0..=21.0).contains(&least) && (21.0..=23.0).contains(&most),
+        "{row:?}"
+    );
+}
+
+#[test]
+fn one_sample_has_no_deviation() {
+    let figure = ("novakouski2010", 5, "figure-9");
+    let lines = [("2", vec![5.0]), ("20", vec![4.0, 6.0])].map(|(messages, samples)| {
+        let at = json!({"messages": messages});
+        line(figure, &at, ("soapstone", "none"), "later", &samples)
+    });
+    let told = values(&[run("one", &lines)], "novakouski2010-5-figure-9");
+    let at: Vec<&str> = told.iter().map(|it| &*it["messages"]).collect();
+    assert_eq!(at, ["20"]);
+}
