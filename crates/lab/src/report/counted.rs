@@ -78,6 +78,14 @@ fn is_of(
     (study.name, experiment.number, shown_in) == found
 }
 
+/// Which run left this line of theirs.
+pub(super) fn run_of(runs: &[Run], line: &Line) -> Option<usize> {
+    let mut all = records(runs);
+    let found =
+        all.find(|(_, record)| matches!(record, Record::Line(it) if std::ptr::eq(it, line)));
+    found.map(|it| it.0)
+}
+
 /// The order of everything in a figure: that of the study, as lines are in the order of a run, which is drawn by chance.
 pub(super) struct Order {
     x: &'static str,

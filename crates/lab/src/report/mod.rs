@@ -9,6 +9,7 @@ mod csv;
 mod findings;
 mod held;
 mod markdown;
+mod model;
 mod number;
 mod page;
 mod plot;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::Run;
 use super::counted::{self, Order};
 use super::number::Unit;
-use super::{findings, values};
+use super::{findings, model, values};
 use crate::study::{Experiment, Figure, LeftOut, Line, Reported, Shows, Stack, Study};
 
 /// Coordinates of a point.
@@ -152,6 +152,13 @@ impl<'r> Shown<'r> {
             shown.lines.clear();
         } else {
             shown.series = values::series(figure, &shown.lines, &order);
+        }
+        if let Shows::Modelled { model, .. } = &figure.shows {
+            let of = (study, experiment);
+            let (series, notes) =
+                model::beside(model, figure.x, &shown.series, &shown.lines, of, runs);
+            shown.series.extend(series);
+            shown.notes = notes;
         }
         shown.lines.sort_by_cached_key(|line| order.line(line));
         shown.unit = Unit::of(&figure.shows, shown.most());

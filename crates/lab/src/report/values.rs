@@ -15,7 +15,10 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
         Shows::Impact { of, by, baseline }
         | Shows::Increment { of, by, baseline }
         | Shows::Overhead { of, by, baseline }
-        | Shows::Factor { of, by, baseline } => (of, by, Some(baseline)),
+        | Shows::Factor { of, by, baseline }
+        | Shows::Modelled {
+            of, by, baseline, ..
+        } => (of, by, Some(baseline)),
         Shows::Drawn { finding, .. } => match finding {
             Finding::Crossovers | Finding::Convergence { .. } => {
                 (Quantity::Total, Estimate::Mean, None)

@@ -79,6 +79,9 @@ pub(super) fn sentence(text: &str) -> String {
 /// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1, figure 14` for `table-1-figure-14`; `beyond the
 /// paper` for what it has not.
 pub(super) fn places(shown_in: &str) -> String {
+    if shown_in == "cost-model" {
+        return "the paper's cost model".to_owned();
+    }
     if !shown_in.starts_with("figure") && !shown_in.starts_with("table") {
         return "beyond the paper".to_owned();
     }
@@ -125,10 +128,15 @@ mod tests {
 
     #[test]
     fn names_of_figures_are_read_as_places() {
-        let told = ["figures-5-6", "table-1-figure-14", "networks"].map(places);
+        let told = ["figures-5-6", "table-1-figure-14", "networks", "cost-model"].map(places);
         assert_eq!(
             told,
-            ["figures 5, 6", "table 1, figure 14", "beyond the paper"]
+            [
+                "figures 5, 6",
+                "table 1, figure 14",
+                "beyond the paper",
+                "the paper's cost model"
+            ]
         );
         assert_eq!(sentence("impact of all"), "Impact of all");
     }

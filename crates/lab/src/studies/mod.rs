@@ -93,13 +93,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_from_another_figure_has_its_lines() {
+    fn what_is_drawn_from_another_figure_has_its_lines_and_a_model_its_arms() {
         for study in ALL {
             for experiment in study.experiments {
                 for figure in experiment.figures {
+                    let points = (experiment.points)(&scope(Scale::Full));
                     if let Shows::Drawn { from, .. } = figure.shows {
                         let from = study.figure(experiment.number, from);
                         assert!(from.is_some(), "{}", figure.shown_in);
+                    }
+                    if let Shows::Modelled { model, .. } = figure.shows {
+                        let (axis, value) = model.at;
+                        let mut of = points.iter().filter(|it| it.shown_in == model.parts);
+                        let is_there = of.any(|it| it.at.get(axis).is_some_and(|it| it == value));
+                        assert!(is_there, "{}", figure.shown_in);
                     }
                 }
             }

@@ -132,6 +132,17 @@ pub enum Shows {
         /// The factors.
         factors: &'static [Factor],
     },
+    /// What a model says that the quantity is, beside what it is: both as percentages of the baseline's, as in [`Shows::Impact`].
+    Modelled {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arm that is 100 %.
+        baseline: &'static str,
+        /// The model.
+        model: Gamble,
+    },
     /// What is made of the lines of another figure of the same experiment; nothing is measured for it.
     Drawn {
         /// The figure that has the lines.
@@ -155,6 +166,23 @@ pub enum Finding {
         /// So many percent.
         percent: f64,
     },
+}
+
+/// The model of van Engelen and Zhang for a receiver who gambles that a message came in canonical form, and who canonicalizes it only when its
+/// digest is wrong: `cost = α(1 − c) + (1 − α)(2 − c)` of what it costs to canonicalize each message, where α is the share of canonical
+/// messages and c the share of canonicalization in the cost of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gamble {
+    /// The arm that gambles.
+    pub arm: &'static str,
+    /// The figure whose lines say what canonicalization costs.
+    pub parts: &'static str,
+    /// Its coordinate that messages of this size have; the others are those of the point, but for its axis.
+    pub at: (&'static str, &'static str),
+    /// Its arm for canonicalization.
+    pub canonicalization: &'static str,
+    /// Its arm for everything else.
+    pub rest: &'static str,
 }
 
 impl Figure {

@@ -20,7 +20,8 @@ pub use crate::statistics::Figures;
 pub use call::{Bench, Call, NoCall, Operation, Proof, Sizes, Source, Stack, Step, Transport, Way};
 pub use condition::{Condition, Link, Outages, Round};
 pub use figure::{
-    Claim, Estimate, Experiment, Factor, Figure, Finding, Level, Paper, Reported, Shows, Study,
+    Claim, Estimate, Experiment, Factor, Figure, Finding, Gamble, Level, Paper, Reported, Shows,
+    Study,
 };
 pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use order::Order;

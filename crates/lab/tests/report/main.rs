@@ -9,6 +9,7 @@ use soapstone_lab::studies;
 use soapstone_lab::study::{self, Study};
 
 mod findings;
+mod model;
 mod read;
 
 use read::{between, close, number, table};

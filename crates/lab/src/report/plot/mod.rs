@@ -212,7 +212,7 @@ fn title_of(shown: &Shown<'_>) -> String {
         super::words::quantity(quantity)
     );
     match (&shown.figure.shows, baseline) {
-        (Shows::Impact { .. }, Some(baseline)) => {
+        (Shows::Impact { .. } | Shows::Modelled { .. }, Some(baseline)) => {
             format!("{what}, {unit} of {baseline}")
         }
         (Shows::Increment { .. }, Some(baseline)) => format!("{what}, {unit} more than {baseline}"),
