@@ -44,8 +44,8 @@ mchale2012, or mchale2012/3 for its third experiment: a published study, run aga
 const REPORT_ABOUT: &str = "\
 Write a page of HTML from what runs of studies kept.
 
-In the order of the studies: the headline claims, each experiment's question, plots in the shape of the paper's with its values beside ours, \
-tables, what held, and the command that repeats it. The page is one file that needs no network; every plot is also beside it as SVG, \
+In the order of the studies: the headline claims, each experiment's question, plots in the shape of the paper's, with those of its \
+values beside ours that are known here, tables, what held, and the command that repeats it. The page is one file that needs no network; every plot is also beside it as SVG, \
 every figure's values as CSV. Every number is from a line, or from the paper. Of several runs, the last one that measured a point on a stack counts.";
 
 const COMPARE_ABOUT: &str = "\

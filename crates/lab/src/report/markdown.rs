@@ -1,11 +1,11 @@
-//! The report in Markdown: tables without plots.
+//! The report in Markdown: what the page says, without plots and single lines.
 //!
-//! The rule kept here: the same tables as in the page.
+//! The rule kept here: the same sentences and tables as in the page.
 
 use std::fmt::Write as _;
 
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, words};
+use super::{Report, Run, absent, words};
 
 /// The report.
 pub(super) fn text(report: &Report<'_>) -> String {
@@ -48,8 +48,12 @@ pub(super) fn text(report: &Report<'_>) -> String {
         if !shown.series.is_empty() {
             text.push_str(&table(&table::values(shown)));
         }
-        for sentence in &table::sentences(shown) {
+        let sentences = table::sentences(shown, report.runs);
+        for sentence in sentences.verdicts.iter().chain(&sentences.missing) {
             let _ = write!(text, "\n{}\n", plain(sentence));
+        }
+        if let Some(held) = table::held(shown) {
+            let _ = write!(text, "\nWhat held:\n\n{}", table(&held));
         }
         for it in &shown.left_out {
             let _ = write!(
@@ -61,7 +65,18 @@ pub(super) fn text(report: &Report<'_>) -> String {
             );
         }
     }
+    runs(&mut text, report.runs);
     text
+}
+
+fn runs(text: &mut String, runs: &[Run]) {
+    text.push_str("\n## Runs\n");
+    for run in runs {
+        let _ = write!(text, "\n### {}\n", plain(&run.name));
+        for it in absent::of(run) {
+            let _ = write!(text, "\nAbsent: {}: {}\n", it.stack, plain(&it.absent));
+        }
+    }
 }
 
 fn table(table: &Table) -> String {

@@ -4,6 +4,7 @@
 //! ours, what held, and the command that repeats it. The rule kept here: every number comes from a line or from the paper, and so the same
 //! lines make the same page, octet for octet.
 
+mod absent;
 mod counted;
 mod csv;
 mod findings;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::plot::{self, escape};
 use super::shown::Shown;
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, words};
+use super::{Report, Run, absent, words};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -100,14 +100,14 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
             );
         }
         told = Some((study.name, experiment.number));
-        figure(h, shown, attachments);
+        figure(h, shown, report.runs, attachments);
     }
     if told.is_some() {
         h.push_str("</section>\n</section>\n");
     }
 }
 
-fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
+fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
     let figure = shown.figure;
     let _ = writeln!(
         h,
@@ -128,8 +128,11 @@ fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
         }
         h.push_str("</figure>\n");
     }
-    for sentence in table::sentences(shown) {
-        let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(&sentence));
+    let sentences = table::sentences(shown, runs);
+    for (class, sentences) in [("verdict", sentences.verdicts), ("note", sentences.missing)] {
+        for sentence in sentences {
+            let _ = writeln!(h, "<p class=\"{class}\">{}</p>", escape(&sentence));
+        }
     }
     if !shown.series.is_empty() {
         write_table(h, &table::values(shown), "values");
@@ -223,6 +226,14 @@ fn machine(h: &mut String, runs: &[Run]) {
     h.push_str("<section id=\"machine\">\n<h2>Machine and runs</h2>\n");
     for run in runs {
         let _ = writeln!(h, "<h3>{}</h3>", escape(&run.name));
+        for it in absent::of(run) {
+            let _ = writeln!(
+                h,
+                "<p class=\"absent\">Absent: {}: {}</p>",
+                it.stack,
+                escape(&it.absent)
+            );
+        }
         match &run.manifest {
             Some(manifest) => {
                 let mut entries = Vec::new();

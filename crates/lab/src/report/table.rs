@@ -5,7 +5,7 @@
 use super::held::{self, Held};
 use super::number::{Unit, tick};
 use super::shown::{Series, Shown, place};
-use super::{Report, words};
+use super::{Report, Run, absent, words};
 use crate::study::{Line, Shows, Stack};
 
 /// A table.
@@ -79,9 +79,15 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
     if report.headlines.is_empty() {
         return None;
     }
+    let absent: Vec<Vec<Stack>> = report
+        .headlines
+        .iter()
+        .map(|(_, place)| absent::in_figure(&report.shown[*place], report.runs))
+        .collect();
     let measured = report.headlines.iter().flat_map(|it| &it.0.measured);
     let mut others: Vec<Stack> = measured
         .map(|it| it.0)
+        .chain(absent.iter().flatten().copied())
         .filter(|it| *it != Stack::Soapstone)
         .collect();
     others.sort_unstable();
@@ -90,7 +96,8 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
     head.extend(others.iter().map(|stack| format!("{stack} today")));
     head.extend(["soapstone", "goal", "met", "floor"].map(str::to_owned));
     let head = head.into_iter().map(Cell::text).collect();
-    let rows = report.headlines.iter().map(|(headline, place)| {
+    let rows = report.headlines.iter().zip(&absent);
+    let rows = rows.map(|((headline, place), absent)| {
         let shown = &report.shown[*place];
         let shows = &shown.figure.shows;
         let claim = headline.claim;
@@ -99,6 +106,7 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
             let found = headline.measured.iter().find(|it| it.0 == stack);
             Cell::number(match found {
                 Some(it) => unit.range(it.1),
+                None if absent.contains(&stack) => "absent".to_owned(),
                 None => NOTHING.to_owned(),
             })
         };
@@ -342,9 +350,38 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
     row
 }
 
-/// What is said of a figure in words: what follows from it, and what held on each stack.
-pub(super) fn sentences(shown: &Shown<'_>) -> Vec<String> {
-    shown.notes.iter().cloned().chain(verdicts(shown)).collect()
+/// What is said of a figure in words.
+pub(super) struct Sentences {
+    /// What follows from it, and what held on each stack.
+    pub(super) verdicts: Vec<String>,
+    /// What is not known, and what was not there.
+    pub(super) missing: Vec<String>,
+}
+
+/// What is said of a figure in words.
+pub(super) fn sentences(shown: &Shown<'_>, runs: &[Run]) -> Sentences {
+    let mut missing: Vec<String> = unknown(shown).map(str::to_owned).into_iter().collect();
+    let absent = absent::in_figure(shown, runs);
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|it| it.name()).collect();
+        missing.push(format!(
+            "Absent: {}. The runs below say why.",
+            names.join(", ")
+        ));
+    }
+    Sentences {
+        verdicts: shown.notes.iter().cloned().chain(verdicts(shown)).collect(),
+        missing,
+    }
+}
+
+/// What is not known of the paper's values.
+fn unknown(shown: &Shown<'_>) -> Option<&'static str> {
+    match shown.figure.reported {
+        _ if !shown.figure.is_of_the_paper() => None,
+        [] => Some("The paper's values of this figure are not known here."),
+        _ => Some("Other values of the paper's figure than those given are not known here."),
+    }
 }
 
 /// What held, in a sentence for each stack.

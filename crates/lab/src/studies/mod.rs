@@ -93,6 +93,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_headline_says_of_a_figure_of_the_paper_stands_among_its_values() {
+        for study in ALL {
+            for claim in study.claims {
+                let figure = study.figure(claim.experiment, claim.shown_in);
+                let figure = figure.expect("the claim's figure");
+                let arm = claim.arm.split('/').next();
+                let mut reported = figure.reported.iter();
+                let stands = reported.any(|it| {
+                    Some(it.arm) == arm
+                        && it.at.iter().all(|at| claim.at.contains(at))
+                        && it.least <= claim.paper[0]
+                        && claim.paper[1] <= it.most
+                });
+                assert!(
+                    stands || !figure.is_of_the_paper(),
+                    "{}: {}",
+                    study.name,
+                    claim.says
+                );
+            }
+        }
+    }
+
+    #[test]
     fn what_is_drawn_from_another_figure_has_its_lines_and_a_model_its_arms() {
         for study in ALL {
             for experiment in study.experiments {

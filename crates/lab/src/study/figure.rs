@@ -193,6 +193,12 @@ impl Figure {
             _ => self.shown_in,
         }
     }
+
+    /// Whether it stands in the paper: it is named after a figure or a table there, or it is the paper's cost model.
+    pub fn is_of_the_paper(&self) -> bool {
+        let paper = ["figure", "table", "cost-model"];
+        paper.iter().any(|it| self.shown_in.starts_with(it))
+    }
 }
 
 /// A factor of a design.

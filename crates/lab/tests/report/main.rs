@@ -8,6 +8,7 @@ use soapstone_lab::statistics::Figures;
 use soapstone_lab::studies;
 use soapstone_lab::study::{self, Study};
 
+mod absent;
 mod findings;
 mod model;
 mod read;
@@ -580,4 +581,36 @@ fn a_design_of_factors_is_allocated_to_where_its_variation_comes_from() {
     let runs = [run("one", &lines[1..])];
     let page = Report::of(&[rodrigues], &runs).html("files");
     assert!(!page.contains("class=\"values\""));
+}
+
+/// Figures of the papers without any value of theirs, as the guide is to list them.
+fn not_known(study: &Study) -> Vec<&'static str> {
+    let figures = study.experiments.iter().flat_map(|it| it.figures);
+    let of_it = figures.filter(|it| it.is_of_the_paper() && it.reported.is_empty());
+    of_it.map(|it| it.shown_in).collect()
+}
+
+#[test]
+fn the_guide_lists_the_figures_whose_values_are_not_known_and_the_report_says_so() {
+    let guide = include_str!("../../../../docs/reproduce-the-studies.md");
+    for study in studies::ALL {
+        let begin = format!("| `{}` | `", study.name);
+        let listed = guide.lines().filter_map(|it| it.strip_prefix(&begin));
+        let listed: Vec<&str> = listed
+            .flat_map(|it| it.trim_end_matches("` |").split("`, `"))
+            .collect();
+        assert_eq!(listed, not_known(study), "{}", study.name);
+    }
+    let page = page(&[run("one", &lines(1.0))]);
+    let says = |article: &str| {
+        let article = between(&page, &format!("<article id=\"{article}\">"), "</article>");
+        [
+            article.contains("The paper&#39;s values of this figure are not known here."),
+            article.contains(
+                "Other values of the paper&#39;s figure than those given are not known here.",
+            ),
+        ]
+    };
+    assert_eq!(says("mchale2012-4-table-1-figure-14"), [true, false]);
+    assert_eq!(says("mchale2012-1-figures-5-6"), [false, true]);
 }

@@ -27,7 +27,9 @@ use soapstone::xml::Buffers;
 use super::messages::{self, Signed, Spelling};
 use super::processor::{self, Arm};
 use super::{number, point};
-use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
+use crate::study::{
+    Estimate, Experiment, Figure, How, Line, Point, Quantity, Reported, Scope, Shows,
+};
 
 /// Shares of elements that were seen before, in percent.
 const RATIOS: [usize; 5] = [0, 25, 50, 75, 100];
@@ -54,7 +56,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                 by: Estimate::Median,
                 baseline: "elements",
             },
-            reported: &[],
+            reported: &[Reported {
+                arm: "cache-100",
+                at: &[],
+                least: 3.0,
+                most: 4.0,
+                place: "figure 4",
+            }],
         },
         Figure {
             shown_in: "objects-factor",

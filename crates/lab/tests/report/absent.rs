@@ -1,0 +1,69 @@
+//! Stacks that were not there.
+
+use serde_json::{Value, json};
+use soapstone_lab::report::Report;
+
+use super::read::{between, table};
+use super::{lines, mchale, page, run};
+
+/// Lines of our stack, and of one that is there or not.
+fn without_cxf() -> Vec<Value> {
+    let mut lines: Vec<Value> = lines(1.0);
+    lines.retain(|it| it["stack"] != "cxf");
+    lines.push(json!({"stack": "cxf", "absent": "no <Java> & no Maven"}));
+    lines.push(json!({"stack": "xmlsec1", "absent": "not installed"}));
+    lines
+}
+
+#[test]
+fn what_was_not_there_stands_in_the_claims_the_figures_and_the_runs() {
+    let page = page(&[run("one", &without_cxf())]);
+    let claims = between(&page, "<table class=\"claims\">", "</table>");
+    assert!(claims.contains("cxf today</th>"), "{claims}");
+    assert_eq!(claims.matches(">absent<").count(), 2, "{claims}");
+    // It takes no part in what is claimed.
+    assert!(!claims.contains("xmlsec1"), "{claims}");
+    let figure = between(
+        &page,
+        "<article id=\"mchale2012-3-figure-11\">",
+        "</article>",
+    );
+    assert!(
+        figure.contains("Absent: cxf. The runs below say why."),
+        "{figure}"
+    );
+    let runs = between(&page, "<section id=\"machine\">", "</section>");
+    assert!(
+        runs.contains("Absent: cxf: no &lt;Java&gt; &amp; no Maven"),
+        "{runs}"
+    );
+    assert!(runs.contains("Absent: xmlsec1: not installed"), "{runs}");
+}
+
+#[test]
+fn what_another_run_measured_is_not_absent() {
+    let both = [run("one", &lines(1.0)), run("two", &without_cxf())];
+    let page = page(&both);
+    let claims = between(&page, "<table class=\"claims\">", "</table>");
+    assert!(
+        claims.contains("cxf today</th>") && !claims.contains("absent"),
+        "{claims}"
+    );
+    let rows = table(&page, "mchale2012-3-figure-11", "values");
+    assert!(rows.iter().flatten().any(|it| it.contains("cxf")));
+    // The second run was made without it all the same.
+    assert!(page.contains("Absent: cxf: no"));
+}
+
+#[test]
+fn markdown_says_what_was_not_there() {
+    let runs = [run("one", &without_cxf())];
+    let markdown = Report::of(&[mchale()], &runs).markdown();
+    for part in [
+        "cxf today",
+        "| absent |",
+        "\n### one\n\nAbsent: cxf: no \\<Java> & no Maven\n",
+    ] {
+        assert!(markdown.contains(part), "{part} is not in\n{markdown}");
+    }
+}
