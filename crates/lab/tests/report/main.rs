@@ -12,6 +12,8 @@ mod absent;
 mod findings;
 mod model;
 mod read;
+mod recomputed;
+mod slowed;
 
 use read::{between, close, number, table};
 

@@ -1,0 +1,520 @@
+//! Every value of every figure, recomputed from the samples by other code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use soapstone_lab::report::{Report, Run};
+use soapstone_lab::studies;
+use soapstone_lab::study::{
+    Estimate, Experiment, Factor, Figure, Level, Quantity, Reported, Scale, Scope, Shows, Stack,
+    Study,
+};
+
+use super::read::{Chance, between, line, number, values};
+use super::{page_of, run};
+
+/// Two-sided 95 % of Student's t with six degrees of freedom.
+const T_OF_SIX: f64 = 2.446_912;
+/// Samples of each line.
+const SAMPLES: usize = 7;
+
+/// Stack, arm and coordinates.
+type Place = (String, String, BTreeMap<String, String>);
+
+/// Samples of a figure, by quantity.
+type Raw = BTreeMap<(Place, &'static str), Vec<f64>>;
+
+/// What a figure shows: its quantity, the figure of its samples, and the arm that others are compared with.
+fn asked(shows: &Shows) -> Option<(Quantity, Estimate, Option<&'static str>)> {
+    match *shows {
+        Shows::Itself(of, by) | Shows::Share { of, by } => Some((of, by, None)),
+        Shows::Allocation { of, .. } => Some((of, Estimate::Mean, None)),
+        Shows::Impact { of, by, baseline }
+        | Shows::Increment { of, by, baseline }
+        | Shows::Overhead { of, by, baseline }
+        | Shows::Factor { of, by, baseline }
+        | Shows::Modelled {
+            of, by, baseline, ..
+        } => Some((of, by, Some(baseline))),
+        Shows::Drawn { .. } => None,
+    }
+}
+
+/// Samples for every arm at every point of a figure, on two stacks.
+fn samples(experiment: &Experiment, figure: &Figure, chance: &mut Chance) -> Raw {
+    let mut raw = Raw::new();
+    let Some((quantity, _, baseline)) = asked(&figure.shows) else {
+        return raw;
+    };
+    let points = (experiment.points)(&Scope {
+        scale: Scale::Quick,
+        stacks: vec![Stack::Soapstone, Stack::Cxf],
+        databases: vec!["sqlite".to_owned()],
+    });
+    for point in points.iter().filter(|it| it.shown_in == figure.shown_in) {
+        let at: BTreeMap<String, String> = point
+            .at
+            .iter()
+            .map(|(axis, value)| ((*axis).to_owned(), value.clone()))
+            .collect();
+        let mut arms: BTreeSet<(String, String)> = point
+            .arms
+            .iter()
+            .map(|it| (it.call.stack.to_string(), it.name.clone()))
+            .collect();
+        if arms.is_empty() {
+            // What measures by its own means says its arms as it goes.
+            let reported = figure.reported.iter().map(|it| it.arm);
+            let names = reported.chain(baseline).chain(["one/way", "another"]);
+            arms.extend(names.map(|it| ("soapstone".to_owned(), it.to_owned())));
+        }
+        for (stack, arm) in arms {
+            let place = (stack, arm.clone(), at.clone());
+            let middle = 10_f64.powf(2.0 + 3.0 * chance.share());
+            let mut add = |quantity: Quantity, samples: Vec<f64>| {
+                raw.insert((place.clone(), quantity.name()), samples);
+            };
+            add(quantity, chance.samples(SAMPLES, middle, 0.3));
+            if arm.contains('/') && quantity == Quantity::Time {
+                add(Quantity::Floor, vec![middle * 0.5]);
+                add(Quantity::FloorTogether, vec![middle * chance.share()]);
+            }
+        }
+    }
+    raw
+}
+
+fn lines(study: &Study, experiment: &Experiment, figure: &Figure, raw: &Raw) -> Vec<Value> {
+    let of = (study.name, experiment.number, figure.shown_in);
+    let lines = raw.iter().map(|(((stack, arm, at), quantity), samples)| {
+        line(of, &json!(at), (stack, arm), quantity, samples)
+    });
+    lines.collect()
+}
+
+/// A value and its interval.
+type Estimated = (f64, Option<[f64; 2]>);
+
+fn estimated(samples: &[f64], by: Estimate) -> Estimated {
+    let n = samples.len() as f64;
+    let mut ascending = samples.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    let median = ascending[SAMPLES / 2];
+    let mean = samples.iter().sum::<f64>() / n;
+    let deviation = (samples.iter().map(|it| it * it).sum::<f64>() - n * mean * mean) / (n - 1.0);
+    let half = T_OF_SIX * (deviation / n).sqrt();
+    match by {
+        Estimate::Best => (ascending[0], Some([ascending[0], median])),
+        Estimate::Median => (median, Some(bootstrapped(&ascending))),
+        Estimate::Mean => (mean, Some([mean - half, mean + half])),
+        Estimate::Deviation => (deviation.sqrt(), None),
+    }
+}
+
+/// Where the medians of the middle 95 % of resamples lie: a resample's median is no more than the k-th of seven samples if four draws or more
+/// are.
+fn bootstrapped(ascending: &[f64]) -> [f64; 2] {
+    let chance = |count: usize| {
+        let share = count as f64 / SAMPLES as f64;
+        let choose = [1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0];
+        let draws = 4..=SAMPLES;
+        let of = draws.map(|it| {
+            choose[it] * share.powi(it as i32) * (1.0 - share).powi((SAMPLES - it) as i32)
+        });
+        of.sum::<f64>()
+    };
+    [0.025, 0.975].map(|wanted| {
+        let place = (1..=SAMPLES).find(|count| chance(*count) >= wanted);
+        ascending[place.expect("a sample") - 1]
+    })
+}
+
+/// A ratio: relative errors add as squares; of best times, up to the ratio of medians.
+fn ratio(above: &[f64], below: &[f64], by: Estimate) -> Estimated {
+    let ((a, a_ends), (b, b_ends)) = (estimated(above, by), estimated(below, by));
+    let value = a / b;
+    if by == Estimate::Best {
+        let medians = estimated(above, Estimate::Median).0 / estimated(below, Estimate::Median).0;
+        return (value, Some([value.min(medians), value.max(medians)]));
+    }
+    let (Some(a_ends), Some(b_ends)) = (a_ends, b_ends) else {
+        return (value, None);
+    };
+    let errors =
+        |a_end: f64, b_end: f64| (((a - a_end) / a).powi(2) + ((b - b_end) / b).powi(2)).sqrt();
+    let (down, up) = (errors(a_ends[0], b_ends[1]), errors(a_ends[1], b_ends[0]));
+    (value, Some([value - value * down, value + value * up]))
+}
+
+/// What a figure is to show of an arm.
+fn expected(figure: &Figure, raw: &Raw, place: &Place) -> Option<(Estimated, Option<f64>)> {
+    let (quantity, by, baseline) = asked(&figure.shows)?;
+    let of = |arm: &str, quantity: Quantity| {
+        let key = (
+            (place.0.clone(), arm.to_owned(), place.2.clone()),
+            quantity.name(),
+        );
+        raw.get(&key)
+    };
+    let own = of(&place.1, quantity)?;
+    let base = baseline.and_then(|arm| of(arm, quantity));
+    let itself = baseline == Some(place.1.as_str());
+    let of_base = |above: &[f64], below: &[f64]| match itself {
+        true => (1.0, None),
+        false => ratio(above, below, by),
+    };
+    let map = |it: Estimated, to: fn(f64) -> f64| (to(it.0), it.1.map(|ends| ends.map(to)));
+    let value = match figure.shows {
+        Shows::Itself(..) => estimated(own, by),
+        Shows::Share { .. } => {
+            let same = raw.iter().filter(|((it, name), _)| {
+                (&it.0, &it.2) == (&place.0, &place.2) && *name == quantity.name()
+            });
+            let whole: f64 = same.map(|it| estimated(it.1, by).0).sum();
+            let (value, ends) = estimated(own, by);
+            let share = |it: f64| it / whole * 100.0;
+            (share(value), ends.map(|it| it.map(share)))
+        }
+        Shows::Impact { .. } | Shows::Modelled { .. } => map(of_base(own, base?), |it| 100.0 * it),
+        Shows::Increment { .. } => map(of_base(own, base?), |it| 100.0 * it - 100.0),
+        Shows::Overhead { .. } => {
+            let (value, ends) = map(of_base(base?, own), |it| 100.0 - 100.0 * it);
+            (value, ends.map(|[most, least]| [least, most]))
+        }
+        Shows::Factor { .. } => of_base(base?, own),
+        Shows::Allocation { .. } | Shows::Drawn { .. } => return None,
+    };
+    let alone = of(&place.1, Quantity::Floor).map(|it| it[0]);
+    let together = of(&place.1, Quantity::FloorTogether).map(|it| it[0]);
+    let together = together.filter(|_| by == Estimate::Mean).unwrap_or(0.0);
+    let floor = alone.and_then(|alone| match figure.shows {
+        Shows::Itself(_, Estimate::Deviation) => None,
+        Shows::Itself(..) => Some(alone.max(together)),
+        Shows::Impact { .. } | Shows::Increment { .. } => {
+            let base = estimated(base?, by).0;
+            let impact = 100.0 * together.max(base + alone) / base;
+            let less = matches!(figure.shows, Shows::Increment { .. });
+            Some(impact - if less { 100.0 } else { 0.0 })
+        }
+        _ => None,
+    });
+    Some((value, floor))
+}
+
+/// Shares of the variation of a design by its contrasts, for one stack.
+fn shares(of: &[Factor], raw: &Raw, stack: &str) -> BTreeMap<String, f64> {
+    let cells = 1_usize << of.len();
+    let mut samples = vec![Vec::new(); cells];
+    for ((place, _), found) in raw.iter().filter(|it| it.0.0.0 == stack) {
+        let mut cell = 0;
+        for (bit, factor) in of.iter().enumerate() {
+            let is_high = match factor.high {
+                Level::Arms(arms) => arms.contains(&place.1.as_str()),
+                Level::At(axis, value) => place.2.get(axis).is_some_and(|it| it == value),
+            };
+            cell |= usize::from(is_high) << bit;
+        }
+        samples[cell].clone_from(found);
+    }
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let all: Vec<f64> = samples.concat();
+    let total: f64 = all.iter().map(|it| (it - mean(&all)).powi(2)).sum();
+    let mut shares = BTreeMap::new();
+    for effect in 1..cells {
+        let names = of
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| effect >> bit & 1 == 1);
+        let names: Vec<&str> = names.map(|it| it.1.name).collect();
+        let contrast: f64 = (0..cells)
+            .map(|cell| {
+                let lows = (effect & !cell).count_ones();
+                let sign = if lows % 2 == 0 { 1.0 } else { -1.0 };
+                sign * mean(&samples[cell])
+            })
+            .sum();
+        let variation = SAMPLES as f64 * contrast * contrast / cells as f64;
+        shares.insert(names.join(" × "), 100.0 * variation / total);
+    }
+    let errors: f64 = samples
+        .iter()
+        .flat_map(|of| of.iter().map(|it| (it - mean(of)).powi(2)))
+        .sum();
+    shares.insert("errors".to_owned(), 100.0 * errors / total);
+    shares
+}
+
+fn near(told: &str, expected: f64, what: &str) {
+    let read: f64 = told.parse().unwrap_or_else(|_| panic!("{what}: {told}"));
+    let error = (read - expected).abs();
+    // The tables of t have seven digits.
+    assert!(
+        error <= expected.abs() * 1e-5 + 1e-6,
+        "{what}: told {told}, expected {expected}"
+    );
+}
+
+/// Coordinates in a row of CSV.
+fn at(row: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    const OTHERS: [&str; 14] = [
+        "study",
+        "experiment",
+        "figure",
+        "stack",
+        "arm",
+        "value",
+        "least",
+        "most",
+        "unit",
+        "n",
+        "floor",
+        "paper_least",
+        "paper_most",
+        "paper_place",
+    ];
+    let axes = row
+        .iter()
+        .filter(|it| !OTHERS.contains(&it.0.as_str()) && !it.1.is_empty());
+    axes.map(|it| (it.0.clone(), it.1.clone())).collect()
+}
+
+/// Whether all of a figure is as it is to be.
+fn examine(study: &Study, experiment: &Experiment, figure: &Figure, raw: &Raw) {
+    let runs = [run("one", &lines(study, experiment, figure, raw))];
+    let name = format!("{}-{}-{}", study.name, experiment.number, figure.shown_in);
+    let told = values(&runs, &name);
+    assert!(!told.is_empty(), "{name}");
+    let mut shown = BTreeSet::new();
+    let mut all: BTreeMap<Place, f64> = BTreeMap::new();
+    for row in &told {
+        let place: Place = (row["stack"].clone(), row["arm"].clone(), at(row));
+        let what = format!("{name}: {place:?}");
+        if let Shows::Allocation { factors, .. } = figure.shows {
+            let value = shares(factors, raw, &place.0)[&place.1];
+            near(&row["value"], value, &what);
+            all.insert(place, value);
+            continue;
+        }
+        let ((value, ends), floor) =
+            expected(figure, raw, &place).expect("a place that was measured");
+        near(&row["value"], value, &what);
+        let [least, most] = ends.map_or([None; 2], |it| it.map(Some));
+        for (column, expected) in [("least", least), ("most", most), ("floor", floor)] {
+            match expected {
+                Some(expected) => near(&row[column], expected, &format!("{what}, {column}")),
+                None => assert_eq!(row[column], "", "{what}, {column}"),
+            }
+        }
+        shown.insert(place.clone());
+        all.insert(place, value);
+    }
+    if !matches!(figure.shows, Shows::Allocation { .. }) {
+        let quantity = asked(&figure.shows).expect("a quantity").0;
+        let of = raw.keys().filter(|it| it.1 == quantity.name());
+        let measured: BTreeSet<Place> = of.map(|it| it.0.clone()).collect();
+        assert_eq!(shown, measured, "{name}");
+    }
+    let page = page_of(&runs);
+    let article = between(&page, &format!("<article id=\"{name}\">"), "</article>");
+    in_the_table(article, &told, &name);
+    what_held(article, figure.reported, &all, &name);
+}
+
+/// The table has the same values, with three digits at least.
+fn in_the_table(article: &str, told: &[BTreeMap<String, String>], name: &str) {
+    let table = between(article, "<table class=\"values\">", "</table>");
+    let divisor = match between(table, "<th scope=\"col\">", "<").split(' ').next() {
+        Some("ms" | "kB") => 1e3,
+        Some("s" | "MB") => 1e6,
+        _ => 1.0,
+    };
+    let cells = table.split("<td class=\"number\">").skip(1);
+    let cells = cells.map(|it| it.split(['<']).next().unwrap_or_default());
+    let mut read: Vec<f64> = cells
+        .filter(|it| *it != "–")
+        .map(|it| divisor * number(it))
+        .collect();
+    let mut values: Vec<f64> = told
+        .iter()
+        .map(|it| it["value"].parse().expect("a number"))
+        .collect();
+    read.sort_by(f64::total_cmp);
+    values.sort_by(f64::total_cmp);
+    assert_eq!(read.len(), values.len(), "{name}");
+    let largest = values.iter().fold(0.0_f64, |most, it| most.max(it.abs()));
+    for (read, value) in read.iter().zip(&values) {
+        let error = (read - value).abs();
+        assert!(
+            error <= value.abs() * 0.006 + largest * 1e-5,
+            "{name}: {read} {value}"
+        );
+    }
+}
+
+/// *What held* says below, within, above or partly as the values lie.
+fn what_held(article: &str, reported: &[Reported], all: &BTreeMap<Place, f64>, name: &str) {
+    let of_it = |reported: &Reported, place: &Place| {
+        let arm = place.1.split('/').next() == Some(reported.arm) || place.1 == reported.arm;
+        let mut at = reported.at.iter();
+        arm && at.all(|(axis, value)| place.2.get(*axis).is_some_and(|it| it == value))
+    };
+    let mut expected = Vec::new();
+    for reported in reported {
+        for stack in ["soapstone", "cxf"] {
+            let values = all
+                .iter()
+                .filter(|it| it.0.0 == stack && of_it(reported, it.0));
+            let values: Vec<f64> = values.map(|it| *it.1).collect();
+            if values.is_empty() {
+                continue;
+            }
+            let below = values.iter().filter(|it| **it < reported.least).count();
+            let above = values.iter().filter(|it| **it > reported.most).count();
+            expected.push(match (below, above) {
+                (0, 0) => "within",
+                (below, 0) if below == values.len() => "below",
+                (0, above) if above == values.len() => "above",
+                _ => "partly",
+            });
+        }
+    }
+    let told: Vec<&str> = if expected.is_empty() {
+        assert!(!article.contains("class=\"held\""), "{name}");
+        Vec::new()
+    } else {
+        let table = between(article, "<table class=\"held\">", "</table>");
+        let words = table.split("<td class=\"number\">").skip(1);
+        let words = words.filter_map(|it| it.split("<small>").nth(1));
+        words.filter_map(|it| it.split('<').next()).collect()
+    };
+    assert_eq!(told, expected, "{name}");
+}
+
+#[test]
+fn every_figure_of_every_study_shows_what_its_samples_say() {
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let mut kinds = BTreeSet::new();
+    for _ in 0..2 {
+        for study in studies::ALL {
+            for experiment in study.experiments {
+                for figure in experiment.figures {
+                    let raw = samples(experiment, figure, &mut chance);
+                    if !raw.is_empty() {
+                        examine(study, experiment, figure, &raw);
+                        let kind = format!("{:?}", figure.shows);
+                        kinds.insert(kind.split([' ', '(']).next().unwrap_or_default().to_owned());
+                    }
+                }
+            }
+        }
+    }
+    let all = [
+        "Allocation",
+        "Factor",
+        "Impact",
+        "Increment",
+        "Itself",
+        "Modelled",
+        "Overhead",
+        "Share",
+    ];
+    assert_eq!(kinds, all.map(str::to_owned).into());
+}
+
+/// Everything that is pretended of every study, as one run.
+fn everything() -> Vec<Run> {
+    let mut chance = Chance(0x1234_5678_9abc_def1);
+    let mut all = Vec::new();
+    for study in studies::ALL {
+        for experiment in study.experiments {
+            for figure in experiment.figures {
+                let raw = samples(experiment, figure, &mut chance);
+                all.extend(lines(study, experiment, figure, &raw));
+            }
+        }
+    }
+    vec![run("one", &all)]
+}
+
+/// Rows of the tables of these classes, as the page shows them, without small print.
+fn tables_of_page(page: &str) -> Vec<Vec<Vec<String>>> {
+    let unescaped = |text: &str| {
+        let text = text.replace("&lt;", "<").replace("&gt;", ">");
+        text.replace("&quot;", "\"")
+            .replace("&#39;", "'")
+            .replace("&amp;", "&")
+    };
+    let classes = ["claims", "values", "held"];
+    let tables = page.split("<table class=\"").skip(1);
+    let tables = tables.filter(|it| {
+        classes
+            .iter()
+            .any(|class| it.starts_with(&format!("{class}\"")))
+    });
+    tables
+        .map(|table| {
+            let table = table.split("</table>").next().unwrap_or_default();
+            let rows = table.split("<tr>").skip(1);
+            rows.map(|row| {
+                let cells = row.split("</td>").flat_map(|it| it.split("</th>"));
+                let cells = cells.filter(|it| it.contains("<td") || it.contains("<th"));
+                cells
+                    .map(|cell| {
+                        let text = cell.split("<small>").next().unwrap_or_default();
+                        unescaped(&text[text.rfind('>').map_or(0, |it| it + 1)..])
+                    })
+                    .collect()
+            })
+            .collect()
+        })
+        .collect()
+}
+
+fn tables_of_markdown(text: &str) -> Vec<Vec<Vec<String>>> {
+    let mut tables: Vec<Vec<Vec<String>>> = Vec::new();
+    let mut last_is_row = false;
+    for line in text.lines() {
+        let is_row = line.starts_with("| ");
+        if is_row && !last_is_row {
+            tables.push(Vec::new());
+        }
+        if is_row && !line.starts_with("| ---") && !line.starts_with("| --:") {
+            let line = line.trim_start_matches("| ").trim_end_matches(" |");
+            let cells = line.replace("\\|", "\u{0}");
+            let cells = cells
+                .split(" | ")
+                .map(|it| it.replace('\\', "").replace('\u{0}', "|"));
+            tables.last_mut().expect("a table").push(cells.collect());
+        }
+        last_is_row = is_row;
+    }
+    tables
+}
+
+#[test]
+fn markdown_has_every_table_and_sentence_of_the_page() {
+    let runs = everything();
+    let page = page_of(&runs);
+    let markdown = Report::of(studies::ALL, &runs).markdown();
+    let (shown, told) = (tables_of_page(&page), tables_of_markdown(&markdown));
+    assert_eq!(shown.len(), told.len());
+    assert!(shown.len() > 50, "{}", shown.len());
+    for (shown, told) in shown.iter().zip(&told) {
+        assert_eq!(shown.len(), told.len(), "{shown:?}\n{told:?}");
+        for (shown, told) in shown.iter().flatten().zip(told.iter().flatten()) {
+            let begins = told == shown || told.starts_with(&format!("{shown} ("));
+            assert!(begins, "{shown} is told as {told}");
+        }
+    }
+    for class in ["verdict", "note"] {
+        let begin = format!("<p class=\"{class}\">");
+        let articles = page.split("<article").skip(1);
+        for sentence in articles.flat_map(|it| it.split(&begin).skip(1)) {
+            let sentence = sentence.split("</p>").next().unwrap_or_default();
+            assert!(
+                markdown.contains(&sentence.replace("&#39;", "'")),
+                "{sentence}"
+            );
+        }
+    }
+}
