@@ -8,6 +8,7 @@ mod endpoints;
 mod server;
 
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use common::{Folder, SOAP11, key};
 use endpoints::Endpoint;
@@ -351,4 +352,20 @@ fn conversations_are_held_with_a_gateway_and_replays_of_them_refused() {
     folder
         .run(&load.replace("client.toml", "single.toml"))
         .fails("the endpoint has no conversations");
+}
+
+#[test]
+fn a_log_that_nobody_reads_any_more_costs_no_request() {
+    let folder = Folder::new();
+    let (port, nobody) = (free_port(), free_port());
+    folder.write("gateway.toml", gateway(port, nobody, "none"));
+    let mut command = folder.command();
+    command.args(["gateway", "--config", "gateway.toml"]);
+    let mut gateway = Server::start_command(command.stderr(Stdio::piped()), "gateway at");
+    gateway.close_standard_error();
+    for _ in 0..3 {
+        let response = post(&format!("http://127.0.0.1:{port}/echo"), &echo("Hello"));
+        assert!(response.starts_with("HTTP/1.1 502"), "{response}");
+    }
+    assert_eq!(gateway.stop("-TERM"), Some(0));
 }

@@ -35,6 +35,8 @@ where
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(writer)
+        // Said on standard error, where it could not be written, it would be a panic: a full disk would cost every request that is refused.
+        .log_internal_errors(false)
         .with_target(false);
     match config.format {
         LogFormat::Text => Box::new(

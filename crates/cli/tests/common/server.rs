@@ -21,12 +21,16 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it and waits until it has said `last`.
     pub(crate) fn start(folder: &Folder, words: &str, last: &str) -> Self {
-        let mut child = folder
-            .command()
-            .args(words.split(' '))
+        let mut command = folder.command();
+        command.args(words.split(' '));
+        Self::start_command(command.stderr(Stdio::null()), last)
+    }
+
+    /// Starts a command and waits until it has said `last`.
+    pub(crate) fn start_command(command: &mut Command, last: &str) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .expect("the program runs");
         let mut lines = BufReader::new(child.stdout.take().expect("standard output"));
@@ -40,6 +44,11 @@ impl Server {
             said,
             _rest: lines,
         }
+    }
+
+    /// Stops reading what it says on standard error, which has to be piped.
+    pub(crate) fn close_standard_error(&mut self) {
+        drop(self.child.stderr.take().expect("standard error is piped"));
     }
 
     /// Tells it to stop, and waits until it has: its exit code.
