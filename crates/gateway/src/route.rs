@@ -1,7 +1,9 @@
 //! Routes: which path leads to which backend, through which endpoints.
 //!
 //! The rule kept here: the longest path wins, a path matches whole segments only (`/books` serves `/books/1`, not `/bookshop`), and
-//! none that climbs (`/books/../admin`) is served, since a backend would resolve it outside the route.
+//! none is served that a backend may read as the path of another route, or of none: neither one that climbs (`/books/../admin`,
+//! `/books/..;/admin`, `/books/..%2fadmin`), nor one that is spelled otherwise (`/%62ooks`, `//books`, `/books;v=1`) than the route that it
+//! means.
 
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ use crate::side::Side;
 pub(crate) struct Route {
     pub(crate) name: String,
     path: String,
+    /// As a generous reader understands the path.
+    reading: String,
     pub(crate) backend: Arc<Backend>,
     pub(crate) backend_url: Uri,
     /// The same as text.
@@ -68,6 +72,7 @@ impl Route {
         let secures = |side: &Side| !side.endpoint.is_plain();
         Some(Self {
             name: config.name,
+            reading: reading(&config.path).unwrap_or_else(|| config.path.clone()),
             path: config.path,
             backend,
             backend_address: config.backend.to_string().into(),
@@ -117,32 +122,47 @@ impl Route {
     }
 
     fn serves(&self, path: &str) -> bool {
-        match path.strip_prefix(self.path.as_str()) {
-            Some(rest) => rest.is_empty() || rest.starts_with('/') || self.path == "/",
-            None => false,
-        }
+        is_below(path, &self.path)
+    }
+}
+
+/// Whether a path begins with all segments of another.
+fn is_below(path: &str, base: &str) -> bool {
+    match path.strip_prefix(base) {
+        Some(rest) => rest.is_empty() || rest.starts_with('/') || base == "/",
+        None => false,
     }
 }
 
 /// All routes of one configuration.
 pub(crate) struct Routes {
     longest_first: Vec<Route>,
+    /// All of their paths are spelled as they are read.
+    plainly_spelled: bool,
 }
 
 impl Routes {
     pub(crate) fn new(mut routes: Vec<Route>) -> Self {
         routes.sort_by_key(|route| std::cmp::Reverse(route.path.len()));
         Self {
+            plainly_spelled: routes.iter().all(|route| route.path == route.reading),
             longest_first: routes,
         }
     }
 
     /// The route that serves a path.
     pub(crate) fn find(&self, path: &str) -> Option<&Route> {
-        if path.split('/').any(is_dot_segment) {
-            return None;
+        let found = self.longest_first.iter().find(|route| route.serves(path))?;
+        if self.plainly_spelled && has_one_reading(path) {
+            return Some(found);
         }
-        self.longest_first.iter().find(|route| route.serves(path))
+        let reading = reading(path)?;
+        let meant = self
+            .longest_first
+            .iter()
+            .filter(|route| is_below(&reading, &route.reading))
+            .max_by_key(|route| route.reading.len())?;
+        std::ptr::eq(found, meant).then_some(found)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
@@ -150,13 +170,53 @@ impl Routes {
     }
 }
 
-/// `.` and `..` (RFC 3986 section 3.3), however spelled.
-fn is_dot_segment(segment: &str) -> bool {
-    if !segment.starts_with(['.', '%']) || segment.len() > "%2e%2e".len() {
-        return false;
+/// Whether everybody reads a path alike: nothing of it is encoded, a parameter, empty, or a dot.
+fn has_one_reading(path: &str) -> bool {
+    !path.contains(['%', ';', '\\']) && !path.contains("//") && !path.contains("/.")
+}
+
+/// A path as the most generous of backends may understand it: decoded (RFC 3986 section 6.2.2.2), with `\` and what is decoded to `/` between
+/// segments, without their parameters (section 3.3) and without empty ones. `None` if a segment is `.` or `..` then: where such a path
+/// leads, only the backend knows.
+fn reading(path: &str) -> Option<String> {
+    let octets = decoded(path.as_bytes());
+    let text = String::from_utf8_lossy(&octets);
+    let mut reading = String::with_capacity(text.len());
+    for segment in text.split(['/', '\\']) {
+        match segment.split(';').next().unwrap_or_default() {
+            "" => {}
+            "." | ".." => return None,
+            name => {
+                reading.push('/');
+                reading.push_str(name);
+            }
+        }
     }
-    let plain = segment.replace("%2e", ".").replace("%2E", ".");
-    plain == "." || plain == ".."
+    if reading.is_empty() {
+        reading.push('/');
+    }
+    Some(reading)
+}
+
+/// With every `%` and two hexadecimal digits as the octet that they mean.
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |octet: &u8| char::from(*octet).to_digit(16);
+    let mut octets = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, behind @ ..] = rest {
+        let meant = match (first, behind) {
+            (b'%', [high, low, ..]) => digit(high).zip(digit(low)),
+            _ => None,
+        };
+        let meant = meant.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        octets.push(meant.unwrap_or(*first));
+        rest = if meant.is_some() {
+            &behind[2..]
+        } else {
+            behind
+        };
+    }
+    octets
 }
 
 /// What one configuration put into use consists of. Requests in hand keep the one they began with.
@@ -209,13 +269,64 @@ pub(crate) mod tests {
         assert_eq!(found("/bookshop"), Some("/bookshop"));
         assert_eq!(found("/bookshelf"), None);
         assert_eq!(found("/books/..rare"), Some("/books"));
+    }
+
+    #[test]
+    fn a_path_that_climbs_is_not_served_however_it_is_spelled() {
+        let routes = Routes::new(vec![route("/books", "http://a/")]);
         for climbing in [
             "/books/../admin",
             "/books/%2e%2E/admin",
             "/books/.%2e",
             "/./books",
+            "/books/..;/admin",
+            "/books/%2e.;a=b/admin",
+            "/books/..%3ba/admin",
+            "/books/..%2fadmin",
+            "/books/a%2F..%2F..%2Fadmin",
+            "/books/..\\admin",
+            "/books/..%5cadmin",
         ] {
-            assert_eq!(found(climbing), None, "{climbing}");
+            let found = routes.find(climbing).map(|route| route.name.as_str());
+            assert_eq!(found, None, "{climbing}");
+        }
+        for staying in ["/books/..a", "/books/...", "/books/a..", "/books/%2e%2e%2e"] {
+            assert!(routes.find(staying).is_some(), "{staying}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_may_be_read_as_that_of_another_route_is_not_served() {
+        let routes = Routes::new(vec![
+            route("/", "http://a/"),
+            route("/books", "http://b/"),
+            route("/a%20b", "http://c/"),
+        ]);
+        let found = |path| routes.find(path).map(|route| route.name.as_str());
+        for other in [
+            "/%62ooks",
+            "/books%2f1",
+            "//books",
+            "/books;v=1",
+            "/books;v=1/2",
+            "/;v=1/books",
+            "\\books",
+            "/x/%2e%2e/books",
+            "/a b",
+        ] {
+            assert_eq!(found(other), None, "{other}");
+        }
+        for (path, name) in [
+            ("/books/%41", "/books"),
+            ("/books/a%2fb;c", "/books"),
+            ("/books//1", "/books"),
+            ("/shelf;v=1", "/"),
+            ("/sh%65lf", "/"),
+            ("/100%", "/"),
+            ("/%zz", "/"),
+            ("/a%20b/c", "/a%20b"),
+        ] {
+            assert_eq!(found(path), Some(name), "{path}");
         }
     }
 
