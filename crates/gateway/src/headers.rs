@@ -1,8 +1,10 @@
 //! Header fields on their way through a proxy.
 //!
-//! The rule kept here: what concerns one connection stays on it (RFC 9110 section 7.6.1); everything else passes on.
+//! The rule kept here: what concerns one connection stays on it (RFC 9110 section 7.6.1); everything else passes on. Where a message can be
+//! read in two ways, it goes nowhere.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Request, Version};
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -32,16 +34,89 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
         return;
     }
-    if let Some(connection) = headers.remove(header::CONNECTION) {
-        for name in connection.to_str().unwrap_or_default().split(',') {
-            if let Ok(name) = HeaderName::try_from(name.trim()) {
-                headers.remove(name);
-            }
-        }
-    }
-    for name in &HOP_BY_HOP {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .into_iter()
+        .flat_map(|connection| connection.as_bytes().split(|octet| *octet == b','))
+        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
     }
+}
+
+/// Whether a body has another transfer coding than `chunked`, which is the only one that is undone here. Its octets would pass on without
+/// its name, since the name concerns one connection only.
+pub(crate) fn has_unknown_coding(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).into_iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings
+        .next()
+        .is_some_and(|first| !is_chunked(first) || codings.next().is_some())
+}
+
+/// Has `Host` name the host that a request is for. `false` if the request does not name it, or so that it can be read in two ways: RFC 9112
+/// section 3.2, RFC 9113 section 8.3.1.
+pub(crate) fn settle_host<B>(request: &mut Request<B>) -> bool {
+    let mut hosts = request.headers().get_all(header::HOST).into_iter();
+    let (host, another) = (hosts.next(), hosts.next());
+    if another.is_some() || !host.is_none_or(|host| is_host(host.as_bytes())) {
+        return false;
+    }
+    let authority = request.uri().authority().map(|found| found.as_str());
+    let agrees = match (request.version(), authority, host) {
+        (Version::HTTP_11, _, None) => false,
+        (Version::HTTP_2, Some(authority), Some(host)) => {
+            host.as_bytes().eq_ignore_ascii_case(authority.as_bytes())
+        }
+        // Of a request in absolute form the field is not read (RFC 9112 section 3.2.2).
+        _ => authority.is_none_or(|authority| is_host(authority.as_bytes())),
+    };
+    if let (true, Some(authority)) = (agrees, authority)
+        && let Ok(host) = HeaderValue::from_str(authority)
+    {
+        request.headers_mut().insert(header::HOST, host);
+    }
+    agrees
+}
+
+/// `uri-host [ ":" port ]` as far as its characters tell (RFC 3986 section 3.2.2): no user, no path, no second one.
+fn is_host(octets: &[u8]) -> bool {
+    octets
+        .iter()
+        .all(|octet| octet.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(octet))
+}
+
+/// Has a field that may come in several lines over HTTP/2 stand in one, as HTTP/1.1 wants it: cookies are put together (RFC 9113 section
+/// 8.2.3), and of lengths, which are known to be the same, one stays.
+pub(crate) fn join_lines(headers: &mut HeaderMap) {
+    if headers.get_all(header::COOKIE).iter().nth(1).is_some()
+        && let Some(cookies) = joined(headers, &header::COOKIE, b"; ")
+    {
+        headers.insert(header::COOKIE, cookies);
+    }
+    if headers
+        .get_all(header::CONTENT_LENGTH)
+        .iter()
+        .nth(1)
+        .is_some()
+        && let Some(length) = headers.get(header::CONTENT_LENGTH).cloned()
+    {
+        headers.insert(header::CONTENT_LENGTH, length);
+    }
+}
+
+/// All lines of a field as one; `None` if there is none.
+fn joined(headers: &HeaderMap, name: &HeaderName, separator: &[u8]) -> Option<HeaderValue> {
+    let lines: Vec<&[u8]> = headers
+        .get_all(name)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if lines.is_empty() {
+        return None;
+    }
+    HeaderValue::from_bytes(&lines.join(separator)).ok()
 }
 
 /// What a connection from a client adds to each of its requests.
@@ -75,7 +150,7 @@ impl Forwarded {
         {
             headers.insert(X_FORWARDED_HOST, host);
         }
-        let chain = match headers.get(X_FORWARDED_FOR) {
+        let chain = match joined(headers, &X_FORWARDED_FOR, b", ") {
             None => self.address.clone(),
             Some(before) => {
                 let chain = [before.as_bytes(), b", ", self.address.as_bytes()].concat();
@@ -107,6 +182,109 @@ mod tests {
         remove_hop_by_hop(&mut headers);
         assert_eq!(headers.len(), 1);
         assert_eq!(headers["soapaction"], "\"urn:echo\"");
+    }
+
+    #[test]
+    fn what_a_second_connection_field_names_stays_on_the_connection_too() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "x-one, , X-Two"),
+            ("connection", "\u{e9}, x-three"),
+            ("x-one", "1"),
+            ("x-two", "2"),
+            ("x-three", "3"),
+            ("x-three", "once more"),
+        ] {
+            let value = HeaderValue::from_bytes(value.as_bytes()).expect("a value");
+            headers.append(name, value);
+        }
+        remove_hop_by_hop(&mut headers);
+        assert!(headers.is_empty(), "{headers:?}");
+    }
+
+    #[test]
+    fn a_coding_beside_chunked_is_unknown() {
+        for (codings, unknown) in [
+            (&[][..], false),
+            (&["chunked"], false),
+            (&["Chunked"], false),
+            (&["gzip, chunked"], true),
+            (&["gzip", "chunked"], true),
+            (&["chunked", "chunked"], true),
+            (&["identity"], true),
+        ] {
+            let mut headers = HeaderMap::new();
+            for coding in codings {
+                headers.append(header::TRANSFER_ENCODING, HeaderValue::from_static(coding));
+            }
+            assert_eq!(has_unknown_coding(&headers), unknown, "{codings:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_its_host_once() {
+        use Version as V;
+        for (version, uri, hosts, expected) in [
+            (V::HTTP_11, "/", &["a:80"][..], Some("a:80")),
+            (V::HTTP_11, "/", &[""], Some("")),
+            (V::HTTP_11, "/", &["[::1]:80"], Some("[::1]:80")),
+            (V::HTTP_11, "/", &[], None),
+            (V::HTTP_11, "/", &["a", "a"], None),
+            (V::HTTP_11, "/", &["a, b"], None),
+            (V::HTTP_11, "/", &["a b/c"], None),
+            (V::HTTP_11, "/", &["u@a"], None),
+            (V::HTTP_11, "http://b/", &["a"], Some("b")),
+            (V::HTTP_11, "http://u:p@b/", &["b"], None),
+            (V::HTTP_10, "/", &[], Some("")),
+            (V::HTTP_10, "/", &["a", "b"], None),
+            (V::HTTP_2, "https://a/", &[], Some("a")),
+            (V::HTTP_2, "https://a/", &["A"], Some("a")),
+            (V::HTTP_2, "https://a/", &["b"], None),
+            (V::HTTP_2, "https://u@a/", &[], None),
+        ] {
+            let mut request = Request::builder().version(version).uri(uri);
+            for host in hosts {
+                request = request.header(header::HOST, *host);
+            }
+            let mut request = request.body(()).expect("a request");
+            let settled = settle_host(&mut request);
+            let host = request.headers().get(header::HOST);
+            let host = host.map_or("", |host| host.to_str().expect("text"));
+            assert_eq!(
+                settled.then_some(host),
+                expected,
+                "{version:?} {uri} {hosts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_of_cookies_and_of_one_length_become_one() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("cookie", "a=1"),
+            ("cookie", "b=2"),
+            ("content-length", "7"),
+            ("content-length", "7"),
+        ] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        join_lines(&mut headers);
+        assert_eq!(headers.len(), 2);
+        assert_eq!(headers[header::COOKIE], "a=1; b=2");
+        assert_eq!(headers[header::CONTENT_LENGTH], "7");
+    }
+
+    #[test]
+    fn a_client_stands_behind_everybody_whom_several_fields_name() {
+        let mut headers = HeaderMap::new();
+        for before in ["198.51.100.1", "192.0.2.7"] {
+            headers.append(X_FORWARDED_FOR, HeaderValue::from_static(before));
+        }
+        let forwarded = Forwarded::new("127.0.0.1".parse().expect("an address"), false);
+        forwarded.apply(&mut headers, &HeaderValue::from_static("backend:9000"));
+        let chain: Vec<_> = headers.get_all(X_FORWARDED_FOR).iter().collect();
+        assert_eq!(chain, ["198.51.100.1, 192.0.2.7, 127.0.0.1"]);
     }
 
     #[test]

@@ -20,6 +20,21 @@ pub(crate) fn version_of(headers: &HeaderMap) -> Option<SoapVersion> {
     }
 }
 
+/// The same where the message is not compressed, or encoded otherwise, either.
+pub(crate) fn uncoded_version_of(headers: &HeaderMap) -> Option<SoapVersion> {
+    version_of(headers).filter(|_| !headers.contains_key(header::CONTENT_ENCODING))
+}
+
+/// What the fields say that a body is, for operators.
+pub(crate) fn said(headers: &HeaderMap) -> String {
+    let said = |name| headers.get(name).map(|found| found.to_str().unwrap_or("?"));
+    let found = said(header::CONTENT_TYPE).unwrap_or("no content type");
+    match said(header::CONTENT_ENCODING) {
+        Some(encoding) => format!("{found} encoded as {encoding}"),
+        None => found.to_owned(),
+    }
+}
+
 /// The `Content-Type` for a message in UTF-8 that takes the place of one with these headers.
 pub(crate) fn rewritten(headers: &HeaderMap, version: SoapVersion) -> HeaderValue {
     let mut written = format!("{}; charset=utf-8", version.media_type());

@@ -46,15 +46,9 @@ impl Exchange<'_> {
     /// Turns a client's request head into one for the backend.
     pub(crate) fn head_for_backend(&self, head: &mut request::Parts) {
         let asked = std::mem::take(&mut head.uri);
-        if !head.headers.contains_key(header::HOST)
-            && let Some(authority) = asked.authority()
-            && let Ok(host) = HeaderValue::from_str(authority.as_str())
-        {
-            head.headers.insert(header::HOST, host);
-        }
         head.uri = self.route.backend_target(&asked);
         head.version = Version::HTTP_11;
-        headers::remove_hop_by_hop(&mut head.headers);
+        headers::join_lines(&mut head.headers);
         // Whoever polls the body has had it sent; the backend need not be asked again.
         head.headers.remove(header::EXPECT);
         self.connection
@@ -64,10 +58,17 @@ impl Exchange<'_> {
 }
 
 /// Answers a request.
-pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) -> Response<Reply> {
+pub(crate) async fn answer(
+    connection: &Connection,
+    mut request: Request<Incoming>,
+) -> Response<Reply> {
     let started = Instant::now();
     let shared = &connection.shared;
     let serving = shared.serving();
+    if let Some((status, why)) = unfit(&mut request) {
+        tracing::debug!(peer = %connection.peer, status = status.as_u16(), why, "request not looked at");
+        return text(status, format!("{why}\n"));
+    }
     let path = request.uri().path();
     let Some(route) = serving.routes.find(path) else {
         if admin::knows(path) && !shared.has_admin_listener() {
@@ -76,6 +77,8 @@ pub(crate) async fn answer(connection: &Connection, request: Request<Incoming>) 
         shared.metrics.unrouted.fetch_add(1, Ordering::Relaxed);
         return not_found(path);
     };
+    // Before anything is read of them: what is judged is what passes on.
+    headers::remove_hop_by_hop(request.headers_mut());
     let _in_flight = shared.in_flight();
     let exchange = Exchange {
         connection,
@@ -162,10 +165,7 @@ async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<R
     {
         Ok(response) => {
             metrics.backend(exchange.started.elapsed());
-            let (mut head, body) = response.into_parts();
-            headers::remove_hop_by_hop(&mut head.headers);
-            head.version = Version::HTTP_11;
-            Response::from_parts(head, Reply::Streamed(body, Arc::clone(metrics)))
+            response.map(|body| Reply::Streamed(body, Arc::clone(metrics)))
         }
         Err(error) => backend_failure(exchange, version, &error, given_id.as_ref()),
     }
@@ -249,29 +249,44 @@ fn is_description(method: &Method, uri: &Uri) -> bool {
             .any(|known| name.eq_ignore_ascii_case(known))
 }
 
+/// Why no route gets a request whose head can be read in two ways, or asks for what is not done here; `None` if it is as it should be.
+fn unfit(request: &mut Request<Incoming>) -> Option<(StatusCode, &'static str)> {
+    if request.method() == Method::CONNECT {
+        return Some((StatusCode::NOT_IMPLEMENTED, "no tunnels are made here"));
+    }
+    if headers::has_unknown_coding(request.headers()) {
+        // RFC 9112 section 6.1.
+        let why = "the only transfer coding that is known here is chunked";
+        return Some((StatusCode::NOT_IMPLEMENTED, why));
+    }
+    if !headers::settle_host(request) {
+        let why = "a request names its host, once and without a user";
+        return Some((StatusCode::BAD_REQUEST, why));
+    }
+    None
+}
+
 fn not_found(path: &str) -> Response<Reply> {
-    let mut response = Response::new(Reply::whole(format!(
-        "no route serves {}\n",
-        path.escape_debug()
-    )));
-    *response.status_mut() = StatusCode::NOT_FOUND;
+    let why = format!("no route serves {}\n", path.escape_debug());
+    text(StatusCode::NOT_FOUND, why)
+}
+
+fn only_post() -> Response<Reply> {
+    let why = "a SOAP service is called with POST; its description is at ?wsdl\n";
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, why);
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+/// An answer without SOAP, for those who did not speak it.
+fn text(status: StatusCode, why: impl Into<String>) -> Response<Reply> {
+    let mut response = Response::new(Reply::whole(why.into()));
+    *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
-    response
-}
-
-fn only_post() -> Response<Reply> {
-    let mut response = Response::new(Reply::whole(
-        "a SOAP service is called with POST; its description is at ?wsdl\n".to_owned(),
-    ));
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    response
-        .headers_mut()
-        .insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }

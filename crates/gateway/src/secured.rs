@@ -26,7 +26,7 @@ use crate::buffers::Place;
 use crate::conversing::Within;
 use crate::established::InUse;
 use crate::fault::Cause;
-use crate::headers::{self, X_REQUEST_ID};
+use crate::headers::X_REQUEST_ID;
 use crate::log::Beginning;
 use crate::media;
 use crate::metrics::{self, Flow};
@@ -52,19 +52,10 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             _ => Vec::new(),
         },
     };
-    let Some(version) = media::version_of(&head.headers)
-        .filter(|_| !head.headers.contains_key(header::CONTENT_ENCODING))
-    else {
-        let said = |name| {
-            head.headers
-                .get(name)
-                .map(|found| found.to_str().unwrap_or("?"))
-        };
-        let found = said(header::CONTENT_TYPE).unwrap_or("no content type");
-        let encoding = said(header::CONTENT_ENCODING)
-            .map_or_else(String::new, |encoding| format!(" encoded as {encoding}"));
+    let Some(version) = media::uncoded_version_of(&head.headers) else {
+        let found = media::said(&head.headers);
         let detail = format!(
-            "expected text/xml or application/soap+xml without content encoding, found {found}{encoding}"
+            "expected text/xml or application/soap+xml without content encoding, found {found}"
         );
         return call.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
     };
@@ -436,7 +427,6 @@ impl Call<'_> {
     ) -> Response<Reply> {
         let shared = self.exchange.shared();
         let metrics = &self.exchange.route.metrics;
-        headers::remove_hop_by_hop(&mut head.headers);
         head.headers.insert(X_REQUEST_ID, self.id.clone());
         if octets.is_empty()
             && (head.status.is_success() || head.status == StatusCode::INTERNAL_SERVER_ERROR)
@@ -445,11 +435,8 @@ impl Call<'_> {
             shared.buffers.give(octets);
             return Response::from_parts(head, Reply::empty());
         }
-        let Some(response_version) = media::version_of(&head.headers) else {
-            let found = head
-                .headers
-                .get(header::CONTENT_TYPE)
-                .map_or("no content type", |found| found.to_str().unwrap_or("?"));
+        let Some(response_version) = media::uncoded_version_of(&head.headers) else {
+            let found = media::said(&head.headers);
             let detail = format!(
                 "the backend answered {} with {found}, which is no SOAP message",
                 head.status

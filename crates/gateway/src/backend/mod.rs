@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -31,6 +31,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::stream::BackendStream;
 use crate::body::Upload;
+use crate::headers::{has_unknown_coding, remove_hop_by_hop};
 
 pub use self::url::{NotABackend, backend_url};
 
@@ -112,6 +113,8 @@ pub(crate) enum BackendError {
         source: hyper::Error,
     },
 }
+    /// The answer is HTTP, and cannot be passed on.
+    Unfit { address: String, why: &'static str },
 
 impl BackendError {
     /// A stable name for metrics and logs.
@@ -120,7 +123,7 @@ impl BackendError {
             Self::Connect { .. } => "backend-unreachable",
             Self::ConnectTimeout { .. } => "backend-connect-timeout",
             Self::ResponseTimeout { .. } => "backend-response-timeout",
-            Self::Exchange { .. } => "backend-broken",
+            Self::Exchange { .. } | Self::Unfit { .. } => "backend-broken",
         }
     }
 
@@ -178,6 +181,9 @@ impl fmt::Display for BackendError {
                 }
             }
         }
+            Self::Unfit { address, why } => {
+                write!(formatter, "the answer of the backend {address} {why}")
+            }
     }
 }
 
@@ -247,7 +253,8 @@ impl Backend {
             .retain(|link| link.used.elapsed() < unused);
     }
 
-    /// Sends a request (origin-form, with `Host`) and waits for the head of the response. `now` is the present.
+    /// Sends a request (origin-form, with `Host`) and waits for the head of the response, which says nothing more of the connection that it
+    /// came over. `now` is the present.
     ///
     /// # Errors
     ///
@@ -275,7 +282,15 @@ impl Backend {
             })
             .await;
             match answered {
-                Some(Ok(response)) => {
+                Some(Ok(mut response)) => {
+                    if let Some(why) = unfit(&response) {
+                        return Err(BackendError::Unfit {
+                            address: self.address(),
+                            why,
+                        });
+                    }
+                    remove_hop_by_hop(response.headers_mut());
+                    *response.version_mut() = Version::HTTP_11;
                     return Ok(response.map(|body| Download {
                         body,
                         link: Some(link),
@@ -381,6 +396,17 @@ impl Backend {
 pub(crate) struct Download {
     body: Incoming,
     link: Option<Link>,
+/// Why a response cannot be passed on; `None` if it can.
+fn unfit(response: &Response<Incoming>) -> Option<&'static str> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        Some("switches protocols, which nobody asked for")
+    } else if has_unknown_coding(response.headers()) {
+        Some("has another transfer coding than chunked")
+    } else {
+        None
+    }
+}
+
     backend: Arc<Backend>,
 }
 

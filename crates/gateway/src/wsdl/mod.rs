@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::fault::Cause;
-use crate::headers::{self, X_REQUEST_ID};
+use crate::headers::X_REQUEST_ID;
 use crate::metrics::Flow;
 use crate::proxy::{Exchange, Failure, backend_failure, fail};
 use crate::route::{Route, Routes};
@@ -137,7 +137,6 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Err(detail) => return failed(Cause::BadGateway, "backend-broken", detail),
     };
     metrics.octets(Flow::FromBackend, octets.len() as u64);
-    headers::remove_hop_by_hop(&mut head.headers);
     if head.status == StatusCode::OK && is_xml(&head.headers) {
         octets = match rewriting.apply(octets) {
             Ok(rewritten) => rewritten,

@@ -5,6 +5,7 @@ mod brief;
 mod configuration;
 mod conversations;
 mod description;
+mod heads;
 mod lifecycle;
 mod limits;
 mod operations;

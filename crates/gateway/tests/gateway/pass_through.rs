@@ -128,6 +128,25 @@ async fn http2_with_prior_knowledge_is_served() {
 }
 
 #[tokio::test]
+async fn cookies_that_come_one_by_one_over_http2_leave_as_one_field() {
+    let mut backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "").await;
+    let stream = TcpStream::connect(gateway.address())
+        .await
+        .expect("it listens");
+    let mut request = post(&format!("http://{}/echo", gateway.address()), ENVELOPE);
+    for cookie in ["a=1", "b=2"] {
+        request
+            .headers_mut()
+            .append("cookie", cookie.parse().expect("a value"));
+    }
+    send_over_http2(stream, request).await.expect("an answer");
+    let seen = backend.seen.recv().await.expect("it arrived");
+    let cookies: Vec<_> = seen.headers.get_all("cookie").iter().collect();
+    assert_eq!(cookies, ["a=1; b=2"]);
+}
+
+#[tokio::test]
 async fn an_upgrade_to_h2c_with_a_chunked_body_is_served_as_http11() {
     let mut backend = Backend::echo().await;
     let gateway = gateway_before(backend.address, "").await;

@@ -421,6 +421,20 @@ async fn what_is_no_soap_message_is_refused_on_both_ways() {
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
     assert!(!answer.body.contains("sorry"));
 
+    let compressed = Backend::answering(|seen| {
+        let mut response = Response::new(Full::new(seen.body.clone()));
+        for (name, value) in [("content-type", "text/xml"), ("content-encoding", "gzip")] {
+            let headers = response.headers_mut();
+            headers.insert(name, value.parse().expect("a value"));
+        }
+        response
+    })
+    .await;
+    let before_it = inbound(&folder, &compressed, "sign").await;
+    let request = post("/echo", secured(&folder, "sign"));
+    let answer = send(before_it.address(), request).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+
     let mut request = post("/echo", ENVELOPE);
     request.headers_mut().insert(
         "content-type",
