@@ -130,9 +130,40 @@ impl Body for Upload {
 pub(crate) enum Reply {
     /// All of it.
     Whole(Option<Bytes>),
-    /// As it arrives from a backend, and where its octets are counted.
-    Streamed(Download, Arc<RouteMetrics>),
+    /// As it arrives from a backend.
+    Streamed {
+        /// From the backend.
+        body: Download,
+        /// How many octets may still come.
+        left: u64,
+        /// How many there might be in all.
+        limit: u64,
+        /// Where they are counted.
+        metrics: Arc<RouteMetrics>,
+    },
 }
+
+/// Why a response's body did not reach its client whole.
+#[derive(Debug)]
+pub(crate) enum ReplyError {
+    /// It is larger than allowed.
+    TooLarge { limit: u64 },
+    /// The backend broke it off.
+    Backend(hyper::Error),
+}
+
+impl fmt::Display for ReplyError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { limit } => {
+                write!(formatter, "the response has more than {limit} octets")
+            }
+            Self::Backend(error) => write!(formatter, "the response broke off: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReplyError {}
 
 impl Reply {
     /// Nothing.
@@ -144,27 +175,53 @@ impl Reply {
     pub(crate) fn whole(octets: impl Into<Bytes>) -> Self {
         Self::Whole(Some(octets.into()).filter(|octets| !octets.is_empty()))
     }
+
+    /// A backend's body as it arrives, up to a limit.
+    pub(crate) fn streamed(body: Download, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
+        Self::Streamed {
+            body,
+            left: limit,
+            limit,
+            metrics,
+        }
+    }
 }
 
 impl Body for Reply {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = ReplyError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ReplyError>>> {
         match self.get_mut() {
             Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
-            Self::Streamed(download, metrics) => {
-                let polled = Pin::new(download).poll_frame(context);
-                if let Poll::Ready(Some(Ok(frame))) = &polled
-                    && let Some(data) = frame.data_ref()
-                {
-                    metrics.octets(Flow::FromBackend, data.len() as u64);
-                    metrics.octets(Flow::ToClient, data.len() as u64);
+            Self::Streamed {
+                body,
+                left,
+                limit,
+                metrics,
+            } => {
+                let arrived = match ready!(Pin::new(body).poll_frame(context)) {
+                    None => return Poll::Ready(None),
+                    Some(arrived) => arrived.map_err(ReplyError::Backend),
+                };
+                let passed = arrived.and_then(|frame| {
+                    let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+                    let rest = left.checked_sub(length);
+                    *left = rest.ok_or(ReplyError::TooLarge { limit: *limit })?;
+                    metrics.octets(Flow::FromBackend, length);
+                    metrics.octets(Flow::ToClient, length);
+                    Ok(frame)
+                });
+                if let Err(error) = &passed {
+                    // Its head has left: nothing remains but to break it off, by which its client notices.
+                    let reason = "backend-broken";
+                    metrics.failure(reason);
+                    tracing::warn!(route = metrics.route(), reason, detail = %error, "response broken off");
                 }
-                polled
+                Poll::Ready(Some(passed))
             }
         }
     }
@@ -172,7 +229,7 @@ impl Body for Reply {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(octets) => octets.is_none(),
-            Self::Streamed(download, _) => download.is_end_stream(),
+            Self::Streamed { body, .. } => body.is_end_stream(),
         }
     }
 
@@ -181,7 +238,7 @@ impl Body for Reply {
             Self::Whole(octets) => {
                 SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
             }
-            Self::Streamed(download, _) => download.size_hint(),
+            Self::Streamed { body, .. } => body.size_hint(),
         }
     }
 }

@@ -165,7 +165,20 @@ async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<R
     {
         Ok(response) => {
             metrics.backend(exchange.started.elapsed());
-            response.map(|body| Reply::Streamed(body, Arc::clone(metrics)))
+            if response.body().size_hint().lower() > limit {
+                let failure = Failure {
+                    reason: "backend-broken",
+                    detail: format!("the response has more than {limit} octets"),
+                };
+                return fail(
+                    exchange,
+                    version,
+                    Cause::BadGateway,
+                    given_id.as_ref(),
+                    &failure,
+                );
+            }
+            response.map(|body| Reply::streamed(body, limit, Arc::clone(metrics)))
         }
         Err(error) => backend_failure(exchange, version, &error, given_id.as_ref()),
     }

@@ -169,6 +169,11 @@ impl RouteMetrics {
             && self.mechanisms[Side::Outbound as usize].as_deref() == outbound
     }
 
+    /// Whose numbers they are.
+    pub(crate) fn route(&self) -> &str {
+        &self.route
+    }
+
     /// A response left for the client.
     pub(crate) fn response(&self, status: http::StatusCode, started: Instant) {
         let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;

@@ -1,6 +1,7 @@
 //! What is too large, too slow, or gone.
 
-use http::StatusCode;
+use http::{Response, StatusCode};
+use http_body_util::Full;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -189,4 +190,40 @@ async fn what_is_not_http_is_answered_with_400_and_the_connection_closed() {
     )
     .await;
     assert!(answer.starts_with("HTTP/1.1 400 Bad Request"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_response_that_says_it_is_too_large_is_a_fault() {
+    let backend = Backend::answering(|_| Response::new(Full::from("12345678901"))).await;
+    let gateway = gateway_before(backend.address, "limits = { body = 10 }").await;
+    let answer = send(gateway.address(), post("/echo", "")).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    let backend = Backend::answering(|_| Response::new(Full::from("1234567890"))).await;
+    let gateway = gateway_before(backend.address, "limits = { body = 10 }").await;
+    let answer = send(gateway.address(), post("/echo", "")).await;
+    assert_eq!(answer.body, "1234567890");
+}
+
+#[tokio::test]
+async fn a_response_that_turns_out_too_large_is_broken_off() {
+    let (address, mut accepted) = silent_backend().await;
+    let gateway = gateway_before(address, "limits = { body = 10 }").await;
+    let (mut client, mut at_backend) = request_in_flight(&gateway, &mut accepted).await;
+    let (head, rest) = (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n123456\r\n",
+        "6\r\n123456\r\n0\r\n\r\n",
+    );
+    at_backend
+        .write_all(head.as_bytes())
+        .await
+        .expect("the gateway reads");
+    let begun = exchange(&mut client, b"", |text| text.ends_with("123456\r\n")).await;
+    assert!(begun.starts_with("HTTP/1.1 200 OK\r\n"), "{begun}");
+    at_backend
+        .write_all(rest.as_bytes())
+        .await
+        .expect("the gateway reads");
+    // Without the last chunk, by which the client would know that it is whole.
+    let end = soon("the end", exchange(&mut client, b"", |_| false)).await;
+    assert_eq!(end, "");
 }
