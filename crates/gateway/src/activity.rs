@@ -58,7 +58,8 @@ impl Activity {
         })
     }
 
-    /// Notes that a request's head is complete; the request is in hand until the guard is dropped.
+    /// Notes that a request's head is complete; the request is in hand until the guard is dropped. That is not before the response's body has been
+    /// handed on: octets that come from the client meanwhile, of this request's body or of the next request, are no head that takes its time.
     pub(crate) fn request(self: &Arc<Self>, multiplexed: bool) -> InHand {
         if multiplexed {
             self.multiplexed.store(true, Ordering::Relaxed);

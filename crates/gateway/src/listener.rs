@@ -4,13 +4,15 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response, Version};
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::rt::{Read, Write};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,8 +22,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use crate::activity::{Activity, Patience, Watched};
-use crate::body::Reply;
+use crate::activity::{Activity, InHand, Patience, Watched};
+use crate::body::{Reply, ReplyError};
 use crate::gateway::Shared;
 use crate::headers::Forwarded;
 
@@ -164,8 +166,10 @@ where
             let connection = Arc::clone(&connection);
             async move {
                 let response = answer(&connection, request).await;
-                drop(in_hand);
-                Ok::<Response<Reply>, Infallible>(response)
+                Ok::<_, Infallible>(response.map(|body| Sending {
+                    body,
+                    _in_hand: in_hand,
+                }))
             }
         })
     };
@@ -201,5 +205,31 @@ async fn answer(connection: &Connection, request: Request<Incoming>) -> Response
         Role::Admin => {
             crate::admin::answer(&connection.shared, request.method(), request.uri().path()).await
         }
+    }
+}
+
+/// The body of a response on its way to the client. Until all of it was handed on, or it is given up, its request is in hand.
+struct Sending {
+    body: Reply,
+    _in_hand: InHand,
+}
+
+impl Body for Sending {
+    type Data = Bytes;
+    type Error = ReplyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ReplyError>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

@@ -227,3 +227,33 @@ async fn a_response_that_turns_out_too_large_is_broken_off() {
     let end = soon("the end", exchange(&mut client, b"", |_| false)).await;
     assert_eq!(end, "");
 }
+
+#[tokio::test]
+async fn a_response_is_not_cut_off_because_the_next_request_has_come() {
+    let (address, mut accepted) = silent_backend().await;
+    let gateway = gateway_before(address, "timeouts = { header = \"200ms\" }").await;
+    let (mut client, mut at_backend) = request_in_flight(&gateway, &mut accepted).await;
+    at_backend
+        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n")
+        .await
+        .expect("the gateway reads");
+    let head = exchange(&mut client, b"", |text| text.ends_with("\r\n\r\n")).await;
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    client
+        .write_all(b"POST /echo HTTP/1.1\r\n")
+        .await
+        .expect("the gateway reads");
+    for _ in 0..6 {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        at_backend
+            .write_all(b"ab")
+            .await
+            .expect("the gateway has not closed");
+    }
+    let body = soon(
+        "the body",
+        exchange(&mut client, b"", |text| text.len() == 12),
+    )
+    .await;
+    assert_eq!(body, "abababababab");
+}
