@@ -122,7 +122,7 @@ async fn serve(
     mut connection: Connection,
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
-    phase: watch::Receiver<Phase>,
+    mut phase: watch::Receiver<Phase>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, peer = %connection.peer, "the connection was gone at once");
@@ -133,7 +133,13 @@ async fn serve(
     };
     let patience = connection.shared.serving().timeouts.header;
     let peer = connection.peer;
-    match tokio::time::timeout(patience, acceptor.accept(stream)).await {
+    let handshake = tokio::time::timeout(patience, acceptor.accept(stream));
+    let made = tokio::select! {
+        made = handshake => made,
+        // No request of this connection can be in hand, and none would be taken from it any more.
+        _ = phase.wait_for(|phase| *phase > Phase::Running) => return,
+    };
+    match made {
         Ok(Ok(stream)) => {
             connection.shows_certificate = stream.get_ref().1.peer_certificates().is_some();
             drive(connection, TokioIo::new(stream), phase).await;

@@ -6,11 +6,14 @@ use http::StatusCode;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::support::{Backend, ENVELOPE, Folder, keys, post, send, send_over, send_over_http2};
+use crate::support::{
+    Backend, ENVELOPE, Folder, get, keys, post, send, send_over, send_over_http2,
+};
 
 const TLS: &str = "tls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
 const MUTUAL: &str =
@@ -245,4 +248,37 @@ async fn a_policy_that_wants_a_client_certificate_is_not_met_without_one() {
         );
     }
     assert!(backend.seen.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_go_on_does_not_keep_the_gateway_from_ending() {
+    let backend = Backend::echo().await;
+    let folder = Folder::with_keys("tls-half");
+    let gateway = folder
+        .gateway(&format!("LISTEN\n{TLS}\n{}", route(backend.address)))
+        .await;
+    let mut client = TcpStream::connect(gateway.address())
+        .await
+        .expect("it listens");
+    // The beginning of a record that does not come.
+    client
+        .write_all(b"\x16\x03\x01\x00\xc8\x01")
+        .await
+        .expect("it reads");
+    // Until it has been accepted.
+    while !send_over(
+        connect(gateway.address(), b"http/1.1", false)
+            .await
+            .expect("a handshake"),
+        get("/metrics"),
+    )
+    .await
+    .expect("an answer")
+    .body
+    .contains("soapstone_connections 2\n")
+    {}
+    let begun = std::time::Instant::now();
+    assert_eq!(gateway.shutdown().await, 0);
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(5), "{took:?}");
 }
