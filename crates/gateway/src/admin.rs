@@ -3,12 +3,15 @@
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it requests: not while it drains, and
 //! not when none of its backends can be reached. `/metrics` is for Prometheus.
 //!
-//! The rule kept here: asking changes nothing but what is known of the backends.
+//! The rule kept here: asking changes nothing but what is known of the backends, and however often somebody asks, they are tried once a second.
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderValue, Method, Response, StatusCode, header};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::body::Reply;
 use crate::gateway::Shared;
@@ -49,40 +52,81 @@ pub(crate) async fn answer(shared: &Shared, method: &Method, path: &str) -> Resp
     }
 }
 
+/// How long what was found of backends and stores is told again without asking them.
+///
+/// Without it whoever reaches `/readyz` has the gateway open connections to all backends as fast as he asks. Load balancers ask every second
+/// or two.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What was last found of backends and stores, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness(Mutex<Option<(Instant, Arc<Found>)>>);
+
+/// What backends and stores answered.
+#[derive(Debug)]
+struct Found {
+    /// There are no backends, or at least one is there.
+    useful: bool,
+    /// A line for each.
+    lines: String,
+}
+
+impl Readiness {
+    /// What was found, found anew if it is old. Who asks meanwhile gets the same.
+    async fn found(&self, serving: &Serving) -> Arc<Found> {
+        let mut last = self.0.lock().await;
+        if let Some((when, found)) = &*last
+            && when.elapsed() < FRESH
+        {
+            return Arc::clone(found);
+        }
+        let found = Arc::new(Found::now(serving).await);
+        *last = Some((Instant::now(), Arc::clone(&found)));
+        found
+    }
+}
+
+impl Found {
+    async fn now(serving: &Serving) -> Self {
+        let mut probes = tokio::task::JoinSet::new();
+        for route in serving.routes.iter() {
+            let (name, backend) = (route.name.clone(), Arc::clone(&route.backend));
+            probes.spawn(async move { (name, backend.probe().await) });
+        }
+        let mut probed = probes.join_all().await;
+        probed.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut lines = String::new();
+        for (name, result) in &probed {
+            // Writing to a string cannot fail.
+            let _ = match result {
+                Ok(()) => writeln!(lines, "{name}: reachable"),
+                Err(error) => writeln!(lines, "{name}: {error}"),
+            };
+        }
+        // Not a reason to send requests elsewhere: the other nodes share it.
+        if let Err(problem) = check_stores(serving).await {
+            // Writing to a string cannot fail.
+            let _ = writeln!(lines, "store: {problem}");
+        }
+        Self {
+            useful: probed.is_empty() || probed.iter().any(|(_, result)| result.is_ok()),
+            lines,
+        }
+    }
+}
+
 async fn readiness(shared: &Shared) -> Response<Reply> {
-    let serving = shared.serving();
-    let mut probes = tokio::task::JoinSet::new();
-    for route in serving.routes.iter() {
-        let (name, backend) = (route.name.clone(), Arc::clone(&route.backend));
-        probes.spawn(async move { (name, backend.probe().await) });
-    }
-    let mut found = probes.join_all().await;
-    found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let stores = check_stores(&serving).await;
+    let found = shared.readiness.found(&shared.serving()).await;
     let draining = shared.is_draining();
-    let ready = !draining && (found.is_empty() || found.iter().any(|(_, result)| result.is_ok()));
-    let mut body = format!("ready: {ready}\ndraining: {draining}\n");
-    for (name, result) in found {
-        // Writing to a string cannot fail.
-        let _ = match result {
-            Ok(()) => writeln!(body, "{name}: reachable"),
-            Err(error) => writeln!(body, "{name}: {error}"),
-        };
-    }
-    // Not a reason to send requests elsewhere: the other nodes share it.
-    if let Err(problem) = stores {
-        // Writing to a string cannot fail.
-        let _ = writeln!(body, "store: {problem}");
-    }
-    text(
-        if ready {
-            StatusCode::OK
-        } else {
-            StatusCode::SERVICE_UNAVAILABLE
-        },
-        "text/plain",
-        body,
-    )
+    let ready = !draining && found.useful;
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let lines = &found.lines;
+    let body = format!("ready: {ready}\ndraining: {draining}\n{lines}");
+    text(status, "text/plain", body)
 }
 
 /// Whether the stores that nodes share answer. It may take their timeout.

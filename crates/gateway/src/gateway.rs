@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
+use crate::admin::Readiness;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
 use crate::config::{Config, NO_DEMANDS, RouteConfig};
 use crate::handshake::Parties;
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) buffers: Arc<SharedBuffers>,
     pub(crate) room: Arc<Room>,
     pub(crate) metrics: GatewayMetrics,
+    pub(crate) readiness: Readiness,
     /// Work that no request waits for.
     background: Mutex<JoinSet<()>>,
     draining: AtomicBool,
@@ -197,6 +199,7 @@ impl Gateway {
             buffers: Arc::default(),
             room,
             metrics: GatewayMetrics::default(),
+            readiness: Readiness::default(),
             background: Mutex::default(),
             draining: AtomicBool::new(false),
             admin: admin_address.is_some(),

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -47,6 +47,20 @@ pub(crate) enum Role {
     Admin,
 }
 
+impl Role {
+    /// How many connections are open to listeners of this kind.
+    fn connections(self, shared: &Shared) -> &AtomicU64 {
+        match self {
+            Self::Gateway => &shared.metrics.connections,
+            Self::Admin => &shared.metrics.admin_connections,
+        }
+    }
+}
+
+/// Most connections to the listener of health and metrics at once. They are no part of `limits.connections`, so that a gateway that has all its
+/// clients can still say that it is well. A load balancer, an orchestrator and a Prometheus have one or two each.
+const ADMIN_CONNECTIONS: u64 = 256;
+
 /// One listening socket.
 pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
@@ -79,16 +93,16 @@ impl Listener {
     fn begin(&self, stream: TcpStream, peer: SocketAddr) {
         let metrics = &self.shared.metrics;
         let serving = self.shared.serving();
-        let most = serving.limits.connections as u64;
-        if metrics.connections.fetch_add(1, Ordering::Relaxed) >= most {
-            metrics.connections.fetch_sub(1, Ordering::Relaxed);
+        let (most, tls) = match self.role {
+            Role::Gateway => (serving.limits.connections as u64, serving.tls.clone()),
+            Role::Admin => (ADMIN_CONNECTIONS, None),
+        };
+        let open = self.role.connections(&self.shared);
+        if open.fetch_add(1, Ordering::Relaxed) >= most {
+            open.fetch_sub(1, Ordering::Relaxed);
             metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let tls = match self.role {
-            Role::Gateway => serving.tls.clone(),
-            Role::Admin => None,
-        };
         let connection = Connection {
             role: self.role,
             shared: Arc::clone(&self.shared),
@@ -99,9 +113,9 @@ impl Listener {
         };
         let (phase, alive) = (self.phase.clone(), self.alive.clone());
         tokio::spawn(async move {
-            let shared = Arc::clone(&connection.shared);
+            let (role, shared) = (connection.role, Arc::clone(&connection.shared));
             serve(connection, stream, tls, phase).await;
-            shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            role.connections(&shared).fetch_sub(1, Ordering::Relaxed);
             drop(alive);
         });
     }

@@ -240,10 +240,13 @@ impl Backend {
         self.reachable.load(Ordering::Relaxed)
     }
 
-    /// Tries a connection and keeps it for later; what it finds is what [`Self::is_reachable`] says from then on.
+    /// Tries a connection, and keeps it for later if no other waits there; what it finds is what [`Self::is_reachable`] says from then on.
     pub(crate) async fn probe(self: &Arc<Self>) -> Result<(), BackendError> {
         let link = self.connect().await?;
-        self.put_back(link);
+        let mut idle = self.idle_links();
+        if idle.is_empty() {
+            idle.push(link);
+        }
         Ok(())
     }
 

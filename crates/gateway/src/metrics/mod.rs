@@ -243,6 +243,8 @@ impl RouteMetrics {
 pub(crate) struct GatewayMetrics {
     /// Open connections from clients.
     pub(crate) connections: AtomicU64,
+    /// Open connections to the listener of health and metrics.
+    pub(crate) admin_connections: AtomicU64,
     /// Connections turned away because there were too many.
     pub(crate) refused_connections: AtomicU64,
     /// Requests in hand.

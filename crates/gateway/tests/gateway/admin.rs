@@ -1,8 +1,12 @@
 //! Health, readiness and metrics.
 
-use http::StatusCode;
+use std::sync::atomic::Ordering;
 
-use crate::support::{Backend, ENVELOPE, gateway_before, get, nobodys_address, post, send};
+use http::StatusCode;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::support::{Backend, ENVELOPE, gateway_before, get, nobodys_address, post, send, soon};
 
 #[tokio::test]
 async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() {
@@ -71,6 +75,51 @@ async fn requests_octets_and_failures_are_counted() {
         "soapstone_backend_up{route=\"/echo\"} 1".to_owned(),
         "soapstone_request_seconds_count{route=\"/echo\"} 2".to_owned(),
         "soapstone_requests_in_flight 0".to_owned(),
+    ] {
+        assert!(
+            answer.body.lines().any(|found| found == line),
+            "expected {line} in\n{}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn asking_for_readiness_again_and_again_opens_no_further_connections() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "").await;
+    let begun = std::time::Instant::now();
+    for _ in 0..50 {
+        let answer = send(gateway.address(), get("/readyz")).await;
+        assert_eq!(answer.status, StatusCode::OK);
+    }
+    let seconds = u32::try_from(begun.elapsed().as_secs()).expect("it did not take that long");
+    let opened = backend.connections.load(Ordering::Relaxed);
+    assert!(
+        opened <= 1 + seconds,
+        "{opened} connections in {seconds} seconds"
+    );
+}
+
+#[tokio::test]
+async fn a_gateway_that_has_all_its_clients_still_says_that_it_is_well() {
+    let backend = Backend::echo().await;
+    let more = "admin = \"127.0.0.1:0\"\nlimits = { connections = 2 }";
+    let gateway = gateway_before(backend.address, more).await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        let client = TcpStream::connect(gateway.address()).await;
+        clients.push(client.expect("it listens"));
+    }
+    // The third one is turned away.
+    let mut end = Vec::new();
+    let read = clients[2].read_to_end(&mut end);
+    assert_eq!(soon("the end", read).await.unwrap_or(0), 0);
+    let admin = gateway.admin_address().expect("it is configured");
+    let answer = soon("an answer", send(admin, get("/metrics"))).await;
+    for line in [
+        "soapstone_connections 2",
+        "soapstone_refused_connections_total 1",
     ] {
         assert!(
             answer.body.lines().any(|found| found == line),
