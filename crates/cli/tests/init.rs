@@ -219,7 +219,7 @@ fn what_cannot_be_is_said_before_anything_is_made() {
         ),
         (
             "--backend ftp://127.0.0.1/books",
-            "must be an http or https URL without a query, found \"ftp://127.0.0.1/books\"",
+            "must be an http or https URL without a query and without a user, found \"ftp://127.0.0.1/books\"",
         ),
         (
             "--backend http://127.0.0.1/books?wsdl",

@@ -18,7 +18,7 @@ use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
-use crate::backend::backend_url;
+use crate::backend::{address, backend_url, without_user};
 use crate::side::{Publishing, Side, read_side};
 use crate::tls::{self, ServerTls};
 
@@ -522,18 +522,12 @@ fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> 
 
 fn read_public_url(root: &mut Table<'_>) -> Option<String> {
     let text = root.string("public_url")?;
-    match text.value.parse::<Uri>() {
-        Ok(uri)
-            if matches!(uri.scheme_str(), Some("http" | "https"))
-                && uri.host().is_some()
-                && uri.query().is_none() =>
-        {
-            Some(text.value.trim_end_matches('/').to_owned())
-        }
-        _ => {
+    match address(&text.value) {
+        Some(_) => Some(text.value.trim_end_matches('/').to_owned()),
+        None => {
             let message = format!(
-                "`public_url` must be an http or https URL, found \"{}\"",
-                text.value
+                "`public_url` must be an http or https URL without a query and without a user, found \"{}\"",
+                without_user(&text.value)
             );
             root.report_with_hint(
                 text.place,

@@ -34,6 +34,7 @@ use crate::body::Upload;
 use crate::headers::{has_unknown_coding, remove_hop_by_hop};
 
 pub use self::url::{NotABackend, backend_url};
+pub(crate) use self::url::{address, without_user};
 
 /// Most idle connections kept for one backend; further ones are closed after use.
 ///
@@ -112,9 +113,9 @@ pub(crate) enum BackendError {
         address: String,
         source: hyper::Error,
     },
-}
     /// The answer is HTTP, and cannot be passed on.
     Unfit { address: String, why: &'static str },
+}
 
 impl BackendError {
     /// A stable name for metrics and logs.
@@ -180,10 +181,10 @@ impl fmt::Display for BackendError {
                     None => Ok(()),
                 }
             }
-        }
             Self::Unfit { address, why } => {
                 write!(formatter, "the answer of the backend {address} {why}")
             }
+        }
     }
 }
 
@@ -204,7 +205,7 @@ impl Backend {
             "" | "/" => "/".to_owned(),
             path => path.trim_end_matches('/').to_owned(),
         };
-        let authority = url.authority()?.as_str().rsplit('@').next()?;
+        let authority = url.authority()?.as_str();
         Some(Arc::new(Self {
             host: host
                 .trim_start_matches('[')
@@ -395,10 +396,6 @@ impl Backend {
     }
 }
 
-/// The body of a backend's response, which drives the connection that it arrives on.
-pub(crate) struct Download {
-    body: Incoming,
-    link: Option<Link>,
 /// Why a response cannot be passed on; `None` if it can.
 fn unfit(response: &Response<Incoming>) -> Option<&'static str> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -410,6 +407,10 @@ fn unfit(response: &Response<Incoming>) -> Option<&'static str> {
     }
 }
 
+/// The body of a backend's response, which drives the connection that it arrives on.
+pub(crate) struct Download {
+    body: Incoming,
+    link: Option<Link>,
     backend: Arc<Backend>,
 }
 

@@ -49,7 +49,7 @@ gateway.toml:8:8: `body` must be a size such as "64KiB", "8MiB" or "1GB", found 
 gateway.toml:9:11: `workers` must be a whole number from 1 to 1024, found 0
 gateway.toml:11:9: `level` must be one of error, warn, info, debug, trace, found "verbose"
 gateway.toml:13:8: `path` must begin with / and hold no query, found "books"
-gateway.toml:14:11: `backend` must be an http or https URL without a query, found "127.0.0.1:9000/books"
+gateway.toml:14:11: `backend` must be an http or https URL without a query and without a user, found "127.0.0.1:9000/books"
     hint: for example "http://127.0.0.1:9000/books"
 gateway.toml:19:12: `certificate` is missing in [routes.inbound.identity]
     hint: name a PEM file with the certificate, or a keystore = "….p12"
@@ -193,4 +193,18 @@ security = { mechanism = "none" }
         "gateway.toml:6:54: the environment variable ABSENT is not set\n    \
          hint: set it, or use `password` or `password_file`"
     );
+}
+
+#[test]
+fn a_password_in_an_address_is_refused_and_not_shown() {
+    let found = problems(
+        "listen = \"127.0.0.1:0\"\npublic_url = \"https://user:secret@a\"\n[[routes]]\npath = \"/\"\n\
+         backend = \"http://user:secret@127.0.0.1:9/\"\n",
+    );
+    assert!(
+        found.contains("found \"https://…@a\"")
+            && found.contains("found \"http://…@127.0.0.1:9/\""),
+        "{found}"
+    );
+    assert!(!found.contains("secret"), "{found}");
 }
