@@ -9,6 +9,7 @@ mod server;
 
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use common::{Folder, SOAP11, key};
 use endpoints::Endpoint;
@@ -368,4 +369,30 @@ fn a_log_that_nobody_reads_any_more_costs_no_request() {
         assert!(response.starts_with("HTTP/1.1 502"), "{response}");
     }
     assert_eq!(gateway.stop("-TERM"), Some(0));
+}
+
+#[test]
+fn a_file_that_only_a_changed_configuration_names_is_noticed_when_it_comes() {
+    let folder = Folder::new();
+    let (port, nobody) = (free_port(), free_port());
+    let before = gateway(port, nobody, "none");
+    folder.write("gateway.toml", &before);
+    let _gateway = Server::start(&folder, "gateway --config gateway.toml", "gateway at");
+    let added = format!(
+        "[[routes]]\npath = \"/added\"\nbackend = \"http://127.0.0.1:{nobody}/\"\n[routes.inbound]\n\
+         users = [{{ name = \"alice\", password_file = \"later\" }}]\nsecurity = {{ mechanism = \"username\" }}\n"
+    );
+    folder.write("gateway.toml", before + &added);
+    // It looks every two seconds.
+    std::thread::sleep(Duration::from_secs(3));
+    folder.write("later", "secret");
+    let url = format!("http://127.0.0.1:{port}/added");
+    let begun = Instant::now();
+    while post(&url, &echo("Hello")).starts_with("HTTP/1.1 404") {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "the file was not noticed"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }

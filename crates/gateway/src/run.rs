@@ -1,7 +1,8 @@
 //! Runs a gateway until the process is told to stop, and takes a changed configuration into use while it runs.
 //!
 //! `SIGTERM` and `SIGINT` stop it. `SIGHUP` has it read its file and everything the file names again; so does a change of any of these
-//! files, which is looked for every two seconds.
+//! files, which is looked for every two seconds. A configuration with problems is read again every time: it may be a file that only it
+//! names which comes or changes.
 //!
 //! The rule kept here: a configuration with problems never takes the place of one that works.
 
@@ -40,16 +41,20 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     ready(&gateway);
     let mut looking = tokio::time::interval(LOOKING);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // What was wrong with the files when they were last read.
+    let mut wrong: Option<String> = None;
     loop {
+        let mut asked = false;
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            _ = hangup.recv() => {}
-            _ = looking.tick() => if !watched.changed() { continue },
+            _ = hangup.recv() => asked = true,
+            _ = looking.tick() => if !watched.changed() && wrong.is_none() { continue },
         }
         match Config::load(&file, &|name| std::env::var(name).ok()) {
             Ok(config) => {
                 watched = Watched::new(config.files());
+                wrong = None;
                 let waiting = changed_since(&started, &config);
                 gateway.reload(config);
                 tracing::info!("the changed configuration is in use");
@@ -61,10 +66,14 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 }
             }
             Err(problems) => {
-                gateway.reload_failed();
-                tracing::error!(
-                    "the changed configuration has problems; the former one stays in use\n{problems}"
-                );
+                let problems = problems.to_string();
+                if asked || wrong.as_ref() != Some(&problems) {
+                    gateway.reload_failed();
+                    tracing::error!(
+                        "the changed configuration has problems; the former one stays in use\n{problems}"
+                    );
+                }
+                wrong = Some(problems);
             }
         }
     }
