@@ -35,6 +35,8 @@ pub enum Failure {
     Refused(Refusal),
     /// The configuration is wrong: every problem found.
     Configuration(Problems),
+    /// Whoever read the output has stopped (`| head`): there is nobody who would have to be told.
+    Unread,
     /// Anything else, in one sentence.
     Failed {
         /// The sentence.
@@ -83,7 +85,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(_) => REFUSED,
-            Self::Configuration(_) | Self::Failed { .. } => FAILED,
+            Self::Configuration(_) | Self::Unread | Self::Failed { .. } => FAILED,
         }
     }
 
@@ -112,6 +114,7 @@ impl fmt::Display for Failure {
                 writeln!(out, "soapstone: {count} {things} in the configuration")?;
                 return writeln!(out, "{problems}");
             }
+            Self::Unread => return Ok(()),
             Self::Failed {
                 message,
                 hint,

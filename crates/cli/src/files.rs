@@ -4,7 +4,7 @@
 //! and one that holds a secret is never readable by others, not even for a moment.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -87,12 +87,14 @@ pub fn write(path: Option<&Path>, octets: &[u8]) -> Result<(), Failure> {
 /// Writes to standard output.
 ///
 /// # Errors
-/// [`Failure`] when nobody reads it any more.
+/// [`Failure`] when it cannot be written; [`Failure::Unread`] when nobody reads it any more.
 pub fn print(octets: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(octets.as_ref())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format_args!("standard output cannot be written: {error}")))
+    let written = out.write_all(octets.as_ref()).and_then(|()| out.flush());
+    written.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::Unread,
+        _ => Failure::new(format_args!("standard output cannot be written: {error}")),
+    })
 }
 
 /// Writes a new file: beside its place first, then into it.
@@ -150,7 +152,10 @@ pub fn must_be_new<'p>(
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::file(path, format_args!("cannot be written: {error}"))
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::Unread,
+        _ => Failure::file(path, format_args!("cannot be written: {error}")),
+    }
 }
 
 fn beside(path: &Path) -> PathBuf {

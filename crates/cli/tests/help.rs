@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Folder;
+use common::{Folder, SOAP11, envelope};
 
 #[test]
 fn help_names_every_command_and_shows_examples() {
@@ -121,4 +121,32 @@ fn a_file_that_is_not_there_is_named() {
     folder
         .run("secure --config nowhere.toml")
         .fails("nowhere.toml: the configuration file cannot be read");
+}
+
+#[cfg(unix)]
+#[test]
+fn output_that_nobody_reads_to_its_end_is_nothing_to_complain_about() {
+    let folder = Folder::new();
+    let run = folder.run_unread("completions bash");
+    assert_eq!((run.status, run.err.as_str()), (1, ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_refused_is_refused_whether_anybody_reads_the_verdict_or_not() {
+    let folder = Folder::new();
+    folder
+        .write("policy.xml", "<Policy xmlns='http://www.w3.org/ns/ws-policy'><All><a xmlns='urn:a'/></All></Policy>")
+        .write(
+            "open.toml",
+            "users = [{ name = \"alice\", password = \"secret\" }]\n[security]\nmechanism = \"username\"\n",
+        )
+        .write("plain.xml", envelope(SOAP11));
+    for words in [
+        "open --json --config open.toml plain.xml",
+        "policy policy.xml",
+    ] {
+        folder.run(words).refuses_somehow();
+        folder.run_unread(words).refuses_somehow();
+    }
 }

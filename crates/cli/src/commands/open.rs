@@ -84,10 +84,14 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         verified.forward(&mut plain, &mut buffers)?;
         Ok(verified)
     });
-    if arguments.json {
-        files::print(json(&verdict(&endpoint, &verified)))?;
-    }
+    let told = if arguments.json {
+        files::print(json(&verdict(&endpoint, &verified)))
+    } else {
+        Ok(())
+    };
+    // Whether anybody reads the verdict or not, it is the exit code.
     verified.map_err(|rejected| refusal(&rejected))?;
+    told?;
     if !arguments.json || arguments.output.is_some() {
         files::write(arguments.output.as_deref(), &plain)?;
     }

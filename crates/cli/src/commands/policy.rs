@@ -106,14 +106,15 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let explained = explain(&document, &selection, &options)
         .map_err(|error| Failure::file(&arguments.file, error))?;
-    files::print(if arguments.json {
+    let told = files::print(if arguments.json {
         report::json(&explained)
     } else {
         report::text(&explained)
-    })?;
+    });
+    // Whether anybody reads the report or not, the exit code says what it comes to.
     match refusal(&explained) {
         Some(refusal) => Err(refusal.into()),
-        None => Ok(()),
+        None => told,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// A scratch folder in which the program is run.
@@ -56,6 +56,20 @@ impl Folder {
         run_in(self.0.path(), words, input)
     }
 
+    /// Runs `soapstone` with these words, with nobody to read its standard output.
+    pub(crate) fn run_unread(&self, words: &str) -> Run {
+        let mut child = self
+            .command()
+            .args(words.split(' '))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        drop(child.stdout.take());
+        ended(child.wait_with_output().expect("the program ends"))
+    }
+
     /// The program, to be started in this folder with further settings.
     pub(crate) fn command(&self) -> Command {
         command(self.0.path())
@@ -87,6 +101,10 @@ fn run_in(folder: &Path, words: &[&str], input: &[u8]) -> Run {
     });
     let output = child.wait_with_output().expect("the program ends");
     feeding.join().expect("the input is written");
+    ended(output)
+}
+
+fn ended(output: Output) -> Run {
     Run {
         status: output.status.code().expect("the program was not killed"),
         out: output.stdout,
@@ -108,6 +126,13 @@ impl Run {
     #[track_caller]
     pub(crate) fn succeeds(self) -> Self {
         assert_eq!(self.status, 0, "{}", self.err);
+        self
+    }
+
+    /// Exit code 2, for whatever reason.
+    #[track_caller]
+    pub(crate) fn refuses_somehow(self) -> Self {
+        assert_eq!(self.status, 2, "{}", self.err);
         self
     }
 
