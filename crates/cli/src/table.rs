@@ -1,8 +1,11 @@
 //! Text tables for people: columns as wide as their widest cell, numbers to the right.
 //!
-//! The rule kept here: a table is written the same to a terminal and to a file; only its heading is emphasized on a terminal.
+//! The rule kept here: a table is written the same to a terminal and to a file; only its heading is emphasized on a terminal. A row is one line,
+//! whatever its cells hold.
 
 use std::fmt;
+
+use soapstone_gateway::OneLine;
 
 /// On which side of its column a cell stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +45,10 @@ impl Table {
         self
     }
 
-    /// Adds a row; cells beyond the columns are left out.
+    /// Adds a row; cells beyond the columns are left out. What a stranger chose (the subject of a certificate) stays in its cell.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        let cells = cells.into_iter().map(|cell| OneLine(cell).to_string());
+        self.rows.push(cells.collect());
     }
 }
 
@@ -97,6 +101,14 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_cannot_begin_another_row_or_steer_the_terminal() {
+        let mut table = Table::new([("subject", Align::Left), ("bits", Align::Right)]);
+        table.row(["CN=a\nCN=b\u{1b}[2J".to_owned(), "1".to_owned()]);
+        let text = "subject              bits\nCN=a\\nCN=b\\u{1b}[2J     1\n";
+        assert_eq!(table.to_string(), text);
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: only a verified signature ends with exit code 0, and what was verified is said.
 
+use soapstone_gateway::OneLine;
 use soapstone_xmlsec::generic::{self, VerifyReport};
 
 use super::operation::{self, OperationArguments};
@@ -49,8 +50,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
 
 fn told(report: &VerifyReport) -> Vec<u8> {
     let key = match (&report.key_subject, &report.key_name) {
-        (Some(subject), _) => format!(", key of {subject}"),
-        (None, Some(name)) => format!(", key {name}"),
+        (Some(subject), _) => format!(", key of {}", OneLine(subject)),
+        (None, Some(name)) => format!(", key {}", OneLine(name)),
         (None, None) => String::new(),
     };
     let mut text = format!("verified: {}{key}\n", report.method).into_bytes();
@@ -59,11 +60,11 @@ fn told(report: &VerifyReport) -> Vec<u8> {
         .iter()
         .flat_map(|manifest| &manifest.references);
     for reference in report.references.iter().chain(manifests) {
-        let uri = reference.uri.as_deref().unwrap_or("(no URI)");
+        let uri = OneLine(reference.uri.as_deref().unwrap_or("(no URI)"));
         text.extend_from_slice(
             match &reference.result {
                 Ok(()) => format!("reference \"{uri}\": matches\n"),
-                Err(error) => format!("reference \"{uri}\" of a manifest: {error}\n"),
+                Err(error) => format!("reference \"{uri}\" of a manifest: {}\n", OneLine(error)),
             }
             .as_bytes(),
         );
