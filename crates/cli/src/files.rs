@@ -107,28 +107,45 @@ pub fn create(
     privacy: Privacy,
     existing: Existing,
 ) -> Result<(), Failure> {
-    if existing == Existing::Replace && path.symlink_metadata().is_ok_and(|about| !about.is_file())
-    {
-        // A device or a pipe is written to, not replaced.
-        return std::fs::write(path, octets).map_err(|error| unwritable(path, &error));
+    let named = path;
+    let mut path = path.to_path_buf();
+    if existing == Existing::Replace {
+        match named.metadata() {
+            // A device or a pipe is written to, not replaced.
+            Ok(about) if !about.is_file() => {
+                return std::fs::write(named, octets).map_err(|error| unwritable(named, &error));
+            }
+            // A link stays; the file that it leads to is replaced.
+            Ok(_) => {
+                path = named
+                    .canonicalize()
+                    .map_err(|error| unwritable(named, &error))?
+            }
+            // Where it leads to a file that is not there yet, the file is made.
+            Err(_) => {
+                if let (Ok(target), Some(folder)) = (named.read_link(), named.parent()) {
+                    path = folder.join(target);
+                }
+            }
+        }
     }
-    let beside = beside(path);
+    let beside = beside(&path);
     let written = open_new(&beside, privacy)
         .and_then(|mut file| file.write_all(octets).and_then(|()| file.sync_all()))
         .and_then(|()| match existing {
-            Existing::Replace => std::fs::rename(&beside, path),
+            Existing::Replace => std::fs::rename(&beside, &path),
             // Unlike a rename, a link never replaces what is there.
             Existing::Keep => {
-                std::fs::hard_link(&beside, path).and_then(|()| std::fs::remove_file(&beside))
+                std::fs::hard_link(&beside, &path).and_then(|()| std::fs::remove_file(&beside))
             }
         });
     written.map_err(|error| {
         // It may never have been made.
         let _ = std::fs::remove_file(&beside);
         match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Failure::file(path, "exists already")
+            ErrorKind::AlreadyExists => Failure::file(named, "exists already")
                 .with_hint("give another name, or --force to replace it"),
-            _ => unwritable(path, &error),
+            _ => unwritable(named, &error),
         }
     })
 }
@@ -210,6 +227,26 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_that_is_put_where_a_link_stands_is_readable_by_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        for there in [false, true] {
+            if there {
+                create(&file, b"public", Privacy::Public, Existing::Replace).unwrap();
+            }
+            create(&link, b"secret", Privacy::Secret, Existing::Replace).unwrap();
+            assert!(link.symlink_metadata().unwrap().is_symlink());
+            assert_eq!(std::fs::read(&file).unwrap(), b"secret");
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            std::fs::remove_file(&file).unwrap();
+        }
     }
 
     #[test]
