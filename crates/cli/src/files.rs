@@ -31,12 +31,29 @@ fn is_standard(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path == Path::new("-"))
 }
 
+/// Largest file that is read without another limit: keys, certificates, results of the lab. A certificate has some kilobytes, a revocation list
+/// some megabytes, and a run of everything in the lab some tens of them.
+const LARGEST: usize = 256 << 20;
+
 /// Reads a file or standard input to its end.
 ///
 /// # Errors
-/// [`Failure`] naming the file.
+/// [`Failure`] naming the file; when it is larger than 256 MiB, too.
 pub fn read(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    read_at_most(path, usize::MAX)
+    let named = path.filter(|path| !is_standard(Some(path)));
+    let too_large = || {
+        let name = named.unwrap_or(Path::new("standard input"));
+        Failure::file(name, format_args!("has more than {LARGEST} octets"))
+    };
+    let length = named.and_then(|path| path.metadata().ok());
+    if length.is_some_and(|about| about.len() > LARGEST as u64) {
+        return Err(too_large());
+    }
+    let octets = read_at_most(path, LARGEST)?;
+    if octets.len() > LARGEST {
+        return Err(too_large());
+    }
+    Ok(octets)
 }
 
 /// Reads a file or standard input, up to one octet more than `most`: enough for its reader to see that it is too long.
@@ -247,6 +264,17 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
             std::fs::remove_file(&file).unwrap();
         }
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_into_memory_is_a_failure_and_no_abort() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("huge");
+        // No octet of it is on the disk.
+        File::create(&path).unwrap().set_len(1 << 43).unwrap();
+        let failure = read(Some(&path)).unwrap_err();
+        let message = "has more than 268435456 octets\n";
+        assert!(failure.to_string().ends_with(message), "{failure}");
     }
 
     #[test]
