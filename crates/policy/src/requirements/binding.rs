@@ -6,7 +6,7 @@ use soapstone_wss::{Layout, ProtectionOrder};
 
 use super::suite::AlgorithmSuite;
 use super::token::Token;
-use super::{is_security, nested};
+use super::{is_security, nested, refuse_beside};
 use crate::names::Name;
 use crate::node::Place;
 use crate::normal::Assertion;
@@ -128,8 +128,10 @@ impl Binding {
                 "RecipientEncryptionToken",
             ],
         };
+        refuse_beside(assertion, problems);
         for inner in nested(assertion) {
             if is_security(inner, problems) {
+                refuse_beside(inner, problems);
                 read.inner(inner, roles, problems);
             }
         }

@@ -220,6 +220,18 @@ fn nested(assertion: &Assertion) -> &[Arc<Assertion>] {
         .map_or(&[], |alternative| &alternative.assertions)
 }
 
+/// Adds a problem for each assertion that stands in another one beside its nested policy, where only parameters stand.
+fn refuse_beside(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
+    let beside = assertion
+        .parameters()
+        .filter(|parameter| parameter.name.security_version().is_some());
+    for one in beside {
+        let what = "a wsp:Policy around it";
+        let kind = ProblemKind::Missing { what };
+        problems.push(PolicyProblem::at(&one.name, &one.place, kind));
+    }
+}
+
 /// Whether `assertion` is one of WS-SecurityPolicy, of whatever version; adds the problem if it is not.
 fn is_security(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> bool {
     if assertion.name().security_version().is_some() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{is_security, nested, not_supported};
+use super::{is_security, nested, not_supported, refuse_beside};
 use crate::names::Name;
 use crate::node::Place;
 use crate::normal::Assertion;
@@ -47,6 +47,7 @@ impl Wss {
             name: assertion.name().clone(),
             place: assertion.place().clone(),
         };
+        refuse_beside(assertion, problems);
         for inner in nested(assertion) {
             if !is_security(inner, problems) {
                 continue;
@@ -126,6 +127,7 @@ impl Trust {
             applies_to: false,
             place: assertion.place().clone(),
         };
+        refuse_beside(assertion, problems);
         for inner in nested(assertion) {
             if !is_security(inner, problems) {
                 continue;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::parts::{ElementsDemand, PartsDemand};
 use super::suite::AlgorithmSuite;
 use super::token::Token;
-use super::{is_security, nested};
+use super::{is_security, nested, refuse_beside};
 use crate::names::Name;
 use crate::node::Place;
 use crate::normal::Assertion;
@@ -76,6 +76,7 @@ impl SupportingTokens {
             name: assertion.name().clone(),
             place: assertion.place().clone(),
         };
+        refuse_beside(assertion, problems);
         let before = problems.len();
         for inner in nested(assertion) {
             if !is_security(inner, problems) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use soapstone_wss::ConversationVersion;
 
-use super::{Requirements, nested};
+use super::{Requirements, nested, refuse_beside};
 use crate::names::{Name, SecurityPolicyVersion};
 use crate::node::Place;
 use crate::normal::Assertion;
@@ -297,6 +297,7 @@ impl TokenKind {
                 must_not_renew,
             } => match local {
                 "BootstrapPolicy" => {
+                    refuse_beside(inner, problems);
                     let alternative = inner.nested().cloned().unwrap_or_default();
                     *bootstrap = Some(Box::new(Requirements::read(&alternative, problems)));
                 }

@@ -466,3 +466,52 @@ fn a_demand_for_collections_of_requests_for_tokens_is_refused() {
     ));
     assert_eq!(name, "RequireRequestSecurityTokenCollection");
 }
+
+/// WS-SecurityPolicy 1.3, 2 and WS-Policy 1.5, 4.3.2: what an assertion demands in particular stands in its nested policy. Beside that, nobody
+/// would obey it.
+#[test]
+fn assertions_beside_a_nested_policy_are_not_passed_over() {
+    let binding = asymmetric(&suite("Basic256"));
+    let plain = format!("{binding}{SIGNED_BODY}");
+    let encrypting = binding.replace(
+        "</sp:AsymmetricBinding>",
+        "<sp:EncryptSignature/></sp:AsymmetricBinding>",
+    );
+    let strict = asymmetric(&format!(
+        "{}<sp:Layout><sp:Strict/></sp:Layout>",
+        suite("Basic256")
+    ));
+    let flag = asymmetric(&format!(
+        "{}<sp:IncludeTimestamp><sp:ProtectTokens/></sp:IncludeTimestamp>",
+        suite("Basic256")
+    ));
+    let user = nest(
+        "SignedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", ""),
+    );
+    let more = user.replace("</sp:Signed", "<sp:SignedElements/></sp:Signed");
+    for (policy, name) in [
+        (format!("{encrypting}{SIGNED_BODY}"), "EncryptSignature"),
+        (format!("{strict}{SIGNED_BODY}"), "Strict"),
+        (format!("{flag}{SIGNED_BODY}"), "ProtectTokens"),
+        (format!("{plain}{more}"), "SignedElements"),
+        (
+            format!("{plain}<sp:Wss11><sp:RequireSignatureConfirmation/></sp:Wss11>"),
+            "RequireSignatureConfirmation",
+        ),
+        (
+            format!("{plain}<sp:Trust13><sp:RequireClientEntropy/></sp:Trust13>"),
+            "RequireClientEntropy",
+        ),
+    ] {
+        assert_eq!(
+            refused(&policy),
+            [(
+                name.to_owned(),
+                ProblemKind::Missing {
+                    what: "a wsp:Policy around it"
+                }
+            )]
+        );
+    }
+}
