@@ -252,3 +252,51 @@ fn an_exchange_of_cxf_is_stale_an_hour_later() {
         .unwrap_err();
     assert_eq!(refused.cause().name(), "timestamp-expired");
 }
+
+/// WSDL 1.1, 2.1.1: a description may be in several files, and what is attached in any of them applies.
+#[test]
+fn a_description_in_several_files_is_read_with_those_that_it_imports() {
+    let wsdl = folder().join("sign-encrypt-Basic256/service.wsdl");
+    let wsdl = std::fs::read_to_string(wsdl).expect("a recorded policy");
+    let start = wsdl.find("<wsdl:service").expect("a service");
+    let end = wsdl.find("</wsdl:service>").expect("its end") + "</wsdl:service>".len();
+    let root = &wsdl[wsdl.find("<wsdl:definitions").expect("a root")..];
+    let root = &root[..=root.find('>').expect("its end")];
+    let import = "<wsdl:import namespace=\"urn:any\" location=\"parts/binding.wsdl\"/>";
+    let service = format!("{root}{import}{}</wsdl:definitions>", &wsdl[start..end]);
+    let binding = format!("{}{}", &wsdl[..start], &wsdl[end..]);
+    let place = std::env::temp_dir().join(format!("soapstone-imports-{}", std::process::id()));
+    std::fs::create_dir_all(place.join("parts")).expect("it can be made");
+    std::fs::write(place.join("service.wsdl"), service).expect("it can be written");
+    std::fs::write(place.join("parts/binding.wsdl"), binding).expect("it can be written");
+    let keys = folder().join("keys");
+    let text = format!(
+        "identity = {{ key = \"{0}/server.key.pem\", certificate = \"{0}/server.cert.pem\" }}\n\
+         peer = {{ certificate = \"{0}/client.cert.pem\" }}\ntrust = {{ anchors = [\"{0}/ca.pem\"] }}\n\
+         security = {{ policy = \"service.wsdl\", timestamp = {{ ttl = \"10m\" }} }}\n",
+        keys.display()
+    );
+    let endpoint = EndpointConfig::from_text(&text, &place.join("endpoint.toml"), &|_| None)
+        .and_then(|config| Endpoint::compile(&config, Role::Service));
+    std::fs::remove_dir_all(&place).expect("it is there");
+    let endpoint = endpoint.unwrap_or_else(|problems| panic!("{problems}"));
+    let message = recorded("sign-encrypt-Basic256", "1.request.xml");
+    let memory = Memory::without_conversations(&Forgetful);
+    let mut buffers = Buffers::default();
+    endpoint
+        .open(message, None, memory, moment(), &mut buffers, &mut ())
+        .expect("it obeys the policy");
+    let plain =
+        b"<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/></s:Envelope>";
+    let refused = endpoint
+        .open(
+            plain.to_vec(),
+            None,
+            memory,
+            moment(),
+            &mut buffers,
+            &mut (),
+        )
+        .unwrap_err();
+    assert_eq!(refused.cause().name(), "security-missing");
+}

@@ -3,7 +3,9 @@
 //! The rule kept here: reading never stops at the first problem; all of them come out together at the end.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
 
 use super::confidential::Confidential;
 use super::problem::{Place, Problem, Problems};
@@ -30,6 +32,27 @@ pub struct LoadedFile {
     pub bytes: Confidential<Vec<u8>>,
     /// Where the configuration names it.
     pub place: Place,
+}
+
+impl LoadedFile {
+    /// Another file that this one names by a relative path, if it has no more than so many octets. Absolute paths and URLs are nowhere.
+    pub(crate) fn beside(&self, uri: &str, most: usize) -> Option<Vec<u8>> {
+        let relative = Path::new(uri);
+        let plain = |part: Component<'_>| {
+            matches!(
+                part,
+                Component::Normal(_) | Component::CurDir | Component::ParentDir
+            )
+        };
+        if uri.contains("://") || !relative.components().all(plain) {
+            return None;
+        }
+        let file = File::open(self.path.parent()?.join(relative)).ok()?;
+        let mut octets = Vec::new();
+        let more = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        file.take(more).read_to_end(&mut octets).ok()?;
+        (octets.len() <= most).then_some(octets)
+    }
 }
 
 /// A parsed configuration file, and what was found wrong with it so far.

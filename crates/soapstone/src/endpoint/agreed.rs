@@ -202,7 +202,9 @@ impl Compiler<'_> {
             },
         };
         let source = file.bytes.expose().clone();
-        let agreements = PolicyDocument::parse(source, &PolicyLimits::default())
+        let limits = PolicyLimits::default();
+        let resolver = |uri: &str| file.beside(uri, limits.document);
+        let agreements = PolicyDocument::parse_with(source, &limits, &resolver)
             .map_err(|error| error.to_string())
             .and_then(|document| {
                 document
