@@ -111,6 +111,34 @@ async fn a_conversation_is_held_as_a_policy_says_with_addressing_by_the_gateways
     }
 }
 
+/// WS-SecurityPolicy 1.3, 5.4.7: `sp:MustNotSendCancel`.
+#[tokio::test]
+async fn a_context_is_not_cancelled_where_the_policy_rules_it_out() {
+    let folder = Folder::with_keys("policy-no-cancel");
+    let wsdl = recorded("secure-conversation-Basic256");
+    let wsdl = std::fs::read_to_string(wsdl).expect("a recorded policy");
+    let changed = wsdl.replace(
+        "<sp:BootstrapPolicy>",
+        "<sp:MustNotSendCancel/><sp:BootstrapPolicy>",
+    );
+    assert_ne!(changed, wsdl);
+    let policy = folder.write("no-cancel.wsdl", changed);
+    let backend = Backend::echo().await;
+    let (service, client) = both(&folder, &backend, &policy).await;
+    let answer = call(&client).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    client.shutdown().await;
+    let metrics = send(service.address(), get("/metrics")).await.body;
+    let held = "soapstone_conversations{route=\"/echo\",direction=\"inbound\"} 1";
+    assert!(metrics.lines().any(|found| found == held), "{metrics}");
+    let events = metrics
+        .lines()
+        .filter(|line| line.starts_with("soapstone_contexts_total{") && !line.ends_with(" 0"));
+    let events: Vec<&str> = events.collect();
+    let issued = "soapstone_contexts_total{route=\"/echo\",event=\"issued\"} 1";
+    assert_eq!(events, [issued]);
+}
+
 #[tokio::test]
 async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_says_so() {
     let folder = Folder::with_keys("policy-anonymous");
