@@ -68,7 +68,7 @@ interop: setup ## xmlsec1, WSS4J, CXF and zeep, in both directions; the programs
 report-check: unit ## the lab's report in a browser, at the width of a phone and of a desk
 	$(call step,the lab's report in a browser)
 	@SOAPSTONE_PROFILE=dev interop/report-check
-	@interop/report-check $(target)/tmp/report.html
+	@interop/report-check $(target)/tmp/report.html $(target)/tmp/every-figure.html
 
 .PHONY: end-to-end
 end-to-end: setup ## the demo, as a test

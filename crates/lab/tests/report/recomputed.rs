@@ -430,10 +430,57 @@ fn everything() -> Vec<Run> {
             for figure in experiment.figures {
                 let raw = samples(experiment, figure, &mut chance);
                 all.extend(lines(study, experiment, figure, &raw));
+                if let Shows::Drawn { from, .. } = figure.shows {
+                    let from = study.figure(experiment.number, from).expect("its lines");
+                    all.extend(of_deployments(study, experiment, from, &mut chance));
+                }
             }
         }
     }
+    all.push(json!({"stack": "gsoap", "absent": "no compiler"}));
     vec![run("one", &all)]
+}
+
+/// What deployments take, for what is drawn from it: totals that grow with messages, and the time of later ones.
+fn of_deployments(
+    study: &Study,
+    experiment: &Experiment,
+    from: &Figure,
+    chance: &mut Chance,
+) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut costs: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
+    for (place, _) in samples(experiment, from, chance).into_keys() {
+        let Some(messages) = place
+            .2
+            .get("messages")
+            .and_then(|it| it.parse::<f64>().ok())
+        else {
+            continue;
+        };
+        let (stack, arm, at) = place;
+        let costs = costs.entry((stack.clone(), arm.clone()));
+        let [start, each] = *costs.or_insert_with(|| [2e4 * chance.share(), 4e3 * chance.share()]);
+        let of = (study.name, experiment.number, from.shown_in);
+        for (quantity, middle) in [("total", start + each * messages), ("later", each)] {
+            let samples = chance.samples(SAMPLES, middle, 0.05);
+            all.push(line(of, &json!(at), (&stack, &arm), quantity, &samples));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_page_of_every_figure_to_look_at_is_written_where_tests_keep_their_files() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let runs = everything();
+    let page = page_of(&runs);
+    let figures = studies::ALL.iter().flat_map(|it| it.experiments);
+    for figure in figures.flat_map(|it| it.figures) {
+        let article = format!("-{}\">", figure.shown_in);
+        assert!(page.contains(&article), "{}", figure.shown_in);
+    }
+    std::fs::write(folder.join("every-figure.html"), &page).expect("the page");
 }
 
 /// Rows of the tables of these classes, as the page shows them, without small print.
