@@ -156,6 +156,7 @@ fn crossovers(x: &str, totals: &[Series]) -> Found {
             }
         }
     }
+    found.series.sort_by_key(|it| it.stack);
     found
 }
 

@@ -12,7 +12,12 @@ pub(super) fn text(report: &Report<'_>) -> String {
     // Writing to a String does not fail.
     let mut text = String::from("# Studies of message security, run again\n");
     if let Some(claims) = table::claims(report) {
-        let _ = write!(text, "\n## Headline claims\n\n{}", table(&claims));
+        let _ = write!(
+            text,
+            "\n## Headline claims\n\n{}\nFloor: {}\n",
+            table(&claims),
+            words::FLOOR
+        );
     }
     let mut told = (None, None);
     for shown in &report.shown {
@@ -49,7 +54,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
             text.push_str(&table(&table::values(shown)));
         }
         let sentences = table::sentences(shown, report.runs);
-        for sentence in sentences.verdicts.iter().chain(&sentences.missing) {
+        for sentence in sentences.verdicts.iter().chain(&sentences.notes) {
             let _ = write!(text, "\n{}\n", plain(sentence));
         }
         if let Some(held) = table::held(shown) {

@@ -31,10 +31,10 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
     if let Some(claims) = table::claims(report) {
         h.push_str("<section id=\"claims\">\n<h2>Headline claims</h2>\n");
         write_table(h, &claims, "claims");
-        h.push_str(
-            "<p class=\"note\"><b>Floor</b>: the value if of all security only private keys, digests and ciphers took time, as they took \
-             alone in the same run; of more clients at once than processors, also what theirs take in the best order. No implementation with the \
-             same keys and algorithms that does one thing after the other can be below it.</p>\n</section>\n",
+        let _ = writeln!(
+            h,
+            "<p class=\"note\"><b>Floor</b>: {}</p>\n</section>",
+            escape(words::FLOOR)
         );
     }
     studies(h, report, attachments);
@@ -129,7 +129,7 @@ fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
         h.push_str("</figure>\n");
     }
     let sentences = table::sentences(shown, runs);
-    for (class, sentences) in [("verdict", sentences.verdicts), ("note", sentences.missing)] {
+    for (class, sentences) in [("verdict", sentences.verdicts), ("note", sentences.notes)] {
         for sentence in sentences {
             let _ = writeln!(h, "<p class=\"{class}\">{}</p>", escape(&sentence));
         }
@@ -305,6 +305,7 @@ fn reading(h: &mut String) {
          cost.</dd>\
          <dt>none, direct</dt><dd>On Soapstone, <i>none</i> goes through both gateways without security, <i>direct</i> past them. Other stacks \
          have no gateways.</dd>\
+         <dt>Absent</dt><dd>A stack that a run was to measure and that could not be started; what nobody asked for is –.</dd>\
          <dt>Outliers</dt><dd>None is dropped: the column <i>worst</i> shows the largest sample.</dd>\
          <dt>Several runs</dt><dd>Of a point that several runs measured on the same stack, the last run counts; what is compared with each other \
          on one stack always comes from one run.</dd></dl>\n</section>\n",

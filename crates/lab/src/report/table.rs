@@ -354,24 +354,29 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
 pub(super) struct Sentences {
     /// What follows from it, and what held on each stack.
     pub(super) verdicts: Vec<String>,
-    /// What is not known, and what was not there.
-    pub(super) missing: Vec<String>,
+    /// How its values come about, what is not known, and what was not there.
+    pub(super) notes: Vec<String>,
 }
 
 /// What is said of a figure in words.
 pub(super) fn sentences(shown: &Shown<'_>, runs: &[Run]) -> Sentences {
-    let mut missing: Vec<String> = unknown(shown).map(str::to_owned).into_iter().collect();
+    let explained = words::explained(&shown.figure.shows);
+    let mut notes: Vec<String> = explained
+        .into_iter()
+        .chain(unknown(shown))
+        .map(str::to_owned)
+        .collect();
     let absent = absent::in_figure(shown, runs);
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|it| it.name()).collect();
-        missing.push(format!(
+        notes.push(format!(
             "Absent: {}. The runs below say why.",
             names.join(", ")
         ));
     }
     Sentences {
         verdicts: shown.notes.iter().cloned().chain(verdicts(shown)).collect(),
-        missing,
+        notes,
     }
 }
 

@@ -5,6 +5,11 @@
 use super::values::shows;
 use crate::study::{Estimate, Finding, Quantity, Reported, Shows};
 
+/// What a floor is.
+pub(super) const FLOOR: &str = "the value if of all security only private keys, digests and ciphers took time, as they took alone in the same \
+    run; of more clients at once than processors, also what theirs take in the best order. No implementation with the same keys and \
+    algorithms that does one thing after the other can be below it.";
+
 /// What was measured.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
@@ -44,6 +49,33 @@ pub(super) fn finding(finding: &Finding) -> String {
             format!("after how many their mean is within {percent} % of the steady state")
         }
     }
+}
+
+/// How values come about that are not those of lines, as far as their names do not say it.
+pub(super) const fn explained(shows: &Shows) -> Option<&'static str> {
+    Some(match shows {
+        Shows::Drawn { finding, .. } => match finding {
+            Finding::Crossovers => {
+                "A pair has a number where the 95 % intervals of both totals are apart on both sides of it: where straight lines between \
+                 neighbouring totals meet, and from where to where their intervals overlap. Pairs that change places nowhere have no row."
+            }
+            Finding::Rates => {
+                "Slopes of straight lines by least squares through all sizes; the intervals are of 95 %, by how far the sizes lie from the \
+                 line."
+            }
+            Finding::Convergence { .. } => {
+                "The steady state is the mean of all but the first message at the largest number, about which nothing is said therefore. \
+                 The number is where straight lines between neighbouring totals meet what is allowed, beside it from where to where \
+                 intervals overlap. By what rule the paper says that times have converged is not known here."
+            }
+        },
+        Shows::Modelled { .. } => {
+            "The model is the paper's: α(1 − c) + (1 − α)(2 − c), where α is the share of canonical messages, and c that of \
+             canonicalization in a message, as it was measured in the same run. It holds where its interval and that of the measurement \
+             overlap."
+        }
+        _ => return None,
+    })
 }
 
 /// What the interval beside a value is.

@@ -58,8 +58,7 @@ pub(super) const GROWING: Experiment = Experiment {
         },
         Figure {
             shown_in: "table-3-rates",
-            caption: "by how much the mean time of an echo grows with each kB of its text, which travels both ways: the slope of the straight \
-                      line through all sizes, and its 95 % interval by how far they lie from it",
+            caption: "by how much the mean time of an echo grows with each kB of its text, which travels both ways",
             x: "operation",
             logarithmic: false,
             shows: Shows::Drawn {
@@ -150,9 +149,7 @@ pub(super) const TOTAL: Experiment = Experiment {
         },
         Figure {
             shown_in: "figures-6-7-crossovers",
-            caption: "after how many messages the second of two mechanisms costs less in all, while the first costs less before: where \
-                      straight lines between neighbouring totals meet, and from where to where their intervals overlap. Pairs that change \
-                      places nowhere have no row",
+            caption: "after how many messages the second of two mechanisms costs less in all, which costs more before",
             x: "operation",
             logarithmic: true,
             shows: Shows::Drawn {
@@ -205,9 +202,7 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
         },
         Figure {
             shown_in: "tables-4-5-convergence",
-            caption: "after how many messages their mean time since deployment is at most 10 % above the steady state, and from where to \
-                      where intervals overlap. The steady state is the mean of all but the first message at the largest number; by what \
-                      rule the report says that times have converged is not known here",
+            caption: "after how many messages their mean time since deployment is at most 10 % above the steady state",
             x: "operation",
             logarithmic: true,
             shows: Shows::Drawn {

@@ -40,9 +40,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         },
         Figure {
             shown_in: "cost-model",
-            caption: "processor time to receive a message by that of always canonicalizing, in percent; canonical are so many percent of the \
-                      messages. The model is the paper's, α(1 − c) + (1 − α)(2 − c), with the c that figure 6 has here for messages of as \
-                      many strings, each part written anew",
+            caption: "processor time to receive a message by that of always canonicalizing; canonical are so many percent of the messages",
             x: "canonical",
             logarithmic: false,
             shows: Shows::Modelled {
