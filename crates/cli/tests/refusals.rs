@@ -1,9 +1,12 @@
 //! What `soapstone open` refuses, each with its own reason, and nothing written.
 
+#[path = "common/attacks.rs"]
+mod attacks;
 mod common;
 #[path = "common/endpoints.rs"]
 mod endpoints;
 
+use attacks::{Place, doubled_id, doubled_timestamp, moved_body, tamper};
 use common::{Folder, Run, SOAP11, envelope, key};
 use endpoints::{Endpoint, trust};
 
@@ -38,15 +41,6 @@ fn alter(folder: &Folder, change: impl FnOnce(String) -> String) {
     let altered = change(message.clone());
     assert_ne!(altered, message, "the change must change something");
     folder.write("secured.xml", altered);
-}
-
-/// Changes the first character of the text between two marks, the last time that they stand there.
-fn tamper(message: &str, before: &str, after: &str) -> String {
-    let end = message.rfind(after).expect("the mark is there");
-    let start = message[..end].rfind(before).expect("the mark is there") + before.len();
-    let first = &message[start..start + 1];
-    let other = if first == "A" { "B" } else { "A" };
-    format!("{}{other}{}", &message[..start], &message[start + 1..])
 }
 
 #[test]
@@ -147,31 +141,14 @@ fn a_message_without_what_the_plan_wants_is_refused() {
 #[test]
 fn a_signed_body_that_was_moved_away_is_refused() {
     let folder = with("sign");
-    alter(&folder, |message| {
-        let start = message.find("<soap:Body").unwrap();
-        let end = message.find("</soap:Body>").unwrap() + "</soap:Body>".len();
-        let body = message[start..end].to_owned();
-        let forged =
-            "<soap:Body><b:order xmlns:b=\"urn:books\"><b:price>0</b:price></b:order></soap:Body>";
-        message.replace(&body, forged).replace(
-            "</soap:Header>",
-            &format!("<w:keep xmlns:w=\"urn:w\">{body}</w:keep></soap:Header>"),
-        )
-    });
+    alter(&folder, |message| moved_body(&message, Place::Header));
     open(&folder).refuses("unsigned");
 }
 
 #[test]
 fn an_id_that_stands_twice_is_refused() {
     let folder = with("sign");
-    alter(&folder, |message| {
-        let at = message.rfind("Id=\"").unwrap() + 4;
-        let id = message[at..].split('"').next().unwrap().to_owned();
-        message.replace(
-            "</soap:Header>",
-            &format!("<x xml:id=\"{id}\"/></soap:Header>"),
-        )
-    });
+    alter(&folder, |message| doubled_id(&message));
     open(&folder).refuses("duplicate-id");
 }
 
@@ -236,12 +213,7 @@ fn a_timestamp_that_is_missing_or_stands_twice_is_refused() {
     );
     open(&folder).refuses("timestamp-missing");
     let folder = with("sign");
-    alter(&folder, |message| {
-        let start = message.find("<wsu:Timestamp").unwrap();
-        let end = message.find("</wsu:Timestamp>").unwrap() + "</wsu:Timestamp>".len();
-        let again = message[start..end].replacen("-time\"", "-again\"", 1);
-        message.replacen("<wsu:Timestamp", &format!("{again}<wsu:Timestamp"), 1)
-    });
+    alter(&folder, |message| doubled_timestamp(&message));
     open(&folder).refuses("timestamp-duplicated");
 }
 

@@ -80,6 +80,11 @@ impl Drop for Server {
 
 /// Posts a message to `http://ADDRESS/PATH`; the whole response.
 pub(crate) fn post(url: &str, message: &str) -> String {
+    post_octets(url, "", message.as_bytes())
+}
+
+/// Posts octets with further header lines.
+pub(crate) fn post_octets(url: &str, headers: &str, message: &[u8]) -> String {
     let (address, path) = url
         .strip_prefix("http://")
         .unwrap()
@@ -88,11 +93,11 @@ pub(crate) fn post(url: &str, message: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("somebody listens");
     let head = format!(
         "POST /{path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: text/xml; charset=utf-8\r\nSOAPAction: \"\"\r\nConnection: close\r\n\
-         Content-Length: {}\r\n\r\n",
+         {headers}Content-Length: {}\r\n\r\n",
         message.len()
     );
     stream
-        .write_all((head + message).as_bytes())
+        .write_all(&[head.as_bytes(), message].concat())
         .expect("the request is sent");
     let mut response = String::new();
     stream
