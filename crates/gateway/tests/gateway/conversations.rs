@@ -217,6 +217,46 @@ async fn a_context_is_followed_by_another_before_it_ends() {
 }
 
 #[tokio::test]
+async fn keys_are_computed_as_both_sides_are_told() {
+    let folder = Folder::with_keys("conversation-computed");
+    let backend = Backend::echo().await;
+    let computed = |names: &str| format!("computed_keys = [{names}], key_size = 384");
+    for (granted, asked, agree) in [
+        ("\"P_SHA1\", \"P_SHA256\"", "\"P_SHA256\"", true),
+        ("\"P_SHA256\"", "\"P_SHA256\"", true),
+        ("\"P_SHA256\"", "\"P_SHA1\"", false),
+        ("\"P_SHA1\"", "\"P_SHA256\"", false),
+    ] {
+        let service = service(&folder, &backend, &computed(granted)).await;
+        let client = client(&folder, &service, &computed(asked)).await;
+        let answer = call(&client).await;
+        assert_eq!(answer.status == StatusCode::OK, agree, "{}", answer.body);
+        assert_eq!(metric(&client, ESTABLISHED).await, u64::from(agree));
+        assert_eq!(metric(&service, ISSUED).await, u64::from(agree));
+    }
+}
+
+/// WS-Trust 1.4, 4.1: the scope of a token.
+#[tokio::test]
+async fn contexts_are_made_for_the_addresses_that_are_listed() {
+    let folder = Folder::with_keys("conversation-scope");
+    let mut backend = Backend::echo().await;
+    let elsewhere = "applies_to = [\"https://example.org/books\"]";
+    let refusing = service(&folder, &backend, elsewhere).await;
+    let stranded = client(&folder, &refusing, "").await;
+    assert_eq!(call(&stranded).await.status, StatusCode::BAD_GATEWAY);
+    assert!(backend.seen.try_recv().is_err());
+    assert_eq!(metric(&refusing, ISSUED).await, 0);
+
+    // The address that the client's gateway knows it by, which is known once it listens.
+    let service = service(&folder, &backend, "").await;
+    let address = format!("http://{}/echo", service.address());
+    let here = service_file(&backend, &format!("applies_to = [\"{address}\"]"));
+    service.reload(folder.config(&here));
+    called(&client(&folder, &service, "").await).await;
+}
+
+#[tokio::test]
 async fn a_context_is_renewed_where_the_service_renews_for_its_owner() {
     let folder = Folder::with_keys("conversation-renewed");
     let backend = Backend::echo().await;

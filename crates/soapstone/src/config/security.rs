@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone_trust::ComputedKey;
 use soapstone_wss::{
     ConversationVersion, EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind,
 };
@@ -148,6 +149,13 @@ pub struct ConversationsConfig {
     pub owner_alone: bool,
     /// Whether somebody who does not authenticate is given a context.
     pub anonymous: bool,
+    /// How keys are computed from what both sides contribute: what is granted, the first where nothing is asked for; a client asks for the
+    /// first. Empty is P_SHA1.
+    pub computed_keys: Vec<ComputedKey>,
+    /// Bits of a context's key where nothing else says them.
+    pub key_size: Option<Located<u32>>,
+    /// Addresses for which contexts are made; empty is all.
+    pub applies_to: Vec<String>,
 }
 
 /// `allow_weak_until = { "rsa-sha1" = "2027-01-01" }`: one algorithm and the moment from which it is refused.
@@ -485,6 +493,15 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
     let anonymous = table
         .boolean("anonymous")
         .is_some_and(|anonymous| anonymous.value);
+    let computed_keys = table.choices(
+        "computed_keys",
+        &[
+            ("P_SHA1", ComputedKey::PSha1),
+            ("P_SHA256", ComputedKey::PSha256),
+        ],
+    );
+    let key_size = read_key_size(&mut table);
+    let applies_to = table.strings("applies_to").unwrap_or_default();
     table.finish();
     Some(ConversationsConfig {
         place,
@@ -497,6 +514,29 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
         renewal_by_key_alone,
         owner_alone,
         anonymous,
+        computed_keys: computed_keys.unwrap_or_default(),
+        key_size,
+        applies_to: applies_to
+            .into_iter()
+            .map(|address| address.value)
+            .collect(),
+    })
+}
+
+/// Bits, in whole octets, between what is never too short and what a context holds.
+fn read_key_size(table: &mut Table<'_>) -> Option<Located<u32>> {
+    let found = table.integer("key_size", 128, 512)?;
+    let bits = u32::try_from(found.value).ok().filter(|bits| bits % 8 == 0);
+    if bits.is_none() {
+        let message = format!(
+            "`key_size` must be bits of whole octets, found {}",
+            found.value
+        );
+        table.report_with_hint(found.place, message, "256 is customary");
+    }
+    bits.map(|value| Located {
+        value,
+        place: found.place,
     })
 }
 

@@ -221,6 +221,22 @@ impl<'d> Table<'d> {
         choices: &[(&str, T)],
     ) -> Option<Located<T>> {
         let text = self.string(key)?;
+        self.chosen(key, &text, choices)
+    }
+
+    /// An array of names that are listed; `None` when the key is absent.
+    pub fn choices<T: Copy>(&mut self, key: &'static str, choices: &[(&str, T)]) -> Option<Vec<T>> {
+        let texts = self.strings(key)?;
+        let chosen = texts.iter().map(|text| self.chosen(key, text, choices));
+        Some(chosen.flatten().map(|chosen| chosen.value).collect())
+    }
+
+    fn chosen<T: Copy>(
+        &self,
+        key: &str,
+        text: &Located<String>,
+        choices: &[(&str, T)],
+    ) -> Option<Located<T>> {
         match choices.iter().find(|(name, _)| *name == text.value) {
             Some((_, value)) => Some(Located {
                 value: *value,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
-use soapstone_trust::{ClientRules, SecurityTokenService, ServiceRules, TrustVersion};
+use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
     EncryptionPolicy, InboundPlan, KeyBinding, KeyField, KeyReference, KeyTransportMethod, Keys,
     Mechanism, OutboundPlan, Part, PlanProblem, Policy, Recipient, Retirement, SUITE_NAMES,
@@ -14,9 +14,10 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Canonicalization, Limits};
 
-use super::agreed::{Bootstrap, Exchange, TokenDemands};
+use super::agreed::{Bootstrap, Exchange};
 use super::operations::Operations;
 use super::sent::Sent;
+use super::token_rules::token_rules;
 use super::{Conversation, Endpoint, Plans, Role};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 
@@ -219,46 +220,24 @@ impl Compiler<'_> {
         let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
         let bootstrap_outbound = self.plan(OutboundPlan::compile(outbound, keys.clone()), place);
         let config = self.config.security.conversations.as_ref();
-        let lifetime = config.and_then(|config| config.lifetime.as_ref());
-        let mut rules = ServiceRules::default();
-        rules.versions = vec![TrustVersion::from(bootstrap.version)];
-        let mut client = ClientRules::default();
-        client.version = TrustVersion::from(bootstrap.version);
-        if let Some(lifetime) = lifetime {
-            rules.lifetime = lifetime.value;
-            rules.longest_lifetime = lifetime.value;
-            client.lifetime = Some(lifetime.value);
+        let wanted = config.and_then(|config| config.key_size.as_ref());
+        if let (Some(bits), Some(wanted)) = (bits, wanted)
+            && wanted.value != bits
+        {
+            let message = format!(
+                "expected `key_size = {bits}`, as the suite encrypts with the context's key itself, found {}",
+                wanted.value
+            );
+            self.report(wanted.place, message);
+            return None;
         }
-        if let Some(config) = config {
-            rules.anonymous = config.anonymous;
-            rules.owner_alone = config.owner_alone;
-            rules.renewal_by_key_alone = config
-                .renewal_by_key_alone
-                .as_ref()
-                .map(|limit| limit.value);
-        }
-        let TokenDemands {
-            operations,
-            client_entropy,
-            applies_to,
-        } = bootstrap.demands;
-        rules.operations.clone_from(&operations);
-        rules.issuer_key_alone = !client_entropy;
-        rules.applies_to_required = applies_to;
-        if let Some(bits) = bits {
-            rules.key_size = bits;
-            client.key_size = bits;
-        }
-        let key = keys
-            .identity
-            .as_ref()
-            .map(|identity| identity.key().clone());
-        rules.decryption_key.clone_from(&key);
-        client.decryption_key = key;
+        let (service, client) =
+            token_rules(config, bootstrap.version, bootstrap.demands, bits, keys);
+        let operations = service.operations.clone();
         Some(Conversation {
             bootstrap_inbound: bootstrap_inbound?,
             bootstrap_outbound: bootstrap_outbound?,
-            service: SecurityTokenService::new(rules),
+            service: SecurityTokenService::new(service),
             client,
             operations,
         })
