@@ -278,6 +278,28 @@ impl Running {
         }
     }
 
+    /// Ends the conversations with backends and tells them so, as far as they listen; the next exchange begins a new one. One that is under
+    /// way in a conversation that ends is sent again in another, as after any loss.
+    pub async fn end_conversations(&self) {
+        let serving = self.shared.serving();
+        let mut farewells = JoinSet::new();
+        for route in serving.routes.iter() {
+            let Some(side) = &route.outbound else {
+                continue;
+            };
+            let Some(established) = &side.established else {
+                continue;
+            };
+            let (contexts, version) = established.drain(&side.endpoint);
+            for context in contexts {
+                let parties = Parties::new(&self.shared, &serving, route, side, version);
+                farewells.spawn(async move { parties.cancel(&context).await });
+            }
+        }
+        // Whoever does not hear it in time learns it when the context expires.
+        let _ = tokio::time::timeout(FAREWELL, farewells.join_all()).await;
+    }
+
     /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.
     /// Returns how many connections had to be dropped.
     pub async fn shutdown(mut self) -> u64 {
@@ -299,29 +321,6 @@ impl Running {
         self.phase.send_replace(Phase::Ending);
         self.ended.recv().await;
         left
-    }
-}
-
-impl Running {
-    /// Tells backends that contexts are not needed any more, as far as they listen.
-    async fn end_conversations(&self) {
-        let serving = self.shared.serving();
-        let mut farewells = JoinSet::new();
-        for route in serving.routes.iter() {
-            let Some(side) = &route.outbound else {
-                continue;
-            };
-            let Some(established) = &side.established else {
-                continue;
-            };
-            let (contexts, version) = established.drain(&side.endpoint);
-            for context in contexts {
-                let parties = Parties::new(&self.shared, &serving, route, side, version);
-                farewells.spawn(async move { parties.cancel(&context).await });
-            }
-        }
-        // Whoever does not hear it in time learns it when the context expires.
-        let _ = tokio::time::timeout(FAREWELL, farewells.join_all()).await;
     }
 }
 

@@ -185,6 +185,23 @@ async fn a_service_that_lost_its_contexts_is_called_in_another_conversation() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_ended_is_held_by_nobody_and_followed_by_another() {
+    let folder = Folder::with_keys("conversation-ended");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let client = client(&folder, &service, "").await;
+    client.end_conversations().await;
+    assert_eq!(metric(&client, ESTABLISHED).await, 0, "there was none");
+    called(&client).await;
+    assert_eq!(metric(&service, HELD).await, 1);
+    client.end_conversations().await;
+    assert_eq!(metric(&service, HELD).await, 0);
+    called(&client).await;
+    assert_eq!(metric(&client, ESTABLISHED).await, 2);
+    assert_eq!(metric(&client, RESENT).await, 0);
+}
+
+#[tokio::test]
 async fn a_reload_ends_no_conversation_of_clients() {
     let folder = Folder::with_keys("conversation-reload");
     let backend = Backend::echo().await;
