@@ -124,6 +124,9 @@ def calls(report, name, program):
     check("together", lambda: timed(program.ask(do="together", call=both, clients=3, requests=2), 6))
     check("paced", lambda: timed(program.ask(do="paced", call=both, per_second=20.0, seconds=0.25), 5))
     check("fresh", lambda: timed(program.ask(do="fresh", call=both, requests=3), 3))
+    check("newcomer", lambda: timed(program.ask(do="newcomer", call=both), 1))
+    if "secure-conversation" in mechanisms:
+        check("part", lambda: parted(program, call("secure-conversation")))
     check("call again", lambda: timed(program.ask(do="call", call=both), 1))
     check("unknown mechanism", lambda: unsupported(program.ask(do="call", call=call("incantation"))))
     check("unknown verb", lambda: unsupported(program.ask(do="guess", call=both)))
@@ -156,6 +159,18 @@ def timed(answer, count):
     times = answer.get("us")
     if times is None or len(times) != count or not all(0 < time < 60e6 for time in times):
         raise Failure(f"expected {count} times, found {answer}")
+
+
+def parted(program, conversing):
+    """A conversation that is there is ended, and another is begun by the next call."""
+    for conversations in (1, 0):
+        answer = program.ask(do="part", call=conversing)
+        if answer != {"parted": conversations}:
+            raise Failure(f"expected to part {conversations} conversations, found {answer}")
+    timed(program.ask(do="call", call=conversing), 1)
+    answer = program.ask(do="part", call=conversing)
+    if answer != {"parted": 1}:
+        raise Failure(f"expected another conversation, found {answer}")
 
 
 def weighed(answer, secured):

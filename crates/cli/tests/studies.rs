@@ -93,6 +93,25 @@ fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
     }
 }
 
+#[test]
+fn each_repetition_of_requests_in_a_conversation_begins_with_a_handshake() {
+    let words = "lab run mchale2012/2 --quick --filter requests/10 --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    let of = |arm, quantity| measured_or_left_out(&lines, arm, quantity).expect("samples");
+    let arm = "secure-conversation/Basic256";
+    let best = |samples: Vec<f64>| samples.into_iter().fold(f64::INFINITY, f64::min);
+    let (totals, means, firsts) = (of(arm, "total"), of(arm, "time"), of(arm, "first"));
+    for (total, mean) in totals.iter().zip(&means) {
+        assert!((total - mean * 10.0).abs() < 1e-3, "{total} {mean}");
+    }
+    let later = totals.iter().zip(&firsts);
+    let later = best(later.map(|(total, first)| (total - first) / 9.0).collect());
+    let first = best(firsts);
+    assert!(first > 1.2 * later, "no handshake: {first} after {later}");
+    assert_eq!(of("none", "total").len(), 3);
+}
+
 /// The names of the points that are done, in their order.
 fn points(lines: &[Value]) -> Vec<String> {
     let done = lines.iter().filter_map(|line| line["done"].as_str());

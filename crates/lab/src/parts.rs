@@ -124,6 +124,7 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
 }
 
 /// What the operations with a private key take alone, microseconds: the best times.
+#[derive(Clone, Copy)]
 pub(crate) struct PrivateKeyTimes {
     /// A signature.
     pub(crate) sign: f64,

@@ -62,6 +62,11 @@ impl Network {
         gateways.for_each(soapstone_gateway::Running::close_idle);
     }
 
+    /// Ends the conversations of the gateway for clients: the next call of each route begins another.
+    pub(crate) async fn end_conversations(&self) {
+        self.outbound.end_conversations().await;
+    }
+
     /// Another gateway for clients, beside the one that is there.
     pub(crate) async fn newcomer(
         &self,

@@ -299,6 +299,14 @@ pub trait Bench {
     /// The stack cannot do it, the call failed, or its answer was wrong.
     fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Self::Failure>>;
 
+    /// Ends the conversation that the call is made in, so that the next one begins another; where it is made in none, there is nothing to end.
+    ///
+    /// # Errors
+    /// The stack cannot do it.
+    fn end_conversation(&mut self, _call: &Call) -> Result<(), NoCall<Self::Failure>> {
+        Ok(())
+    }
+
     /// Makes a call that nobody measures, to weigh its messages.
     ///
     /// # Errors

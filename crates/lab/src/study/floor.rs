@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use soapstone::wss::Suite;
+use soapstone::wss::{Mechanism, Suite};
 
 use super::call::{Call, Proof, Stack, Step};
 use super::point::How;
@@ -68,9 +68,15 @@ impl Floors {
             },
         };
         let mut floor = 0.0;
+        if let (Mechanism::SecureConversation, How::Conversations { requests, .. }) =
+            (way.mechanism, how)
+        {
+            // Both messages of the handshake are signed and encrypted.
+            let keys = self.keys(way.rsa_bits);
+            floor += 2.0 * (keys.sign + keys.unwrap) / f64::from(requests);
+        }
         if way.has_rsa_keys() {
-            let keys = self.keys.entry(way.rsa_bits);
-            let keys = keys.or_insert_with(|| PrivateKeyTimes::measure(way.rsa_bits));
+            let keys = self.keys(way.rsa_bits);
             if signs {
                 floor += times.signatures * keys.sign;
             }
@@ -90,6 +96,11 @@ impl Floors {
         }
         Some(floor)
     }
+
+    fn keys(&mut self, bits: u32) -> PrivateKeyTimes {
+        let keys = self.keys.entry(bits);
+        *keys.or_insert_with(|| PrivateKeyTimes::measure(bits))
+    }
 }
 
 /// The floor of the mean call of clients that call at once, each as soon as its last call has ended, where there are fewer processors than
@@ -108,18 +119,19 @@ pub(super) fn floor_together(floor: f64, how: How, processors: u32) -> Option<f6
 
 #[cfg(test)]
 mod tests {
-    use soapstone::wss::Mechanism;
-
     use super::super::call::{Operation, Way};
     use super::*;
 
     fn floors(mechanism: Mechanism, octets: f64) -> Option<f64> {
+        floors_by(How::Newcomers { times: 1 }, mechanism, octets)
+    }
+
+    fn floors_by(how: How, mechanism: Mechanism, octets: f64) -> Option<f64> {
         let call = Call {
             stack: Stack::Soapstone,
             way: Way::secured(mechanism, "Basic128GCM"),
             operation: Operation::Sum,
         };
-        let how = How::Newcomers { times: 1 };
         let mut floors = Floors {
             keys: BTreeMap::from([(
                 2048,
@@ -138,6 +150,19 @@ mod tests {
             )]),
         };
         floors.of(&call, how, octets)
+    }
+
+    #[test]
+    fn the_calls_of_a_conversation_share_its_handshake() {
+        let how = How::Conversations {
+            repetitions: 1,
+            requests: 10,
+        };
+        let conversation = floors_by(how, Mechanism::SecureConversation, 0.0);
+        let handshake = floors(Mechanism::SignEncrypt, 0.0).expect("a floor");
+        assert_eq!(conversation, Some(handshake / 10.0));
+        let alone = floors_by(how, Mechanism::SignEncrypt, 0.0);
+        assert_eq!(alone, Some(handshake));
     }
 
     #[test]

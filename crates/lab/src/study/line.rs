@@ -214,13 +214,13 @@ impl Line {
 pub enum Quantity {
     /// Time of a call, µs.
     Time,
-    /// Time of the first call at the point, which is not among the others, µs.
+    /// Time of the first call at the point, which is not among the others, or of a deployment or a conversation, where it is, µs.
     First,
     /// Time of a call after the first of a new deployment, µs.
     Later,
     /// Time of the first call of a client that comes to what runs already, µs.
     Newcomer,
-    /// Time of all calls after a new deployment together, µs.
+    /// Time of all calls together after a new deployment, or in a new conversation, µs.
     Total,
     /// Processor time of an operation, µs.
     Processor,

@@ -15,6 +15,7 @@ mod order;
 mod point;
 mod run;
 mod select;
+mod weight;
 
 pub use crate::statistics::Figures;
 pub use call::{Bench, Call, NoCall, Operation, Proof, Sizes, Source, Stack, Step, Transport, Way};

@@ -121,6 +121,14 @@ pub enum How {
         /// Calls in a repetition.
         requests: u32,
     },
+    /// In turns, too, but each repetition of an arm is a conversation of its own, whose handshake is part of its first call: a time of its own, and
+    /// one of the `requests` calls whose total is told beside their mean. Arms without conversations have nothing to begin.
+    Conversations {
+        /// Repetitions.
+        repetitions: u32,
+        /// Calls in each.
+        requests: u32,
+    },
     /// Clients at once, each with `requests` calls one after another; in turns of all arms.
     Together {
         /// Clients.

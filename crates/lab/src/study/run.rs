@@ -12,7 +12,8 @@ use super::floor::{Floors, floor_together};
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
 use super::point::{Arm, How, Scale};
-use super::select::{Options, Task, records, small};
+use super::select::{Options, Task, small};
+use super::weight::weight;
 
 /// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none runs warm.
 const ROW: u32 = 10;
@@ -86,62 +87,6 @@ pub fn run<B: Bench>(
     Ok(())
 }
 
-/// What a point takes, in seconds, very roughly: only parts of the whole are made of it.
-fn weight(task: &Task) -> f64 {
-    /// Of a small secured call.
-    const CALL: f64 = 1.5e-3;
-    /// Of a record in an answer.
-    const RECORD: f64 = 3e-6;
-    /// Of a new deployment.
-    const DEPLOYMENT: f64 = 0.2;
-    /// What a condition adds to a call.
-    const UNDER: f64 = 0.03;
-    /// Of whatever studies do in memory.
-    const OWN: f64 = 3.0;
-    let calls: f64 = match task.point.how {
-        How::Turns {
-            repetitions,
-            requests,
-        } => f64::from(repetitions) * f64::from(requests) + 2.0,
-        How::Together {
-            clients,
-            requests,
-            repetitions,
-        } => f64::from(clients) * f64::from(requests) * f64::from(repetitions) + 2.0,
-        How::Paced { .. } => 2.0,
-        How::Fresh { times, calls } => f64::from(times) * f64::from(calls),
-        How::Newcomers { times } => f64::from(times),
-        How::Under {
-            clients,
-            requests,
-            repetitions,
-            ..
-        } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
-        How::InMemory { repetitions, .. } => f64::from(repetitions),
-        How::Own(_) => return OWN,
-    };
-    let arms = task.point.arms.iter();
-    arms.map(|arm| {
-        let call = CALL + RECORD * records(arm.call.operation);
-        let slower = match arm.call.stack {
-            Stack::Soapstone | Stack::Tls => 1.0,
-            Stack::Cxf | Stack::Wss4j | Stack::Xmlsec1 | Stack::Gsoap => 8.0,
-        };
-        let beside = match task.point.how {
-            How::Paced { lasting, .. } => lasting.as_secs_f64(),
-            How::Fresh { times, .. } | How::Newcomers { times } => DEPLOYMENT * f64::from(times),
-            How::Under {
-                requests,
-                repetitions,
-                ..
-            } => UNDER * f64::from(requests) * f64::from(repetitions) + 4.0 * DEPLOYMENT,
-            _ => 0.0,
-        };
-        slower * (calls * call + beside)
-    })
-    .sum()
-}
-
 /// What was gathered of an arm.
 struct Gathered<'t> {
     arm: &'t Arm,
@@ -170,6 +115,13 @@ impl Gathered<'_> {
             Err(NoCall::Failed(failure)) => Err(failure),
         }
     }
+}
+
+/// A repetition of calls in turns.
+struct Repetition {
+    requests: u32,
+    /// In conversations that are begun with it.
+    anew: bool,
 }
 
 struct Run<'r, B> {
@@ -219,7 +171,7 @@ impl<B: Bench> Run<'_, B> {
         );
         if runs_already {
             for gathered in &mut gathered {
-                self.begin(gathered)?;
+                self.begin(gathered, task.point.how)?;
             }
         }
         let clock = Clock {
@@ -230,7 +182,23 @@ impl<B: Bench> Run<'_, B> {
             How::Turns {
                 repetitions,
                 requests,
-            } => self.turns(&mut gathered, repetitions, requests, &clock, progress)?,
+            } => {
+                let each = Repetition {
+                    requests,
+                    anew: false,
+                };
+                self.turns(&mut gathered, repetitions, each, &clock, progress)?;
+            }
+            How::Conversations {
+                repetitions,
+                requests,
+            } => {
+                let each = Repetition {
+                    requests,
+                    anew: true,
+                };
+                self.turns(&mut gathered, repetitions, each, &clock, progress)?;
+            }
             How::Together {
                 clients,
                 requests,
@@ -278,7 +246,7 @@ impl<B: Bench> Run<'_, B> {
     }
 
     /// Warms the way up, if nobody has, makes the point's first call, and weighs one.
-    fn begin(&mut self, gathered: &mut Gathered<'_>) -> Result<(), B::Failure> {
+    fn begin(&mut self, gathered: &mut Gathered<'_>, how: How) -> Result<(), B::Failure> {
         let call = gathered.arm.call;
         let warming = small(call);
         if !self.warm.contains(&warming) {
@@ -294,7 +262,10 @@ impl<B: Bench> Run<'_, B> {
         let Some(first) = gathered.take(first)? else {
             return Ok(());
         };
-        gathered.add(Quantity::First, microseconds(first));
+        // Where conversations are begun anew, the first call of each is told instead.
+        if !matches!(how, How::Conversations { .. }) {
+            gathered.add(Quantity::First, microseconds(first));
+        }
         match self.bench.weigh(&call) {
             Ok(sizes) => {
                 gathered.add(Quantity::Size, sizes.plain as f64);
@@ -311,7 +282,7 @@ impl<B: Bench> Run<'_, B> {
         &mut self,
         gathered: &mut [Gathered<'_>],
         repetitions: u32,
-        requests: u32,
+        Repetition { requests, anew }: Repetition,
         clock: &Clock,
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), B::Failure> {
@@ -321,6 +292,12 @@ impl<B: Bench> Run<'_, B> {
             if clock.is_over(repetition) {
                 break;
             }
+            if anew {
+                for gathered in gathered.iter_mut().filter(|it| it.left_out.is_none()) {
+                    let ended = self.bench.end_conversation(&gathered.arm.call);
+                    gathered.take(ended)?;
+                }
+            }
             let mut totals = vec![Duration::ZERO; gathered.len()];
             let mut left = requests;
             while left > 0 {
@@ -328,12 +305,16 @@ impl<B: Bench> Run<'_, B> {
                 self.order.shuffle(&mut turns);
                 for &turn in &turns {
                     let gathered = &mut gathered[turn];
-                    for _ in 0..row {
+                    for number in 0..row {
                         if gathered.left_out.is_some() {
                             break;
                         }
                         let made = self.bench.call(&gathered.arm.call);
-                        totals[turn] += gathered.take(made)?.unwrap_or_default();
+                        let took = gathered.take(made)?.unwrap_or_default();
+                        totals[turn] += took;
+                        if anew && left == requests && number == 0 {
+                            gathered.add_times(Quantity::First, &[took]);
+                        }
                     }
                 }
                 left -= row;
@@ -342,6 +323,9 @@ impl<B: Bench> Run<'_, B> {
             }
             for (gathered, total) in gathered.iter_mut().zip(totals) {
                 gathered.add(Quantity::Time, microseconds(total) / f64::from(requests));
+                if anew {
+                    gathered.add(Quantity::Total, microseconds(total));
+                }
             }
         }
         Ok(())

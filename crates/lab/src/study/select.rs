@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::call::{Call, Operation, Source, Stack};
+use super::call::{Call, Operation, Stack};
 use super::figure::{Experiment, Study};
 use super::line::Record;
 use super::order::Order;
@@ -154,18 +154,4 @@ pub(super) fn small(call: Call) -> Call {
         | Operation::Temperature) => other,
     };
     Call { operation, ..call }
-}
-
-/// What a call costs beyond a small one, roughly: the number of records or kilobytes of its messages, for time left.
-pub(super) fn records(operation: Operation) -> f64 {
-    match operation {
-        Operation::Books { source, books } => match source {
-            Source::Memory => f64::from(books),
-            Source::Database(_) => 2.0 * f64::from(books),
-        },
-        Operation::Echo { characters } => f64::from(characters) / 1_000.0,
-        Operation::Strings { elements } => f64::from(elements) / 4.0,
-        Operation::Sum | Operation::Temperature => 0.0,
-        Operation::Employees | Operation::Resource => 25.0,
-    }
 }

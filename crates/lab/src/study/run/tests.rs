@@ -1,3 +1,5 @@
+use soapstone::wss::Mechanism;
+
 use super::*;
 use crate::studies;
 use crate::study::{
@@ -14,6 +16,8 @@ struct Pretending {
     calls: Vec<Call>,
     /// Fails at this call.
     fails_at: usize,
+    /// Calls whose conversation was ended, and that were not made since.
+    ended: Vec<Call>,
 }
 
 impl Pretending {
@@ -23,6 +27,7 @@ impl Pretending {
             secured,
             calls: Vec::new(),
             fails_at: usize::MAX,
+            ended: Vec::new(),
         }
     }
 }
@@ -39,7 +44,9 @@ impl Bench for Pretending {
         if call.stack == Stack::Gsoap && call.way.has_rsa_keys() {
             return Err(NoCall::LeftOut("no such suite".to_owned()));
         }
-        let known = self.calls.contains(call);
+        let ended = self.ended.iter().position(|it| it == call);
+        let ended = ended.map(|at| self.ended.remove(at));
+        let known = ended.is_none() && self.calls.contains(call);
         self.calls.push(*call);
         Ok(Duration::from_micros(match call.way {
             _ if !known => 1_000_000,
@@ -47,6 +54,14 @@ impl Bench for Pretending {
             Way::PLAIN => self.plain,
             _ => self.secured,
         }))
+    }
+
+    /// The next call takes a second again.
+    fn end_conversation(&mut self, call: &Call) -> Made<()> {
+        if call.way.mechanism == Mechanism::SecureConversation {
+            self.ended.push(*call);
+        }
+        Ok(())
     }
 
     fn weigh(&mut self, call: &Call) -> Made<Sizes> {
@@ -206,7 +221,7 @@ fn every_quantity_of_every_arm_is_a_line_and_the_point_ends_with_that_it_is_done
 
 #[test]
 fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
-    let options = options(&["load/750x100"]);
+    let options = options(&["load/75x100"]);
     let records = records_of(
         &selected(3, &options),
         &options,
@@ -221,10 +236,10 @@ fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
         ("study", serde_json::json!("mchale2012")),
         ("experiment", 3.into()),
         ("shown_in", "figure-11".into()),
-        ("at", serde_json::json!({"load": "750x100"})),
+        ("at", serde_json::json!({"load": "75x100"})),
         ("stack", "soapstone".into()),
         ("quantity", "time".into()),
-        ("samples", serde_json::json!([1_500.0, 1_500.0, 1_500.0])),
+        ("samples", serde_json::json!(vec![1_111_000.0 / 75.0; 3])),
     ] {
         assert_eq!(line[key], value, "{key}");
     }
@@ -235,7 +250,7 @@ fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
 #[test]
 fn the_paper_s_experiments_are_all_there() {
     let count = |experiment| selected(experiment, &options(&[])).len();
-    assert_eq!([1, 2, 3, 4].map(count), [17, 10, 9, 12]);
+    assert_eq!([1, 2, 3, 4].map(count), [17, 8, 9, 12]);
     let options = options(&["books/20000"]);
     assert_eq!(
         names(&selected(4, &options)),
@@ -354,6 +369,30 @@ fn an_arm_that_a_stack_cannot_do_is_left_out_and_the_others_are_measured() {
             (Stack::Gsoap, "none"),
         ]
     );
+}
+
+#[test]
+fn each_repetition_of_conversations_begins_with_a_handshake_and_tells_its_total() {
+    let options = options(&["figure-11", "load/10x15000"]);
+    let mut tasks = selected(3, &options);
+    tasks[0].point.how = How::Conversations {
+        repetitions: 3,
+        requests: 25,
+    };
+    let records = records_of(&tasks, &options, &mut Pretending::new(1_000, 1_500));
+    let lines = lines(&records);
+    let of = |arm, quantity| {
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line.arm == arm && line.quantity == quantity);
+        &line.expect("a line").samples
+    };
+    let arm = "secure-conversation/Basic256";
+    let total = 1_000_000.0 + 24.0 * 1_500.0;
+    assert_eq!(*of(arm, Quantity::First), [1e6; 3]);
+    assert_eq!(*of(arm, Quantity::Total), [total; 3]);
+    assert_eq!(*of(arm, Quantity::Time), [total / 25.0; 3]);
+    assert_eq!(*of("none", Quantity::First), [1_000.0; 3]);
+    assert_eq!(*of("none", Quantity::Total), [25_000.0; 3]);
 }
 
 #[test]
@@ -523,7 +562,6 @@ fn what_a_study_measures_itself_gets_its_place() {
 
 #[test]
 fn ways_are_named_after_what_they_change() {
-    use soapstone::wss::Mechanism;
     let sign = Way::secured(Mechanism::Sign, "Basic256");
     let told = [
         Way::DIRECT,

@@ -94,6 +94,10 @@ impl Bench for Stacks<'_> {
         self.of(call)?.call(call)
     }
 
+    fn end_conversation(&mut self, call: &Call) -> Result<(), NoCall<Failure>> {
+        self.of(call)?.end_conversation(call)
+    }
+
     fn weigh(&mut self, call: &Call) -> Result<Sizes, NoCall<Failure>> {
         self.of(call)?.weigh(call)
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
     Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Transport,
 };
@@ -218,6 +219,14 @@ impl Bench for Gateways<'_> {
     fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
         let (_, _, took) = self.once(call, "")?;
         Ok(took)
+    }
+
+    /// That of every way, which is all the same: all arms of a point begin at once.
+    fn end_conversation(&mut self, call: &Call) -> Result<(), NoCall<Failure>> {
+        if call.way.mechanism == Mechanism::SecureConversation {
+            self.sides.serve(self.network.end_conversations());
+        }
+        Ok(())
     }
 
     fn weigh(&mut self, call: &Call) -> Result<Sizes, NoCall<Failure>> {

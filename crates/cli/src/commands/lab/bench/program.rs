@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
     Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Step, Transport,
 };
@@ -37,6 +38,8 @@ enum Said {
     },
     Absent(String),
     Us(Vec<f64>),
+    /// How many conversations were ended.
+    Parted(u32),
     Unsupported(String),
     Failed(String),
     #[serde(untagged)]
@@ -278,6 +281,17 @@ impl Bench for Program {
         let request = json!({"do": "call", "call": told(call)?});
         let times = self.times(&request, Duration::ZERO)?;
         Ok(times.first().copied().unwrap_or_default())
+    }
+
+    fn end_conversation(&mut self, call: &Call) -> Asked<()> {
+        if call.way.mechanism != Mechanism::SecureConversation {
+            return Ok(());
+        }
+        let request = json!({"do": "part", "call": told(call)?});
+        match self.ask(&request, Duration::ZERO)? {
+            Said::Parted(_) => Ok(()),
+            _ => Err(self.lose("it answered something else than that it parted".to_owned())),
+        }
     }
 
     fn weigh(&mut self, call: &Call) -> Asked<Sizes> {

@@ -20,6 +20,7 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  *       --operation echo|strings|books|employees|sum|temperature [--count N] [--warm-up SECONDS]
  *       ([--clients N] [--requests N] [--first true] | --per-second N --seconds N) SECURITY
  * weigh … as measure
+ * part … as measure
  * leave --address URL
  * versions
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
@@ -59,13 +60,14 @@ public final class CxfPeer {
             case "call" -> Calling.call(options, Path.of(options.word(1, "request")), Path.of(options.word(2, "answer")));
             case "measure" -> Measuring.measure(options);
             case "weigh" -> Measuring.weigh(options);
+            case "part" -> Measuring.part(options);
             case "leave" -> {
                 Measuring.leave(options);
                 yield null;
             }
             case "versions" -> Versions.line();
             default -> throw new IllegalArgumentException(
-                "command: expected serve, withdraw, call, measure, weigh, leave or versions, found " + command);
+                "command: expected serve, withdraw, call, measure, weigh, part, leave or versions, found " + command);
         };
     }
 }

@@ -61,6 +61,11 @@ final class Measuring {
         return "{\"exit\":0,\"octets\":" + clients.weighed() + "}";
     }
 
+    /** {@code part}: ends the conversations of the clients of an address, if they are in any; their next calls begin others. */
+    static String part(Options options) throws Exception {
+        return "{\"exit\":0,\"parted\":" + clients(options, operation(options)).part() + "}";
+    }
+
     /** {@code leave}: forgets the clients of an address. */
     static void leave(Options options) {
         try (Clients clients = KNOWN.remove(options.required("address"))) {
