@@ -133,6 +133,15 @@ fn a_folder_keeps_one_run_and_half_a_point_is_measured_again() {
         manifest["machine"]["processors"].as_u64() > Some(0),
         "{manifest}"
     );
+    // Of the program, whatever folder it is run in; of the program's file, where sources were changed or are in no repository.
+    let revision = manifest["revision"].as_str().expect("a revision");
+    let (commit, program) = revision.split_once("program-").unwrap_or((revision, ""));
+    let hexadecimal = |text: &str| text.bytes().all(|octet| octet.is_ascii_hexdigit());
+    assert!(
+        hexadecimal(commit.trim_end_matches('+')) && hexadecimal(program),
+        "{revision}"
+    );
+    assert_eq!(program.len(), if commit.len() == 40 { 0 } else { 16 });
 
     let all = folder.read("kept/lines.jsonl");
     let whole: Vec<&str> = all.split_inclusive('\n').collect();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone::wss::Tuning;
 use soapstone_lab::study::{self, LineError, Options, Record, Scale, Stack};
 
@@ -23,8 +24,8 @@ const LINES: &str = "lines.jsonl";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Asked {
     soapstone: String,
-    /// Of the sources, where they are in a repository.
-    revision: Option<String>,
+    /// Of the program.
+    revision: String,
     /// Studies, or experiments of them.
     subjects: Vec<String>,
     filter: Vec<String>,
@@ -72,17 +73,20 @@ pub(super) struct Kept {
 
 impl Asked {
     /// What these options ask for.
+    ///
+    /// # Errors
+    /// The program cannot be read.
     pub(super) fn new(
         subjects: Vec<String>,
         options: &Options,
         versions: &BTreeMap<Stack, String>,
         cores: Option<Cores>,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let stacks = options.scope.stacks.iter();
         let stacks = stacks.map(|stack| (*stack, versions.get(stack).cloned()));
-        Self {
+        Ok(Self {
             soapstone: env!("CARGO_PKG_VERSION").to_owned(),
-            revision: revision(),
+            revision: revision()?,
             subjects,
             filter: options.filter.clone(),
             scale: options.scope.scale,
@@ -92,7 +96,7 @@ impl Asked {
             tuning: format!("{:?}", Tuning::default()),
             machine: Machine::this(),
             cores,
-        }
+        })
     }
 
     /// The name of a folder for such a run that begins now: `2026-11-21T20-15-00Z-mchale2012-3`.
@@ -249,14 +253,19 @@ fn told(file: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The commit that the working directory is at, with a + if it was changed since; nothing, where there is no repository.
-fn revision() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let told = std::process::Command::new("git").args(arguments).output();
-        let told = told.ok().filter(|told| told.status.success())?;
-        String::from_utf8(told.stdout).ok()
-    };
-    let commit = git(&["rev-parse", "HEAD"])?.trim().to_owned();
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    Some(commit + if changed.trim().is_empty() { "" } else { "+" })
+/// The commit that this program was built at, with a + if a source was changed since, and where nothing but the program itself tells which
+/// it is (a change, or no repository at all), the beginning of its digest.
+fn revision() -> Result<String, Failure> {
+    /// Enough to tell builds apart.
+    const DIGITS: usize = 16;
+    let commit = option_env!("SOAPSTONE_REVISION").unwrap_or_default();
+    if !commit.is_empty() && !commit.ends_with('+') {
+        return Ok(commit.to_owned());
+    }
+    let program = std::env::current_exe().map_err(Failure::new)?;
+    let octets = std::fs::read(&program).map_err(|error| Failure::file(&program, error))?;
+    let digest = digest(DigestAlgorithm::Sha256, &octets).map_err(Failure::new)?;
+    let digits = digest.as_ref().iter().map(|octet| format!("{octet:02x}"));
+    let digits: String = digits.collect();
+    Ok(format!("{commit}program-{}", &digits[..DIGITS]))
 }

@@ -151,7 +151,7 @@ impl Run<'_> {
             return Err(Failure::new("none of the stacks to measure is there"));
         }
         let subjects = selections.iter().map(Selection::to_string).collect();
-        let asked = Asked::new(subjects, &options, &programs.versions(), cores.clone());
+        let asked = Asked::new(subjects, &options, &programs.versions(), cores.clone())?;
         let mut kept = match &self.arguments.keep {
             Some(folder) => Kept::open(folder, &asked)?,
             None => Kept::newest(RESULTS.as_ref(), &asked, &|measured| {
