@@ -23,7 +23,7 @@ REQUESTS = {
     "employees": '<EmployeeDetails xmlns="urn:soapstone:services:employees"/>',
     "echo": '<Echo xmlns="urn:soapstone:services:echo"><text>%</text></Echo>',
 }
-WORDS = "seven quick brown foxes carry sealed letters over nine lazy hills before noon "
+WORDS = "Hello World "
 
 
 def folder():

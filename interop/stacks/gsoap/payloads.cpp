@@ -45,7 +45,7 @@ Payloads Payloads::in(const std::string &folder) {
 }
 
 std::string text_of_length(std::size_t length) {
-    const std::string words = "seven quick brown foxes carry sealed letters over nine lazy hills before noon ";
+    const std::string words = "Hello World ";
     std::string text;
     while (text.size() < length) {
         text += words;
