@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
+use soapstone::crypto::{Curve, Identity, KeyKind, SecretBytes, base64};
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::Proof;
 use tempfile::TempDir;
@@ -185,6 +185,7 @@ impl Route {
     fn keys(&self) -> KeyKind {
         match self.proof {
             Proof::Dsa => KeyKind::Dsa { bits: DSA_BITS },
+            Proof::Ecdsa => KeyKind::Ec(Curve::P256),
             _ => KeyKind::Rsa {
                 bits: self.rsa_bits,
             },
@@ -197,6 +198,7 @@ fn party(name: &str, kind: KeyKind) -> String {
     match kind {
         KeyKind::Rsa { bits: BITS } => name.to_owned(),
         KeyKind::Rsa { bits } => format!("{name}-{bits}"),
+        KeyKind::Ec(_) => format!("{name}-ec"),
         _ => format!("{name}-dsa"),
     }
 }
@@ -256,18 +258,20 @@ fn append(
                  algorithms = {{ signature = [\"dsa-sha1\"], digest = [\"sha1\"], canonicalization = [\"exc-c14n\"] }}"
             )
         }
+        Proof::Ecdsa => {
+            append_keys(text, &own_files, &peer_files, &anchored(peer));
+            format!(
+                "mechanism = \"{mechanism}\", algorithms = {{ signature = [\"ecdsa-sha256\"], digest = [\"sha256\"], \
+                 canonicalization = [\"exc-c14n\"] }}"
+            )
+        }
         Proof::Usual | Proof::PasswordText => {
             // Below 2048 bits a key is weak, and only taken where that is said.
             let weak = match route.rsa_bits {
                 bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
                 _ => String::new(),
             };
-            append_keys(
-                text,
-                &own_files,
-                &peer_files,
-                &format!("anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]{weak}"),
-            );
+            append_keys(text, &own_files, &peer_files, &(anchored(peer) + &weak));
             format!("mechanism = \"{mechanism}\", suite = \"{}\"", route.suite)
         }
     };
@@ -278,6 +282,11 @@ fn append(
             "users = [{{ name = \"{USER}\", password_file = \"password\" }}]"
         );
     }
+}
+
+/// Trust in a peer whose certificate the authority has signed.
+fn anchored(peer: &str) -> String {
+    format!("anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]")
 }
 
 /// Writes whose keys a route has.

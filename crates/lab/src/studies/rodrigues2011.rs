@@ -11,7 +11,7 @@ use std::time::Duration;
 use soapstone::wss::Mechanism;
 
 use crate::study::{
-    Arm, Claim, Estimate, Experiment, Factor, Figure, How, Level, Operation, Paper, Point,
+    Arm, Claim, Estimate, Experiment, Factor, Figure, How, Level, Operation, Paper, Point, Proof,
     Quantity, Reported, Scope, Shows, Stack, Study, Way,
 };
 
@@ -234,15 +234,18 @@ const PACE: Experiment = Experiment {
 /// than a glance at all the rest.
 const MOST_OF_OTHERS: u32 = 100;
 
-/// What one would choose today, beside no security.
-fn today() -> [Way; 6] {
+/// What one would choose today, beside no security: AES in GCM with keys of both sizes, and signatures by ECDSA, whose keys cannot be
+/// encrypted for.
+fn today() -> [Way; 8] {
     let secured = |mechanism| Way::secured(mechanism, "Basic128GCM");
     [
         Way::PLAIN,
         TLS_USERNAME,
         secured(Mechanism::Encrypt),
         secured(Mechanism::Sign),
+        Way::secured(Mechanism::Sign, "").by(Proof::Ecdsa),
         secured(Mechanism::SignEncrypt),
+        Way::secured(Mechanism::SignEncrypt, "Basic256GCM"),
         secured(Mechanism::SecureConversation),
     ]
 }

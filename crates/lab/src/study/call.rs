@@ -90,6 +90,8 @@ pub enum Proof {
     SharedKey,
     /// Signatures by DSA-SHA-1 with keys of 1024 bits.
     Dsa,
+    /// Signatures by ECDSA-SHA-256 with keys on P-256.
+    Ecdsa,
     /// Passwords as text.
     PasswordText,
 }
@@ -162,13 +164,14 @@ impl Way {
             && (self.mechanism.signs() || self.mechanism.encrypts())
     }
 
-    /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `username`, `username-text`. Programs of other stacks are told it.
+    /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `sign-ecdsa`, `username`, `username-text`. Programs of other stacks are told it.
     pub fn mechanism_name(&self) -> String {
         let mechanism = self.mechanism.name();
         match self.proof {
             Proof::Usual => mechanism.to_owned(),
             Proof::SharedKey => format!("{mechanism}-hmac"),
             Proof::Dsa => format!("{mechanism}-dsa"),
+            Proof::Ecdsa => format!("{mechanism}-ecdsa"),
             Proof::PasswordText => format!("{mechanism}-text"),
         }
     }

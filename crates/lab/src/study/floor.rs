@@ -38,7 +38,7 @@ impl Floors {
         let (signs, encrypts) = (way.mechanism.signs(), way.mechanism.encrypts());
         if call.stack != Stack::Soapstone
             || way.direct
-            || way.proof == Proof::Dsa
+            || matches!(way.proof, Proof::Dsa | Proof::Ecdsa)
             || !(signs || encrypts)
         {
             return None;
