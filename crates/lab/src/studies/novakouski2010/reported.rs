@@ -126,10 +126,7 @@ pub(super) const STARTUP: Experiment = Experiment {
                 times: scope.scale.pick(3, 30),
             };
             points.push(point("figure-4", &at, scope, (&WAYS, operation), fresh));
-            points.push(only(
-                &[Stack::Soapstone],
-                point("figure-5", &at, scope, (&WAYS, operation), newcomers),
-            ));
+            points.push(point("figure-5", &at, scope, (&WAYS, operation), newcomers));
         }
         points
     },

@@ -289,6 +289,7 @@ impl Bench for Program {
         }
         let request = json!({"do": "part", "call": told(call)?});
         match self.ask(&request, Duration::ZERO)? {
+            Said::Parted(0) => left_out("its clients were in no conversation that could be ended"),
             Said::Parted(_) => Ok(()),
             _ => Err(self.lose("it answered something else than that it parted".to_owned())),
         }
@@ -320,6 +321,12 @@ impl Bench for Program {
     fn fresh(&mut self, call: &Call, calls: u32) -> Asked<Vec<Duration>> {
         let request = json!({"do": "fresh", "call": told(call)?, "requests": calls});
         self.times(&request, Duration::ZERO)
+    }
+
+    fn newcomer(&mut self, call: &Call) -> Asked<Duration> {
+        let request = json!({"do": "newcomer", "call": told(call)?});
+        let times = self.times(&request, Duration::ZERO)?;
+        Ok(times.first().copied().unwrap_or_default())
     }
 
     fn process(&mut self, call: &Call, step: Step, repetitions: u32) -> Asked<Vec<Duration>> {
