@@ -23,25 +23,36 @@ pub(crate) use tap::Exchange;
 
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::Proof;
-use soapstone_services::{DatabaseLocation, Service};
+use soapstone_services::{DatabaseLocation, Device, Service};
 
 /// What is to run.
 pub(crate) struct Layout {
     /// What the configuration files are told apart by, where more than one layout runs.
     pub(crate) name: &'static str,
-    /// One instance of the services for each.
-    pub(crate) databases: Vec<DatabaseLocation>,
+    /// The instances of the services.
+    pub(crate) instances: Vec<Instance>,
     /// The ways through both gateways.
     pub(crate) routes: Vec<Route>,
     /// The largest message that the gateways let through, in MiB.
     pub(crate) largest_message: u32,
 }
 
+/// An instance of the services.
+#[derive(Clone)]
+pub(crate) struct Instance {
+    /// What it is told apart by.
+    pub(crate) name: String,
+    /// Where its books are.
+    pub(crate) database: DatabaseLocation,
+    /// What the sensor's controller is like that it reads.
+    pub(crate) device: Device,
+}
+
 /// One way through both gateways.
 pub(crate) struct Route {
     /// What its path begins with, such as `/sign-encrypt`; the service's own path follows.
     pub(crate) prefix: String,
-    /// Which instance of the services it leads to: a place in [`Layout::databases`].
+    /// Which instance of the services it leads to: a place in [`Layout::instances`].
     pub(crate) instance: usize,
     /// The service.
     pub(crate) service: Service,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use soapstone_gateway::{Config, Gateway};
-use soapstone_services::Services;
+use soapstone_services::{ControllerLocation, Services};
 
 use super::apart::LOOPBACK;
 use super::scratch::Ports;
@@ -16,7 +16,8 @@ use crate::failure::Failure;
 
 /// Everything that runs.
 pub(crate) struct Network {
-    services: Vec<soapstone_services::Running>,
+    /// By the names of their instances.
+    services: Vec<(String, soapstone_services::Running)>,
     inbound: soapstone_gateway::Running,
     /// The same gateway behind TLS, where a route asks for it.
     inbound_tls: Option<soapstone_gateway::Running>,
@@ -28,14 +29,17 @@ impl Network {
     /// Starts everything, from the services outwards.
     pub(crate) async fn start(scratch: &Scratch, layout: &Layout) -> Result<Self, Failure> {
         let mut services = Vec::new();
-        for database in &layout.databases {
+        for instance in &layout.instances {
             let config = soapstone_services::Config {
-                database: database.clone(),
+                database: instance.database.clone(),
+                controller: ControllerLocation::Own(instance.device),
                 ..soapstone_services::Config::default()
             };
-            services.push(Services::start(config).await.map_err(Failure::new)?);
+            let running = Services::start(config).await.map_err(Failure::new)?;
+            services.push((instance.name.clone(), running));
         }
-        let addresses: Vec<SocketAddr> = services.iter().map(|running| running.addr()).collect();
+        let addresses = services.iter().map(|(_, running)| running.addr());
+        let addresses: Vec<SocketAddr> = addresses.collect();
         scratch.make_keys(layout)?;
         let inbound = gateway(&scratch.write_inbound(layout, LOOPBACK, &addresses, false)?).await?;
         let inbound_tls = if layout.routes.iter().any(|route| route.tls) {
@@ -77,9 +81,11 @@ impl Network {
         gateway(&scratch.write_outbound(layout, ports)?).await
     }
 
-    /// Where an instance of the services is; nowhere, if the layout has fewer.
-    pub(crate) fn services(&self, instance: usize) -> Option<SocketAddr> {
-        self.services.get(instance).map(|running| running.addr())
+    /// Where the instance of the services with this name is; nowhere, if the layout has none.
+    pub(crate) fn services(&self, instance: &str) -> Option<SocketAddr> {
+        let mut services = self.services.iter();
+        let (_, running) = services.find(|(name, _)| name == instance)?;
+        Some(running.addr())
     }
 
     /// Where the gateway before the services is.
@@ -110,7 +116,7 @@ impl Network {
         if let Some(running) = self.inbound_tls {
             running.shutdown().await;
         }
-        for running in self.services {
+        for (_, running) in self.services {
             running.shutdown().await;
         }
     }

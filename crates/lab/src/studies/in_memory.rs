@@ -63,7 +63,7 @@ impl Messages {
                 responses::employee_details(VERSION, EMPLOYEES),
             ),
             Operation::Resource => (String::new(), json::employee_details(EMPLOYEES)),
-            Operation::Temperature => (
+            Operation::Temperature(_) => (
                 requests::get_temperature(VERSION),
                 responses::temperature(VERSION, 2_150),
             ),

@@ -12,7 +12,7 @@ use soapstone::wss::{Mechanism, Suite};
 use super::in_memory::{Messages, Workbench};
 use crate::study::{
     Claim, Estimate, Experiment, Figure, How, Line, Operation, Paper, Point, Quantity, Reported,
-    Scope, Shows, Study, Way,
+    Scope, Sensor, Shows, Study, Way,
 };
 
 /// The study.
@@ -58,7 +58,22 @@ const CALLS_MADE: [(&str, Operation); 4] = [
             characters: 1_000_000,
         },
     ),
-    ("getTemperature", Operation::Temperature),
+    ("getTemperature", Operation::Temperature(Sensor::PROMPT)),
+];
+
+/// The same service where its sensor takes time, as the paper's did, and where its requests get lost: the service asks again after 250 ms.
+const SENSORS: [(&str, Operation); 2] = [
+    (
+        "getTemperature-20-ms",
+        Operation::Temperature(Sensor { delay: 20, lost: 0 }),
+    ),
+    (
+        "getTemperature-20-ms-10-percent-lost",
+        Operation::Temperature(Sensor {
+            delay: 20,
+            lost: 10,
+        }),
+    ),
 ];
 
 const CALLS: Experiment = Experiment {
@@ -72,7 +87,10 @@ const CALLS: Experiment = Experiment {
         shows: Shows::Itself(Quantity::Time, Estimate::Mean),
         reported: &[],
     }],
-    points: |scope| points("table-1", scope, scope.scale.pick(9, 101)),
+    points: |scope| {
+        let calls = CALLS_MADE.into_iter().chain(SENSORS);
+        points("table-1", scope, calls, scope.scale.pick(9, 101))
+    },
 };
 
 const PROCESSING: Experiment = Experiment {
@@ -93,7 +111,7 @@ const PROCESSING: Experiment = Experiment {
             arms: Vec::new(),
             how: How::Own(processing),
         };
-        CALLS_MADE.map(point).to_vec()
+        CALLS_MADE.into_iter().chain(SENSORS).map(point).collect()
     },
 };
 
@@ -117,7 +135,7 @@ const OVERHEAD: Experiment = Experiment {
         ],
     }],
     // Sizes do not vary: one call is as good as 101.
-    points: |scope| points("table-2", scope, 1),
+    points: |scope| points("table-2", scope, CALLS_MADE, 1),
 };
 
 /// What table 2 reports of a scenario.
@@ -132,7 +150,12 @@ const fn header_overhead(arm: &'static str, percent: f64) -> Reported {
 }
 
 /// A point for each call: the ways of the paper beside plain ones.
-fn points(shown_in: &'static str, scope: &Scope, repetitions: u32) -> Vec<Point> {
+fn points(
+    shown_in: &'static str,
+    scope: &Scope,
+    calls: impl IntoIterator<Item = (&'static str, Operation)>,
+    repetitions: u32,
+) -> Vec<Point> {
     let secured = SECURED.map(|mechanism| Way::secured(mechanism, SUITE));
     let ways = [
         &[Way::DIRECT, Way::PLAIN, Way::PLAIN.over_tls()],
@@ -148,13 +171,14 @@ fn points(shown_in: &'static str, scope: &Scope, repetitions: u32) -> Vec<Point>
             requests: 1,
         },
     };
-    CALLS_MADE.map(point).to_vec()
+    calls.into_iter().map(point).collect()
 }
 
 /// Secures and opens the request and the response of the point's call.
 fn processing(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let called = point.at.get("call").map_or("", String::as_str);
-    let Some((_, operation)) = CALLS_MADE.into_iter().find(|(name, _)| *name == called) else {
+    let mut calls = CALLS_MADE.into_iter().chain(SENSORS);
+    let Some((_, operation)) = calls.find(|(name, _)| *name == called) else {
         return;
     };
     let messages = Messages::of(operation);

@@ -236,7 +236,21 @@ pub enum Operation {
     /// What `EmployeeDetails` gives, as JSON and by GET: how it is without SOAP.
     Resource,
     /// `getTemperature()`, which the service reads from a sensor's controller.
-    Temperature,
+    Temperature(Sensor),
+}
+
+/// What the controller of a sensor is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sensor {
+    /// How long it takes to answer, ms.
+    pub delay: u32,
+    /// Requests that it does not answer, percent.
+    pub lost: u32,
+}
+
+impl Sensor {
+    /// One that answers every request at once.
+    pub const PROMPT: Self = Self { delay: 0, lost: 0 };
 }
 
 /// What is done to a message in memory.

@@ -18,7 +18,9 @@ mod select;
 mod weight;
 
 pub use crate::statistics::Figures;
-pub use call::{Bench, Call, NoCall, Operation, Proof, Sizes, Source, Stack, Step, Transport, Way};
+pub use call::{
+    Bench, Call, NoCall, Operation, Proof, Sensor, Sizes, Source, Stack, Step, Transport, Way,
+};
 pub use condition::{Condition, Link, Outages, Round};
 pub use figure::{
     Claim, Estimate, Experiment, Factor, Figure, Finding, Gamble, Level, Paper, Reported, Shows,

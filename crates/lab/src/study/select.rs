@@ -151,7 +151,7 @@ pub(super) fn small(call: Call) -> Call {
         other @ (Operation::Sum
         | Operation::Employees
         | Operation::Resource
-        | Operation::Temperature) => other,
+        | Operation::Temperature(_)) => other,
     };
     Call { operation, ..call }
 }

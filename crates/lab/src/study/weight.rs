@@ -75,7 +75,9 @@ fn records(operation: Operation) -> f64 {
         },
         Operation::Echo { characters } => f64::from(characters) / 1_000.0,
         Operation::Strings { elements } => f64::from(elements) / 4.0,
-        Operation::Sum | Operation::Temperature => 0.0,
+        Operation::Sum => 0.0,
+        // Milliseconds that the service waits, as records.
+        Operation::Temperature(sensor) => 330.0 * f64::from(sensor.delay),
         Operation::Employees | Operation::Resource => 25.0,
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::Proof;
-use soapstone_services::{DatabaseLocation, Service};
+use soapstone_services::{DatabaseLocation, Device, Service};
 
 use self::calls::{Caller, Operation};
 use self::report::{Cell, Results, Way};
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use crate::runtime;
-use crate::testbed::{Layout, Network, Route, Scratch};
+use crate::testbed::{Instance, Layout, Network, Route, Scratch};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -101,7 +101,7 @@ async fn show(arguments: &Arguments) -> Result<(Network, Scratch), Failure> {
     progress.say("starting the sample services and two gateways");
     let network = Network::start(&scratch, &layout(&arguments.suite)).await?;
     let services = network
-        .services(0)
+        .services(INSTANCE)
         .ok_or_else(|| Failure::new("the sample services were not started"))?;
     let caller = Caller::new(&network, services);
     progress.end();
@@ -122,6 +122,9 @@ async fn show(arguments: &Arguments) -> Result<(Network, Scratch), Failure> {
     Ok((network, scratch))
 }
 
+/// The only instance of the services.
+const INSTANCE: &str = "services";
+
 /// Echo and Books, under each mechanism.
 fn layout(suite: &str) -> Layout {
     let route = |mechanism: Mechanism, service| Route {
@@ -136,7 +139,11 @@ fn layout(suite: &str) -> Layout {
     };
     Layout {
         name: "demo",
-        databases: vec![DatabaseLocation::default()],
+        instances: vec![Instance {
+            name: INSTANCE.to_owned(),
+            database: DatabaseLocation::default(),
+            device: Device::default(),
+        }],
         routes: Mechanism::ALL
             .into_iter()
             .flat_map(|mechanism| {

@@ -307,7 +307,7 @@ impl Started<'_> {
             None
         } else {
             progress.say("starting the sample services and two gateways");
-            let layout = layout("lab", &ours, self.databases.clone());
+            let layout = layout("lab", &ours, &self.databases);
             Some(sides.serve(Network::start(scratch, &layout))?)
         };
         let wish = self.wish.clone();

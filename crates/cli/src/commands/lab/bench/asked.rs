@@ -54,7 +54,7 @@ impl Asked {
                 ("", message, "EmployeeDetails".to_owned())
             }
             Operation::Resource => ("", String::new(), "the employees as JSON".to_owned()),
-            Operation::Temperature => {
+            Operation::Temperature(_) => {
                 let message = requests::get_temperature(soap);
                 ("", message, "getTemperature".to_owned())
             }
@@ -85,7 +85,9 @@ impl Asked {
             Operation::Sum => responses::sum(soap, TERMS.0, TERMS.1),
             Operation::Resource => json::employee_details(EMPLOYEES),
             Operation::Employees => responses::employee_details(soap, EMPLOYEES),
-            Operation::Temperature => responses::temperature(soap, Device::default().temperature),
+            Operation::Temperature(_) => {
+                responses::temperature(soap, Device::default().temperature)
+            }
         }
     }
 }
@@ -98,7 +100,7 @@ pub(super) const fn service(operation: Operation) -> Service {
         Operation::Strings { .. } => Service::EchoStringArray,
         Operation::Sum => Service::Sum,
         Operation::Employees | Operation::Resource => Service::Employees,
-        Operation::Temperature => Service::Temperature,
+        Operation::Temperature(_) => Service::Temperature,
     }
 }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Transport,
+    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Transport,
 };
-use soapstone_services::DatabaseLocation;
+use soapstone_services::{DatabaseLocation, Device};
 use tokio::task::JoinSet;
 
 use super::asked::{Asked, service};
@@ -19,22 +19,30 @@ use super::sides::Sides;
 use super::under::{self, Calls};
 use super::wish::Wish;
 use crate::failure::Failure;
-use crate::testbed::{Apart, Client, Layout, Network, Route, Scratch, canonical_body};
+use crate::testbed::{Apart, Client, Instance, Layout, Network, Route, Scratch, canonical_body};
 
 /// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
 const LARGEST_MESSAGE: u32 = 32;
 
-/// A route for each way through the gateways that the calls, which are ours, take; those past the gateways have one, too.
+/// A route for each way through the gateways that the calls, which are ours, take; those past the gateways have one, too. And the instances
+/// of the services that they need.
 pub(in super::super) fn layout(
     name: &'static str,
     calls: &[Call],
-    databases: Vec<DatabaseLocation>,
+    databases: &[DatabaseLocation],
 ) -> Layout {
+    let mut instances: Vec<Instance> = Vec::new();
     let mut routes: Vec<Route> = Vec::new();
     for call in calls {
+        let needed = instance(call.operation, databases);
+        let known = instances.iter().position(|it| it.name == needed.name);
+        let at = known.unwrap_or(instances.len());
+        if known.is_none() {
+            instances.push(needed);
+        }
         let route = Route {
             prefix: prefix(call),
-            instance: instance(call.operation),
+            instance: at,
             service: service(call.operation),
             mechanism: call.way.mechanism,
             proof: call.way.proof,
@@ -49,7 +57,7 @@ pub(in super::super) fn layout(
     Layout {
         name,
         routes,
-        databases,
+        instances,
         largest_message: LARGEST_MESSAGE,
     }
 }
@@ -59,20 +67,48 @@ pub(in super::super) fn is_ours(stack: Stack) -> bool {
     matches!(stack, Stack::Soapstone | Stack::Tls)
 }
 
-/// Any of the services has what is in memory.
-fn instance(operation: Operation) -> usize {
+/// Which instance of the services an operation needs: books from a database, or a sensor that is not as usual, have their own.
+fn instance(operation: Operation, databases: &[DatabaseLocation]) -> Instance {
+    let database = match operation {
+        Operation::Books {
+            source: Source::Database(index),
+            ..
+        } => databases.get(index),
+        // It has one, too, which is not asked: one that is filled already is there at once.
+        _ => databases.first(),
+    };
+    let device = match operation {
+        Operation::Temperature(sensor) => Device {
+            delay: Duration::from_millis(u64::from(sensor.delay)),
+            loss: f64::from(sensor.lost) / 100.0,
+            ..Device::default()
+        },
+        _ => Device::default(),
+    };
+    Instance {
+        name: instance_name(operation),
+        database: database.cloned().unwrap_or_default(),
+        device,
+    }
+}
+
+/// Its name, which stands in paths.
+fn instance_name(operation: Operation) -> String {
     match operation {
         Operation::Books {
             source: Source::Database(index),
             ..
-        } => index,
-        _ => 0,
+        } => format!("database-{index}"),
+        Operation::Temperature(sensor) if sensor != Sensor::PROMPT => {
+            format!("sensor-{}-{}", sensor.delay, sensor.lost)
+        }
+        _ => "memory".to_owned(),
     }
 }
 
 /// What the path of the call's route begins with.
 fn prefix(call: &Call) -> String {
-    format!("/{}/{}", instance(call.operation), call.way.arm())
+    format!("/{}/{}", instance_name(call.operation), call.way.arm())
 }
 
 /// Services and two gateways, called until somebody wants to stop.
@@ -162,7 +198,7 @@ fn held(answer: &[u8], asked: &Asked) -> Result<Vec<u8>, Failure> {
 fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<String, Failure> {
     let (path, query) = (asked.service.path(), asked.query);
     if call.way.direct && call.way.transport == Transport::Http {
-        let address = network.services(instance(call.operation));
+        let address = network.services(&instance_name(call.operation));
         let address =
             address.ok_or_else(|| Failure::new("the sample services were not started"))?;
         return Ok(format!("http://{address}{path}{query}"));
@@ -320,7 +356,7 @@ impl Bench for Gateways<'_> {
 
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
         let asked = Asked::of(call.operation);
-        let layout = layout("fresh", &[*call], self.databases.clone());
+        let layout = layout("fresh", &[*call], &self.databases);
         let network = Network::start(self.scratch, &layout);
         let network = self.sides.begin(&self.wish, network)?;
         let url = url(&network, call, &asked, "")?;
@@ -342,7 +378,7 @@ impl Bench for Gateways<'_> {
 
     fn newcomer(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
         let asked = Asked::of(call.operation);
-        let layout = layout("newcomer", &[*call], Vec::new());
+        let layout = layout("newcomer", &[*call], &[]);
         let client = self.clients[0].another();
         // Other ways than ours through gateways have nothing but the client that could be new.
         let gateway = if call.stack == Stack::Soapstone && !call.way.direct {
@@ -381,8 +417,8 @@ impl Bench for Gateways<'_> {
             return Err(NoCall::LeftOut(why.to_owned()));
         }
         let asked = Arc::new(Asked::of(call.operation));
-        let layout = layout("apart", &[*call], Vec::new());
-        let services = self.network.services(instance(call.operation));
+        let layout = layout("apart", &[*call], &[]);
+        let services = self.network.services(&instance_name(call.operation));
         let services =
             services.ok_or_else(|| Failure::new("the sample services were not started"))?;
         let start = async { Ok(Apart::start(self.scratch, &layout, *condition, services).await) };

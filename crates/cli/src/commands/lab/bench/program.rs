@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Round, Sizes, Source, Stack, Step, Transport,
+    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Step, Transport,
 };
 
 use super::wish::Wish;
@@ -257,7 +257,8 @@ fn told(call: &Call) -> Asked<Value> {
         Operation::Sum => json!("sum"),
         Operation::Employees => json!("employees"),
         Operation::Resource => return left_out("it speaks SOAP only"),
-        Operation::Temperature => json!("temperature"),
+        Operation::Temperature(Sensor::PROMPT) => json!("temperature"),
+        Operation::Temperature(_) => return left_out("its sensor answers at once"),
     };
     if call.way.direct {
         return left_out("it has no gateways to go past");
