@@ -54,7 +54,7 @@ lint: setup ## check formatting, lints and documentation; warnings are errors
 
 .PHONY: unit
 unit: setup ## unit tests, vectors and documentation examples
-	@.ci/packages redis-server postgresql mariadb-server openssl libxml2-utils
+	@.ci/packages redis-server postgresql mariadb-server openssl libxml2-utils iproute2 socat
 	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
 	$(call step,unit tests, vectors and documentation examples)
 	@cargo test --quiet --workspace
@@ -89,6 +89,12 @@ fuzz: setup ## each fuzz target for FUZZ_SECONDS
 .PHONY: test
 test: lint unit interop report-check end-to-end dependencies fuzz ## everything; what continuous integration runs
 	$(call step,all green)
+
+.PHONY: lab
+lab: build ## run every study at a glance, none of its experiments left out, and report
+	@.ci/packages iproute2 socat
+	@$(target)/release/soapstone lab run all --quick
+	@$(target)/release/soapstone lab report
 
 .PHONY: bench
 bench: build ## measure ourselves beside WSS4J, libxmlsec1 and nginx

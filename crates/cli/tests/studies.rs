@@ -378,15 +378,21 @@ fn a_gateway_with_little_memory_is_measured_and_tells_what_it_holds() {
 }
 
 #[test]
-fn a_slow_network_delays_each_call_or_is_left_out_where_there_can_be_none() {
-    let words = "lab run novakouski2010/11 --quick --filter network/10-Mbit-5-ms --json";
-    let run = Folder::new().run(words).succeeds();
-    let lines = lines(run.text());
-    for arm in ["none", "https", "sign-encrypt/Basic256"] {
-        match measured_or_left_out(&lines, arm, "time") {
-            // 5 ms each way.
-            Ok(times) => assert!(times.iter().all(|micros| *micros > 10_000.0), "{times:?}"),
-            Err(why) => assert!(!why.is_empty()),
+fn a_slow_network_and_one_that_cuts_connections_delay_each_call() {
+    for network in ["10-Mbit-5-ms", "disconnects"] {
+        let words = format!("lab run novakouski2010/11 --quick --filter network/{network} --json");
+        let run = Folder::new().run(&words).succeeds();
+        let lines = lines(run.text());
+        for arm in ["none", "https", "sign-encrypt/Basic256"] {
+            match measured_or_left_out(&lines, arm, "time") {
+                // 5 ms each way.
+                Ok(times) => assert!(times.iter().all(|micros| *micros > 10_000.0), "{times:?}"),
+                Err(why) => {
+                    // Where nobody may make networks, or a program that makes them is missing.
+                    assert!(std::env::var_os("CI").is_none(), "{why}");
+                    eprintln!("SKIPPED: {network}, {arm}: {why}");
+                }
+            }
         }
     }
 }

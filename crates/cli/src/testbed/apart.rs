@@ -4,9 +4,11 @@
 
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use soapstone_lab::study::{Condition, NoCall};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use super::child::Child;
@@ -67,9 +69,9 @@ impl Apart {
         let arguments = ["gateway".as_ref(), "--config".as_ref(), file.as_os_str()];
         let far = Child::start(&words, &arguments)
             .map_err(|why| NoCall::LeftOut(format!("the gateway before the services: {why}")))?;
-        let way = match &namespace {
-            Some(_) => Some(Forward::start(far.address()).await?),
-            None => None,
+        let way = match condition {
+            Condition::Network(link) => Some(Forward::start(far.address(), link.resets).await?),
+            Condition::Memory { .. } | Condition::Processor { .. } => None,
         };
         let port = way.as_ref().map_or(far.address().port(), |way| way.port);
         let ports = Ports {
@@ -111,20 +113,33 @@ impl Apart {
 
 pub(super) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A port of localhost that leads elsewhere, so that names in certificates stay right. It is closed when it is dropped.
+/// A port of localhost that leads elsewhere, so that names in certificates stay right, and whose connections are reset now and then. It is
+/// closed when it is dropped.
 struct Forward {
     port: u16,
     task: JoinHandle<()>,
 }
 
 impl Forward {
-    async fn start(target: SocketAddr) -> Result<Self, Failure> {
+    async fn start(target: SocketAddr, resets: Option<Duration>) -> Result<Self, Failure> {
         let listener = TcpListener::bind((LOOPBACK, 0)).await;
         let listener = listener.map_err(Failure::new)?;
         let port = listener.local_addr().map_err(Failure::new)?.port();
         let task = tokio::spawn(async move {
-            while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(pass(near, target));
+            let (reset, _) = broadcast::channel(1);
+            loop {
+                let due = async {
+                    match resets {
+                        Some(every) => tokio::time::sleep(every).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                let accepting = accept(&listener, target, &reset);
+                tokio::select! {
+                    () = accepting => return,
+                    // There may be no connection.
+                    () = due => drop(reset.send(())),
+                }
             }
         });
         Ok(Self { port, task })
@@ -137,11 +152,66 @@ impl Drop for Forward {
     }
 }
 
-/// Passes octets both ways until one side ends; a connection that cannot be made ends the other, as if it had broken.
-async fn pass(mut near: TcpStream, target: SocketAddr) -> std::io::Result<()> {
+/// Accepts connections until there can be none any more.
+async fn accept(listener: &TcpListener, target: SocketAddr, reset: &broadcast::Sender<()>) {
+    while let Ok((near, _)) = listener.accept().await {
+        tokio::spawn(pass(near, target, reset.subscribe()));
+    }
+}
+
+/// Passes octets both ways until one side ends, or until both are reset; a connection that cannot be made ends the other, as if it had broken.
+async fn pass(
+    mut near: TcpStream,
+    target: SocketAddr,
+    mut reset: broadcast::Receiver<()>,
+) -> std::io::Result<()> {
     let mut far = TcpStream::connect(target).await?;
     near.set_nodelay(true)?;
     far.set_nodelay(true)?;
-    tokio::io::copy_bidirectional(&mut near, &mut far).await?;
+    tokio::select! {
+        passed = tokio::io::copy_bidirectional(&mut near, &mut far) => {
+            passed?;
+        }
+        _ = reset.recv() => {
+            near.set_zero_linger()?;
+            far.set_zero_linger()?;
+        }
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[test]
+    fn connections_are_reset_again_and_again_and_new_ones_can_be_made() {
+        let runtime = crate::runtime::multi_threaded().expect("a runtime");
+        runtime.block_on(async {
+            let target = TcpListener::bind((LOOPBACK, 0)).await.expect("a port");
+            let address = target.local_addr().expect("its address");
+            tokio::spawn(async move {
+                while let Ok((mut stream, _)) = target.accept().await {
+                    tokio::spawn(async move {
+                        let (mut from, mut to) = stream.split();
+                        tokio::io::copy(&mut from, &mut to).await
+                    });
+                }
+            });
+            let every = Duration::from_millis(300);
+            let forward = Forward::start(address, Some(every)).await.expect("a port");
+            for _ in 0..2 {
+                let mut near = TcpStream::connect((LOOPBACK, forward.port))
+                    .await
+                    .expect("a connection");
+                near.write_all(b"x").await.expect("it is sent");
+                let mut octet = [0];
+                near.read_exact(&mut octet).await.expect("it comes back");
+                let error = near.read(&mut octet).await.expect_err("no end in order");
+                assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+            }
+        });
+    }
 }

@@ -33,7 +33,7 @@ impl Namespace {
         for program in ["ip", "socat"] {
             if !there_is(program) {
                 return Err(format!(
-                    "networks of their own need {program}, which is not here"
+                    "networks of their own need {program}, which is not here (packages iproute2 and socat)"
                 ));
             }
         }

@@ -33,6 +33,8 @@ pub struct Link {
     pub loss: f64,
     /// When it carries nothing.
     pub outages: Option<Outages>,
+    /// How often every connection is reset, as by a firewall that forgets them; never, if nothing is said.
+    pub resets: Option<Duration>,
 }
 
 /// Times in which a network carries nothing.
@@ -51,6 +53,7 @@ impl Link {
         delay: Duration::ZERO,
         loss: 0.0,
         outages: None,
+        resets: None,
     };
 }
 
@@ -93,6 +96,9 @@ impl fmt::Display for Link {
                 lasting.as_millis(),
                 every.as_millis()
             ));
+        }
+        if let Some(every) = self.resets {
+            parts.push(format!("connections reset every {} ms", every.as_millis()));
         }
         if parts.is_empty() {
             parts.push("a network without limits".to_owned());

@@ -121,7 +121,7 @@ pub(super) const LARGE: Experiment = Experiment {
 };
 
 /// The networks that are tried: the name of each in the figure, and what it is like.
-const NETWORKS: [(&str, Link); 6] = [
+const NETWORKS: [(&str, Link); 7] = [
     ("unlimited", Link::PERFECT),
     (
         "10-Mbit-5-ms",
@@ -167,11 +167,20 @@ const NETWORKS: [(&str, Link); 6] = [
             ..Link::PERFECT
         },
     ),
+    (
+        "disconnects",
+        Link {
+            delay: Duration::from_millis(5),
+            // Some ten calls of 20 ms.
+            resets: Some(Duration::from_millis(200)),
+            ..Link::PERFECT
+        },
+    ),
 ];
 
 pub(super) const NETWORK: Experiment = Experiment {
     number: 11,
-    question: "What is left of the differences on a slow network, on one that loses packets, and on one that comes and goes?",
+    question: "What is left of the differences on a slow network, on one that loses packets, and on one that comes and goes or cuts connections?",
     figures: &[Figure {
         shown_in: "networks",
         caption: "mean time of calls of EmployeeDetails between gateways with such a network between them, each way",
