@@ -91,8 +91,8 @@ test: lint unit interop report-check end-to-end dependencies fuzz ## everything;
 	$(call step,all green)
 
 .PHONY: lab
-lab: build ## run every study at a glance, none of its experiments left out, and report
-	@.ci/packages iproute2 socat
+lab: build ## run every study at a glance, with none of its experiments left out, and report
+	@.ci/packages iproute2 socat postgresql mariadb-server
 	@$(target)/release/soapstone lab run all --quick
 	@$(target)/release/soapstone lab report
 

@@ -49,7 +49,7 @@ fn told<'l>(lines: &'l [Value], quantity: &str) -> Vec<(&'l str, &'l str, &'l Va
 fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
     let folder = Folder::new();
     let run = folder
-        .run("lab run mchale2012/4 --quick --filter books/1 --json")
+        .run("lab run mchale2012/4 --quick --filter books/1 --json --database sqlite:books.db")
         .succeeds();
     let lines = lines(run.text());
     let mut arms: Vec<_> = told(&lines, "time")
@@ -94,6 +94,27 @@ fn a_study_is_run_with_books_from_memory_and_from_a_database_and_reported() {
 }
 
 #[test]
+fn books_come_from_every_database_that_is_installed() {
+    let words = "lab run mchale2012/4 --quick --filter books/1 --json --keep kept";
+    let folder = Folder::new();
+    let run = folder.run(words).succeeds();
+    let manifest: Value = serde_json::from_str(&folder.read("kept/manifest.json")).expect("JSON");
+    let there = manifest["databases"].as_array().expect("a list");
+    let lines = lines(run.text());
+    for database in ["sqlite", "mysql", "postgres"] {
+        let of = |line: &&Value| line["at"]["source"] == database;
+        let of: Vec<Value> = lines.iter().filter(of).cloned().collect();
+        let measured = measured_or_left_out(&of, "sign-encrypt/Basic256", "time");
+        assert_eq!(there.contains(&json!(database)), measured.is_ok());
+        if let Err(why) = measured {
+            assert!(std::env::var_os("CI").is_none(), "{why}");
+            assert!(why.contains("is not installed (package "), "{why}");
+            assert!(run.err.contains(&format!("{database} is absent: ")));
+        }
+    }
+}
+
+#[test]
 fn each_repetition_of_requests_in_a_conversation_begins_with_a_handshake() {
     let words = "lab run mchale2012/2 --quick --filter requests/10 --json";
     let run = Folder::new().run(words).succeeds();
@@ -121,7 +142,8 @@ fn points(lines: &[Value]) -> Vec<String> {
 #[test]
 fn a_folder_keeps_one_run_and_half_a_point_is_measured_again() {
     let folder = Folder::new();
-    let run = "lab run mchale2012/4 --quick --filter books/1 --keep kept";
+    let run =
+        "lab run mchale2012/4 --quick --filter books/1 --keep kept --database sqlite:books.db";
     folder.run(run).succeeds();
     let manifest: Value = serde_json::from_str(&folder.read("kept/manifest.json")).expect("JSON");
     assert_eq!(manifest["subjects"], json!(["mchale2012/4"]));
@@ -166,7 +188,7 @@ fn a_folder_keeps_one_run_and_half_a_point_is_measured_again() {
     assert_eq!(folder.run(run).succeeds().out, again.out);
     assert_eq!(folder.read("kept/lines.jsonl"), now);
     folder
-        .run("lab run mchale2012/4 --quick --filter books/2493 --keep kept")
+        .run(&run.replace("books/1", "books/2493"))
         .fails("manifest.json: is of another run");
 }
 

@@ -15,6 +15,7 @@ mod answer;
 mod catalogue;
 pub mod contract;
 mod database;
+mod database_server;
 mod employees;
 mod fault;
 pub mod json;
@@ -30,6 +31,7 @@ mod words;
 
 pub use catalogue::{AUTHORS, BOOKS, Book, Catalogue, PUBLISHERS};
 pub use database::{Counts, DatabaseError, DatabaseLocation};
+pub use database_server::{DatabaseServer, NoServer};
 pub use employees::{EMPLOYEES, Employee, employees};
 pub use sensor::{Controller, ControllerLocation, Device, Patience};
 pub use server::{Config, Running, Services, StartError, serve};

@@ -7,6 +7,7 @@ mod bench;
 mod compare;
 mod conversations;
 mod cores;
+mod databases;
 mod kept;
 mod open_files;
 mod report;

@@ -3,27 +3,19 @@
 //! Where the server of a database is not installed its test is skipped, loudly; with `CI` in the environment it fails.
 
 use std::fs;
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::{MetadataExt, chown};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use soapstone_services::SoapVersion::Soap11;
 use soapstone_services::{
-    BOOKS, Config, DatabaseError, DatabaseLocation, Running, Service, Services, SoapVersion,
-    StartError, requests, responses,
+    BOOKS, Config, DatabaseError, DatabaseLocation, DatabaseServer, NoServer, Running, Service,
+    Services, SoapVersion, StartError, requests, responses,
 };
 use sqlx::Connection;
 use tempfile::TempDir;
 
 use crate::support::Http;
-
-/// How long a database server may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 const DROP: &str = "DROP TABLE BOOKS; DROP TABLE AUTHORS; DROP TABLE PUBLISHERS";
 
@@ -194,11 +186,10 @@ async fn a_database_that_is_not_there_is_told_without_its_password() {
 
 #[tokio::test]
 async fn postgresql_keeps_the_promises_of_a_database() {
-    let Some(mut server) = Server::postgresql() else {
+    let Some(mut server) = installed(DatabaseServer::postgresql()) else {
         return;
     };
-    let database = format!("postgres://soapstone@127.0.0.1:{}/postgres", server.port);
-    server.wait_until_ready().await;
+    let database = url(&server);
     keeps_the_promises(&database, async |statement| {
         let mut connection = sqlx::PgConnection::connect(&database).await.unwrap();
         sqlx::raw_sql(statement)
@@ -217,12 +208,11 @@ async fn postgresql_keeps_the_promises_of_a_database() {
 
 #[tokio::test]
 async fn mariadb_keeps_the_promises_of_a_database() {
-    let Some(mut server) = Server::mariadb() else {
+    let Some(mut server) = installed(DatabaseServer::mariadb()) else {
         return;
     };
-    let database = format!("mariadb://root@127.0.0.1:{}/test", server.port);
-    server.wait_until_ready().await;
-    let url = database.replace("mariadb:", "mysql:");
+    let url = url(&server);
+    let database = url.replace("mysql:", "mariadb:");
     keeps_the_promises(&database, async |statement| {
         let mut connection = sqlx::MySqlConnection::connect(&url).await.unwrap();
         sqlx::raw_sql(statement)
@@ -239,202 +229,27 @@ async fn mariadb_keeps_the_promises_of_a_database() {
     services.shutdown().await;
 }
 
-/// A database server of a test's own: its files in a temporary folder, on a free port of the loopback interface.
-struct Server {
-    process: Child,
-    port: u16,
-    /// Ends it at once, but in order.
-    signal: &'static str,
-    folder: TempDir,
-}
-
-impl Server {
-    fn postgresql() -> Option<Server> {
-        let (Some(initdb), Some(postgres)) = (program("initdb"), program("postgres")) else {
-            return missing("PostgreSQL", "postgresql");
-        };
-        let folder = folder();
-        let data = folder.path().join("data");
-        let arguments = [
-            "--auth=trust",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--no-sync",
-            "--username=soapstone",
-        ];
-        finish(
-            Command::new(initdb).args(arguments).arg("-D").arg(&data),
-            &folder,
-        );
-        let port = free_port();
-        let process = start(
-            Command::new(postgres)
-                .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
-                .args(["-p", &port.to_string()])
-                .arg("-k")
-                .arg(folder.path())
-                .arg("-D")
-                .arg(&data),
-            &folder,
-        );
-        Some(Server {
-            process,
-            port,
-            signal: "-INT",
-            folder,
-        })
-    }
-
-    fn mariadb() -> Option<Server> {
-        let (Some(install), Some(mariadbd)) = (program("mariadb-install-db"), program("mariadbd"))
-        else {
-            return missing("MariaDB", "mariadb-server");
-        };
-        let folder = folder();
-        let data = format!("--datadir={}", folder.path().join("data").display());
-        finish(
-            Command::new(install)
-                .args(["--no-defaults", "--auth-root-authentication-method=normal"])
-                .arg(&data),
-            &folder,
-        );
-        let port = free_port();
-        let process = start(
-            Command::new(mariadbd)
-                .args([
-                    "--no-defaults",
-                    "--bind-address=127.0.0.1",
-                    "--innodb-flush-log-at-trx-commit=0",
-                ])
-                .arg(&data)
-                .arg(format!("--port={port}"))
-                .arg(format!(
-                    "--socket={}",
-                    folder.path().join("socket").display()
-                ))
-                .arg(format!(
-                    "--pid-file={}",
-                    folder.path().join("pid").display()
-                )),
-            &folder,
-        );
-        Some(Server {
-            process,
-            port,
-            signal: "-TERM",
-            folder,
-        })
-    }
-
-    async fn wait_until_ready(&mut self) {
-        let begun = Instant::now();
-        while tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
-            .await
-            .is_err()
-        {
-            let ended = self.process.try_wait().unwrap();
-            assert!(
-                ended.is_none() && begun.elapsed() < PATIENCE,
-                "the database server did not start ({ended:?}):\n{}",
-                log(&self.folder)
-            );
-            tokio::time::sleep(Duration::from_millis(100)).await;
+/// The server; nothing, where it is not installed.
+fn installed(server: Result<DatabaseServer, NoServer>) -> Option<DatabaseServer> {
+    match server {
+        Ok(server) => Some(server),
+        Err(missing @ NoServer::NotInstalled { .. }) => {
+            assert!(std::env::var_os("CI").is_none(), "{missing}");
+            eprintln!("SKIPPED: {missing}");
+            None
         }
-        // The port is open a moment before the server takes sessions.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        Err(error) => panic!("{error}"),
     }
-
-    fn stop(&mut self) {
-        if let Ok(None) = self.process.try_wait() {
-            let process = self.process.id().to_string();
-            Command::new("kill")
-                .args([self.signal, &process])
-                .status()
-                .expect("kill");
-            self.process.wait().expect("the database server ends");
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-fn missing(what: &str, package: &str) -> Option<Server> {
-    let text = format!(
-        "{what} is not installed; to test with it: apt-get install -y --no-install-recommends {package}"
-    );
-    assert!(std::env::var_os("CI").is_none(), "{text}");
-    eprintln!("SKIPPED: {text}");
-    None
-}
-
-/// A program from the search path or from where Debian keeps servers.
-fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let versions = fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten();
-    std::env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")])
-        .chain(versions.map(|version| version.path().join("bin")))
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
-}
-
-/// A folder that belongs to the user who will run the server.
-fn folder() -> TempDir {
-    let folder = TempDir::new().unwrap();
-    if let Some(user) = unprivileged() {
-        chown(folder.path(), Some(user), Some(user)).unwrap();
-    }
-    folder
-}
-
-/// Database servers refuse to run as root: there they run as Debian's `nobody`.
-fn unprivileged() -> Option<u32> {
-    const NOBODY: u32 = 65_534;
-    let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-    root.then_some(NOBODY)
-}
-
-fn prepare<'c>(command: &'c mut Command, folder: &TempDir) -> &'c mut Command {
-    if let Some(user) = unprivileged() {
-        command.uid(user).gid(user);
-    }
-    let log = || {
-        fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(folder.path().join("log"))
-            .unwrap()
-    };
-    command
-        .current_dir(folder.path())
-        .env("HOME", folder.path())
-        .stdin(Stdio::null())
-        .stdout(log())
-        .stderr(log())
-}
-
-fn finish(command: &mut Command, folder: &TempDir) {
-    let status = prepare(command, folder).status().expect("the program runs");
-    assert!(status.success(), "{command:?} failed:\n{}", log(folder));
-}
-
-fn start(command: &mut Command, folder: &TempDir) -> Child {
-    prepare(command, folder).spawn().expect("the server starts")
-}
-
-fn log(folder: &TempDir) -> String {
-    let read = |path: &Path| -> io::Result<String> { fs::read_to_string(path) };
-    read(&folder.path().join("log")).unwrap_or_else(|error| error.to_string())
 }
 
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
+}
+
+fn url(server: &DatabaseServer) -> String {
+    match server.location() {
+        DatabaseLocation::MySql(url) | DatabaseLocation::Postgres(url) => url.clone(),
+        other => panic!("{other} is no server"),
+    }
 }

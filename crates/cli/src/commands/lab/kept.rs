@@ -32,6 +32,7 @@ pub(super) struct Asked {
     scale: Scale,
     /// Version of each; nothing, where it is ours.
     stacks: BTreeMap<Stack, Option<String>>,
+    /// Those that are there.
     databases: Vec<String>,
     seed: u64,
     /// What the engine does, unless a point says otherwise.
@@ -72,14 +73,14 @@ pub(super) struct Kept {
 }
 
 impl Asked {
-    /// What these options ask for.
+    /// What these options ask for, with versions of stacks and the databases that are there.
     ///
     /// # Errors
     /// The program cannot be read.
     pub(super) fn new(
         subjects: Vec<String>,
         options: &Options,
-        versions: &BTreeMap<Stack, String>,
+        (versions, databases): (&BTreeMap<Stack, String>, Vec<String>),
         cores: Option<Cores>,
     ) -> Result<Self, Failure> {
         let stacks = options.scope.stacks.iter();
@@ -91,7 +92,7 @@ impl Asked {
             filter: options.filter.clone(),
             scale: options.scope.scale,
             stacks: stacks.collect(),
-            databases: options.scope.databases.clone(),
+            databases,
             seed: options.seed,
             tuning: format!("{:?}", Tuning::default()),
             machine: Machine::this(),

@@ -3,7 +3,7 @@
 //! The rule kept here: what was measured before a run ended, however it ended, is printed.
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use soapstone_lab::studies::InMemory;
@@ -14,6 +14,7 @@ use soapstone_services::{DatabaseError, DatabaseLocation};
 
 use super::bench::{Gateways, Programs, Sides, Stacks, Wish, is_ours, layout};
 use super::cores::Cores;
+use super::databases::Databases;
 use super::kept::{Asked, Kept};
 use super::open_files;
 use super::report::RESULTS;
@@ -41,7 +42,8 @@ pub(super) struct StudyArguments {
     /// What orders are drawn with
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Databases to compare with memory: sqlite:PATH, mysql://… or postgres://…, one of a kind; SQLite in a scratch folder, if none is given
+    /// Databases to compare with memory: sqlite:PATH, mysql://… or postgres://…, one of a kind; if none is given, SQLite, and MariaDB and
+    /// PostgreSQL where they are installed, in a scratch folder
     #[arg(long, value_name = "URL",
         value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
     database: Vec<DatabaseLocation>,
@@ -79,7 +81,7 @@ pub(super) fn list(study: &'static Study) -> String {
     let scope = Scope {
         scale: Scale::Full,
         stacks: vec![Stack::Soapstone],
-        databases: vec!["sqlite".to_owned()],
+        databases: ["sqlite", "mysql", "postgres"].map(str::to_owned).to_vec(),
     };
     for experiment in study.experiments {
         let number = experiment.number;
@@ -121,23 +123,18 @@ impl Run<'_> {
     pub(super) fn start(&self) -> Result<(), Failure> {
         let selections = self.selections()?;
         let scratch = Scratch::make("lab")?;
-        let databases = self.databases(scratch.folder());
-        let kinds: Vec<&'static str> = databases.iter().map(kind).collect();
-        if let Some((_, twice)) = kinds
-            .iter()
-            .enumerate()
-            .find(|(index, kind)| kinds[..*index].contains(kind))
-        {
-            return Err(Failure::new(format_args!(
-                "expected one database of a kind, found more of {twice}"
-            )));
-        }
-        let mut options = self.options(&kinds);
+        let mut databases = if self.arguments.database.is_empty() {
+            Databases::of_our_own(scratch.folder())
+        } else {
+            Databases::named(&self.arguments.database)?
+        };
+        let mut options = self.options(databases.names());
         let nothing = || {
             Failure::new("no point of a study has all of these segments in its name")
                 .with_hint("soapstone lab list")
         };
-        if study::select(&selections, &options).is_empty() {
+        let tasks = study::select(&selections, &options);
+        if tasks.is_empty() {
             return Err(nothing());
         }
         open_files::allow();
@@ -150,8 +147,10 @@ impl Run<'_> {
         if options.scope.stacks.is_empty() {
             return Err(Failure::new("none of the stacks to measure is there"));
         }
+        start(&mut databases, &tasks);
         let subjects = selections.iter().map(Selection::to_string).collect();
-        let asked = Asked::new(subjects, &options, &programs.versions(), cores.clone())?;
+        let there = (&programs.versions(), databases.there());
+        let asked = Asked::new(subjects, &options, there, cores.clone())?;
         let mut kept = match &self.arguments.keep {
             Some(folder) => Kept::open(folder, &asked)?,
             None => Kept::newest(RESULTS.as_ref(), &asked, &|measured| {
@@ -194,7 +193,7 @@ impl Run<'_> {
                 wish,
                 scratch: &scratch,
                 programs,
-                databases,
+                databases: &databases,
             };
             started.measure(&tasks, &options, &mut told)
         };
@@ -255,7 +254,7 @@ impl Run<'_> {
         stacks
     }
 
-    fn options(&self, databases: &[&'static str]) -> Options {
+    fn options(&self, databases: Vec<String>) -> Options {
         Options {
             scope: Scope {
                 scale: if self.quick {
@@ -264,7 +263,7 @@ impl Run<'_> {
                     Scale::Full
                 },
                 stacks: self.stacks(),
-                databases: databases.iter().map(|name| (*name).to_owned()).collect(),
+                databases,
             },
             filter: self.filter.to_owned(),
             seed: self.arguments.seed,
@@ -272,13 +271,21 @@ impl Run<'_> {
             measured: Vec::new(),
         }
     }
+}
 
-    fn databases(&self, scratch: &Path) -> Vec<DatabaseLocation> {
-        if self.arguments.database.is_empty() {
-            vec![DatabaseLocation::SqliteFile(scratch.join("books.db"))]
-        } else {
-            self.arguments.database.clone()
-        }
+/// Starts the database servers that the tasks need.
+fn start(databases: &mut Databases, tasks: &[Task]) {
+    let mut progress = Progress::new();
+    let mut absent = Vec::new();
+    databases.start(
+        tasks,
+        &mut |name| progress.say(&format!("starting {name}")),
+        &mut |name, why| absent.push(format!("{name} is absent: {why}")),
+    );
+    progress.end();
+    for line in absent {
+        // A message that cannot be shown does not stop a measurement; it is among the lines, too.
+        let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
 
@@ -288,7 +295,7 @@ struct Started<'r> {
     wish: Wish,
     scratch: &'r Scratch,
     programs: Programs,
-    databases: Vec<DatabaseLocation>,
+    databases: &'r Databases,
 }
 
 impl Started<'_> {
@@ -302,23 +309,24 @@ impl Started<'_> {
         let (sides, scratch) = (self.sides, self.scratch);
         let mut progress = Progress::new();
         let mut ours = study::needs(tasks);
-        ours.retain(|call| is_ours(call.stack));
+        ours.retain(|call| is_ours(call.stack) && self.databases.answers(call).is_ok());
         let network = if ours.is_empty() {
             None
         } else {
             progress.say("starting the sample services and two gateways");
-            let layout = layout("lab", &ours, &self.databases);
+            let layout = layout("lab", &ours, &self.databases.locations());
             Some(sides.serve(Network::start(scratch, &layout))?)
         };
         let wish = self.wish.clone();
-        let gateways = network
-            .as_ref()
-            .map(|network| Gateways::new(sides, scratch, network, self.databases, wish));
+        let gateways = network.as_ref().map(|network| {
+            Gateways::new(sides, scratch, network, self.databases.locations(), wish)
+        });
         let mut bench = Stacks {
             wish: self.wish,
             ours: gateways.transpose()?,
             engine: InMemory::default(),
             programs: self.programs,
+            databases: self.databases,
         };
         let begun = Instant::now();
         let mut unkept = None;
@@ -352,14 +360,6 @@ fn left(elapsed: Duration, share: f64) -> String {
     let seconds = elapsed.as_secs_f64() * (1.0 - share) / share;
     let seconds = seconds.ceil() as u64;
     format!("{}:{:02}", seconds / 60, seconds % 60)
-}
-
-fn kind(database: &DatabaseLocation) -> &'static str {
-    match database {
-        DatabaseLocation::MySql(_) => "mysql",
-        DatabaseLocation::Postgres(_) => "postgres",
-        _ => "sqlite",
-    }
 }
 
 fn lines(records: &[Record]) -> Result<String, Failure> {

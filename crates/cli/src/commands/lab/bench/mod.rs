@@ -21,6 +21,7 @@ use program::Program;
 pub(super) use sides::Sides;
 pub(super) use wish::Wish;
 
+use super::databases::Databases;
 use crate::failure::Failure;
 
 /// Programs of other stacks that are there.
@@ -66,11 +67,15 @@ pub(super) struct Stacks<'n> {
     pub(super) ours: Option<Gateways<'n>>,
     pub(super) engine: InMemory,
     pub(super) programs: Programs,
+    pub(super) databases: &'n Databases,
 }
 
 impl Stacks<'_> {
     /// Who answers the call: a bench.
     fn of(&mut self, call: &Call) -> Result<&mut dyn Bench<Failure = Failure>, NoCall<Failure>> {
+        if is_ours(call.stack) {
+            self.databases.answers(call)?;
+        }
         let bench = if is_ours(call.stack) {
             self.ours
                 .as_mut()

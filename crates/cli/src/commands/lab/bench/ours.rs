@@ -29,7 +29,7 @@ const LARGEST_MESSAGE: u32 = 32;
 pub(in super::super) fn layout(
     name: &'static str,
     calls: &[Call],
-    databases: &[DatabaseLocation],
+    databases: &[Option<DatabaseLocation>],
 ) -> Layout {
     let mut instances: Vec<Instance> = Vec::new();
     let mut routes: Vec<Route> = Vec::new();
@@ -68,14 +68,14 @@ pub(in super::super) fn is_ours(stack: Stack) -> bool {
 }
 
 /// Which instance of the services an operation needs: books from a database, or a sensor that is not as usual, have their own.
-fn instance(operation: Operation, databases: &[DatabaseLocation]) -> Instance {
+fn instance(operation: Operation, databases: &[Option<DatabaseLocation>]) -> Instance {
     let database = match operation {
         Operation::Books {
             source: Source::Database(index),
             ..
-        } => databases.get(index),
+        } => databases.get(index).and_then(Option::as_ref),
         // It has one, too, which is not asked: one that is filled already is there at once.
-        _ => databases.first(),
+        _ => databases.iter().flatten().next(),
     };
     let device = match operation {
         Operation::Temperature(sensor) => Device {
@@ -116,7 +116,7 @@ pub(in super::super) struct Gateways<'n> {
     sides: &'n Sides,
     scratch: &'n Scratch,
     network: &'n Network,
-    databases: Vec<DatabaseLocation>,
+    databases: Vec<Option<DatabaseLocation>>,
     /// The first of them makes calls that are alone.
     clients: Vec<Client>,
     wish: Wish,
@@ -137,7 +137,7 @@ impl<'n> Gateways<'n> {
         sides: &'n Sides,
         scratch: &'n Scratch,
         network: &'n Network,
-        databases: Vec<DatabaseLocation>,
+        databases: Vec<Option<DatabaseLocation>>,
         wish: Wish,
     ) -> Result<Self, Failure> {
         Ok(Self {
