@@ -1,5 +1,5 @@
-//! What follows from the lines of another figure: where totals of two arms change places, by how much time grows with size, and when a start
-//! is paid off.
+//! What follows from the lines of another figure: where totals of two arms change places, by how much time grows with size, when a start is
+//! paid off, and how much times spread after it.
 //!
 //! The rule kept here: nothing is said that intervals leave open; what they leave open is told as that.
 
@@ -27,10 +27,11 @@ pub(super) fn found(
     lines: &[&Line],
     order: &Order,
 ) -> Found {
-    let of = |quantity| {
-        let shows = Shows::Itself(quantity, Estimate::Mean);
+    let by = |quantity, estimate| {
+        let shows = Shows::Itself(quantity, estimate);
         values::series(&Figure { shows, ..*from }, lines, order)
     };
+    let of = |quantity| by(quantity, Estimate::Mean);
     match finding {
         Finding::Crossovers => crossovers(x, &of(Quantity::Total)),
         Finding::Rates => Found {
@@ -39,6 +40,10 @@ pub(super) fn found(
         },
         Finding::Convergence { percent } => Found {
             series: convergence(x, percent, &of(Quantity::Total), &of(Quantity::Later)),
+            notes: Vec::new(),
+        },
+        Finding::Spread => Found {
+            series: by(Quantity::Later, Estimate::Deviation),
             notes: Vec::new(),
         },
     }

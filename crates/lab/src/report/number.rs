@@ -40,6 +40,7 @@ impl Unit {
                 Finding::Crossovers | Finding::Convergence { .. } => MESSAGES,
                 Finding::Rates if most >= 500.0 => Self::new(1e3, "ms/kB"),
                 Finding::Rates => Self::new(1.0, "µs/kB"),
+                Finding::Spread => Self::of_quantity(Quantity::Later, most),
             },
             _ => PERCENT,
         }

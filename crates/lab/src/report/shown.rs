@@ -165,7 +165,7 @@ impl<'r> Shown<'r> {
         Some(shown)
     }
 
-    /// Where series have values or say why they have none, in the order of the series.
+    /// Where series have values or say why they have none: numbers ascending, names in the order of the series.
     fn along(&self) -> Vec<String> {
         let mut xs = Vec::new();
         for series in &self.series {
@@ -175,6 +175,12 @@ impl<'r> Shown<'r> {
                     xs.push(x.clone());
                 }
             }
+        }
+        if xs.iter().all(|x| x.parse::<f64>().is_ok()) {
+            xs.sort_by(|one, other| {
+                let number = |x: &String| x.parse().unwrap_or(0.0);
+                f64::total_cmp(&number(one), &number(other))
+            });
         }
         xs
     }

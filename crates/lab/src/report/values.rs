@@ -24,6 +24,7 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
                 (Quantity::Total, Estimate::Mean, None)
             }
             Finding::Rates => (Quantity::Time, Estimate::Mean, None),
+            Finding::Spread => (Quantity::Later, Estimate::Deviation, None),
         },
     }
 }

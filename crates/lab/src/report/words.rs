@@ -48,6 +48,11 @@ pub(super) fn finding(finding: &Finding) -> String {
         Finding::Convergence { percent } => {
             format!("after how many their mean is within {percent} % of the steady state")
         }
+        Finding::Spread => format!(
+            "{} {}",
+            estimate(Estimate::Deviation),
+            quantity(Quantity::Later)
+        ),
     }
 }
 
@@ -68,6 +73,7 @@ pub(super) const fn explained(shows: &Shows) -> Option<&'static str> {
                  The number is where straight lines between neighbouring totals meet what is allowed, beside it from where to where \
                  intervals overlap. By what rule the paper says that times have converged is not known here."
             }
+            Finding::Spread => return None,
         },
         Shows::Modelled { .. } => {
             "The model is the paper's: α(1 − c) + (1 − α)(2 − c), where α is the share of canonical messages, and c that of \

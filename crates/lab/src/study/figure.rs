@@ -166,6 +166,8 @@ pub enum Finding {
         /// So many percent.
         percent: f64,
     },
+    /// How much the time of messages after the first spreads: its standard deviation.
+    Spread,
 }
 
 /// The model of van Engelen and Zhang for a receiver who gambles that a message came in canonical form, and who canonicalizes it only when its

@@ -311,13 +311,25 @@ fn a_start_is_paid_off_when_the_mean_is_near_that_of_the_steady_state() {
 }
 
 #[test]
-fn one_sample_has_no_deviation() {
-    let figure = ("novakouski2010", 5, "figure-9");
-    let lines = [("2", vec![5.0]), ("20", vec![4.0, 6.0])].map(|(messages, samples)| {
+fn times_after_the_first_deviate_as_their_samples_do_and_one_sample_does_not() {
+    let figure = ("novakouski2010", 5, "tables-4-5-figure-8");
+    let samples = [
+        ("20", vec![4.0, 6.0, 11.0]),
+        ("2", vec![5.0]),
+        ("5", vec![4.0, 6.0]),
+    ];
+    let lines = samples.map(|(messages, samples)| {
         let at = json!({"messages": messages});
         line(figure, &at, ("soapstone", "none"), "later", &samples)
     });
-    let told = values(&[run("one", &lines)], "novakouski2010-5-figure-9");
-    let at: Vec<&str> = told.iter().map(|it| &*it["messages"]).collect();
-    assert_eq!(at, ["20"]);
+    let runs = [run("one", &lines)];
+    let told = values(&runs, "novakouski2010-5-figure-9");
+    let told: Vec<(&str, &str, &str)> = told
+        .iter()
+        .map(|it| (&*it["messages"], &it["value"][..6], &*it["unit"]))
+        .collect();
+    // The square roots of 2 and 13.
+    assert_eq!(told, [("5", "1.4142", "µs"), ("20", "3.6055", "µs")]);
+    let rows = table(&page_of(&runs), "novakouski2010-5-figure-9", "values");
+    assert_eq!(rows[0][1..], ["5", "20"]);
 }

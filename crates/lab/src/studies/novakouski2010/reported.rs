@@ -213,7 +213,10 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
             caption: "standard deviation of the time of messages after the first since deployment, by their number",
             x: "messages",
             logarithmic: true,
-            shows: Shows::Itself(Quantity::Later, Estimate::Deviation),
+            shows: Shows::Drawn {
+                from: "tables-4-5-figure-8",
+                finding: Finding::Spread,
+            },
             reported: &[],
         },
     ],
@@ -221,26 +224,20 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
         let messages: &[u32] = scope
             .scale
             .pick(&[2, 10, 40, 80], &[2, 5, 10, 20, 50, 100, 200, 500, 1_000]);
-        // Means of deployments have intervals, for which it takes three at least.
-        let figures = [
-            ("tables-4-5-figure-8", scope.scale.pick(3, 10)),
-            ("figure-9", scope.scale.pick(1, 10)),
-        ];
         let mut points = Vec::new();
-        for (shown_in, times) in figures {
-            for (name, operation) in SERVICES {
-                points.extend(messages.iter().map(|messages| {
-                    let at = [
-                        ("messages", messages.to_string()),
-                        ("operation", name.to_owned()),
-                    ];
-                    let how = How::Fresh {
-                        times,
-                        calls: *messages,
-                    };
-                    point(shown_in, &at, scope, (&WAYS, operation), how)
-                }));
-            }
+        for (name, operation) in SERVICES {
+            points.extend(messages.iter().map(|messages| {
+                let at = [
+                    ("messages", messages.to_string()),
+                    ("operation", name.to_owned()),
+                ];
+                let how = How::Fresh {
+                    // Means of deployments have intervals, for which it takes three at least.
+                    times: scope.scale.pick(3, 10),
+                    calls: *messages,
+                };
+                point("tables-4-5-figure-8", &at, scope, (&WAYS, operation), how)
+            }));
         }
         points
     },
