@@ -369,9 +369,11 @@ const TABLES: [&str; 3] = [
 const COUNT: &str = "SELECT (SELECT COUNT(*) FROM BOOKS), (SELECT COUNT(*) FROM AUTHORS), \
      (SELECT COUNT(*) FROM PUBLISHERS)";
 
+/// Each book has an author and a publisher. Outer joins say only where to begin: MariaDB would begin with the publishers, and sort all books
+/// to give one.
 const SELECT: &str = "SELECT BOOKS.ID, BOOKS.ISBN, BOOKS.TITLE, BOOKS.PRICE, BOOKS.YEAR, BOOKS.AUTHOR_ID, AUTHORS.NAME, \
-     BOOKS.PUBLISHER_ID, PUBLISHERS.NAME FROM BOOKS INNER JOIN AUTHORS ON AUTHORS.ID = BOOKS.AUTHOR_ID \
-     INNER JOIN PUBLISHERS ON PUBLISHERS.ID = BOOKS.PUBLISHER_ID ORDER BY BOOKS.ID LIMIT ";
+     BOOKS.PUBLISHER_ID, PUBLISHERS.NAME FROM BOOKS LEFT JOIN AUTHORS ON AUTHORS.ID = BOOKS.AUTHOR_ID \
+     LEFT JOIN PUBLISHERS ON PUBLISHERS.ID = BOOKS.PUBLISHER_ID ORDER BY BOOKS.ID LIMIT ";
 
 async fn connect<DB: sqlx::Database>(
     options: <DB::Connection as Connection>::Options,
