@@ -238,7 +238,7 @@ fn the_heap_of_a_java_stack_is_limited_in_a_program_of_its_own() {
     let folder = answering(&format!(
         "*together*) echo \"$_JAVA_OPTIONS\" >> heaps; echo '{{\"us\":[100.0,300.0]}}';;\n{WEIGHED}\n{TIMED}"
     ));
-    let words = "lab run novakouski2010/7 --quick --filter figure-11/memory/16 --stacks stacks --json --stack cxf";
+    let words = "lab run novakouski2010/7 --quick --filter figure-11/memory/64 --stacks stacks --json --stack cxf";
     let run = folder.run(words).succeeds();
     let lines = lines(&run);
     let of = |quantity: &str| {
@@ -250,5 +250,5 @@ fn the_heap_of_a_java_stack_is_limited_in_a_program_of_its_own() {
     assert!(of("rate").is_some());
     let heaps = std::fs::read_to_string(folder.path("heaps")).expect("what it was told");
     // Three arms: a round before those that count, and two that do.
-    assert_eq!(heaps, "-Xmx16m\n".repeat(9));
+    assert_eq!(heaps, "-Xmx64m\n".repeat(9));
 }

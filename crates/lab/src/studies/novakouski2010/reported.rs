@@ -313,7 +313,7 @@ pub(super) const MEMORY: Experiment = Experiment {
     points: |scope| {
         let limits: &[u32] = scope
             .scale
-            .pick(&[16, 64, 256], &[8, 12, 16, 24, 32, 64, 128, 256, 512]);
+            .pick(&[6, 64, 256], &[4, 5, 6, 8, 12, 16, 32, 64, 128, 256, 512]);
         let mut points = Vec::new();
         for (shown_in, clients) in [("figure-11", 4), ("figure-11-latency", 1)] {
             points.extend(limits.iter().map(|mebibytes| {
