@@ -61,7 +61,7 @@ const CALLS_MADE: [(&str, Operation); 4] = [
     ("getTemperature", Operation::Temperature(Sensor::PROMPT)),
 ];
 
-/// The same service where its sensor takes time, as the paper's did, and where its requests get lost: the service asks again after 250 ms.
+/// The same service where its sensor takes time, and where its requests get lost: the service asks again after 250 ms.
 const SENSORS: [(&str, Operation); 2] = [
     (
         "getTemperature-20-ms",
