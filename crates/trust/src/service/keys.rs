@@ -7,7 +7,7 @@ use soapstone_crypto::{SecretBytes, SymmetricKey};
 use super::{Requester, SecurityTokenService};
 use crate::fault::Refusal;
 use crate::message::{Entropy, ProofToken, RequestSecurityToken};
-use crate::version::{KeyType, SecretType};
+use crate::version::{KeyType, Operation, SecretType};
 
 /// Fewest octets of one side's entropy, whatever the key.
 pub(crate) const SHORTEST_ENTROPY: usize = 16;
@@ -80,7 +80,9 @@ impl SecurityTokenService {
         let octets = bits as usize / 8;
         let own = SecretBytes::random(octets);
         let Some(theirs) = &request.entropy else {
-            if !rules.issuer_key_alone {
+            // Asked of what makes a token (WS-SecurityPolicy 1.3, 10). CXF's client shows none when it renews one.
+            let issues = request.request_type.operation == Operation::Issue;
+            if issues && !rules.issuer_key_alone {
                 return Err(Refusal::EntropyMissing);
             }
             let proof = Entropy::Secret {

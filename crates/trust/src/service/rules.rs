@@ -35,8 +35,8 @@ pub struct ServiceRules {
     pub longest_key: u32,
     /// Algorithms by which keys may be computed. Default P_SHA1, the one that everybody has.
     pub computed_keys: Vec<ComputedKey>,
-    /// A request without entropy gets a key that is the service's alone. Default yes: policies without `sp:RequireClientEntropy` mean it, and
-    /// the key is no worse for it.
+    /// A request for a new context without entropy gets a key that is the service's alone, as renewals do. Default yes: policies without
+    /// `sp:RequireClientEntropy` mean it, and the key is no worse for it.
     pub issuer_key_alone: bool,
     /// A request for a context says what it is for (`wsp:AppliesTo`). Default no.
     pub applies_to_required: bool,

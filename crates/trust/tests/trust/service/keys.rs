@@ -57,9 +57,24 @@ fn entropy_that_is_none_is_refused() {
 
 #[test]
 fn entropy_is_required_where_the_rules_say_so() {
-    let host = Host::new(|rules| rules.issuer_key_alone = false);
+    let theirs = context("urn:uuid:theirs");
+    let host = Host::new(|rules| {
+        rules.issuer_key_alone = false;
+        rules.renewal_by_key_alone = Some(std::time::Duration::from_secs(1000));
+    });
     let refusal = host.refusal(&request("Issue", ""), &alice());
     assert_eq!(refusal, Refusal::EntropyMissing);
+    // Of new contexts only: what is renewed has been agreed on.
+    let body = about("Renew", &theirs.identifier, "");
+    host.answer(
+        body.as_bytes(),
+        None,
+        &holder(user("alice"), &theirs),
+        now(),
+    )
+    .unwrap();
+    let renewed = host.contexts.borrow_mut().pop().unwrap();
+    assert_ne!(renewed.secret.expose(), theirs.secret.expose());
 }
 
 /// Entropy for one reader: one failure, whatever its cause (Bleichenbacher 1998; Manger 2001).
