@@ -52,6 +52,26 @@ fn a_supported_policy_is_told_in_words() {
 }
 
 #[test]
+fn what_an_endpoint_s_description_imports_is_found_beside_the_description() {
+    let folder = Folder::new();
+    folder.write("wsdl/service.wsdl", WSDL);
+    folder.write("wsdl/policy.xml", policy("Basic256Sha256", ""));
+    folder.write(
+        "endpoint.toml",
+        "[security]\npolicy = \"wsdl/service.wsdl\"\npolicy_subject = { operation = \"get\" }\n",
+    );
+    let told = folder.run("policy endpoint.toml").succeeds();
+    let directly = folder
+        .run("policy wsdl/service.wsdl --operation get")
+        .succeeds();
+    assert!(told.text().contains("Algorithms: Basic256Sha256"));
+    assert_eq!(
+        told.text().replace("endpoint.toml", "wsdl/service.wsdl"),
+        directly.text()
+    );
+}
+
+#[test]
 fn what_is_not_supported_is_named_with_its_place_and_exit_code_2() {
     let folder = Folder::new();
     folder.write("policy.xml", policy("Basic256", KERBEROS));

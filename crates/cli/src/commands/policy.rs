@@ -2,9 +2,9 @@
 //!
 //! The rule kept here: nothing is fetched. What a document imports is read from the folder that it lies in, or is missed where it is needed.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use soapstone::config::{EndpointConfig, SecuritySource};
+use soapstone::config::{EndpointConfig, SecuritySource, read_beside};
 use soapstone::endpoint::preset_agreement;
 use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, NormalPolicy,
@@ -315,10 +315,9 @@ fn read(path: &Path) -> Result<Source, Failure> {
     }
     let limits = PolicyLimits::default();
     let source = files::read_at_most(Some(path), limits.document)?;
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let document =
-        PolicyDocument::parse_with(source, &limits, &|uri| beside(&folder, uri, &limits))
-            .map_err(|error| Failure::file(path, error))?;
+    let beside = |uri: &str| read_beside(path, uri, limits.document);
+    let document = PolicyDocument::parse_with(source, &limits, &beside)
+        .map_err(|error| Failure::file(path, error))?;
     Ok(Source {
         document,
         signatures: SignatureReading::Letter,
@@ -329,6 +328,11 @@ fn read(path: &Path) -> Result<Source, Failure> {
 /// The policy of an endpoint file: its mechanism as a policy, or the policy file that it names.
 fn written(path: &Path) -> Result<Source, Failure> {
     let config = EndpointConfig::load(path, &|name| std::env::var(name).ok())?;
+    let limits = PolicyLimits::default();
+    let named = match &config.security.source.value {
+        SecuritySource::Policy(file) => file.path.as_path(),
+        _ => path,
+    };
     let (source, signatures) = match (&config.security.source.value, preset_agreement(&config)?) {
         (_, Some(agreement)) => {
             let written = agreement.write().map_err(|problems| {
@@ -357,8 +361,9 @@ fn written(path: &Path) -> Result<Source, Failure> {
             ));
         }
     };
-    let document = PolicyDocument::parse(source, &PolicyLimits::default())
-        .map_err(|error| Failure::file(path, error))?;
+    let beside = |uri: &str| read_beside(named, uri, limits.document);
+    let document = PolicyDocument::parse_with(source, &limits, &beside)
+        .map_err(|error| Failure::file(named, error))?;
     let choice = config.security.policy_choice;
     Ok(Source {
         document,
@@ -369,19 +374,4 @@ fn written(path: &Path) -> Result<Source, Failure> {
             operation: choice.operation,
         },
     })
-}
-
-/// A document that another one names by a relative path. Absolute paths and URLs are nowhere.
-fn beside(folder: &Path, uri: &str, limits: &PolicyLimits) -> Option<Vec<u8>> {
-    let relative = Path::new(uri);
-    let plain = |part: Component<'_>| {
-        matches!(
-            part,
-            Component::Normal(_) | Component::CurDir | Component::ParentDir
-        )
-    };
-    if uri.contains("://") || !relative.components().all(plain) {
-        return None;
-    }
-    files::read_at_most(Some(&folder.join(relative)), limits.document).ok()
 }

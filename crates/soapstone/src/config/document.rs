@@ -34,25 +34,23 @@ pub struct LoadedFile {
     pub place: Place,
 }
 
-impl LoadedFile {
-    /// Another file that this one names by a relative path, if it has no more than so many octets. Absolute paths and URLs are nowhere.
-    pub(crate) fn beside(&self, uri: &str, most: usize) -> Option<Vec<u8>> {
-        let relative = Path::new(uri);
-        let plain = |part: Component<'_>| {
-            matches!(
-                part,
-                Component::Normal(_) | Component::CurDir | Component::ParentDir
-            )
-        };
-        if uri.contains("://") || !relative.components().all(plain) {
-            return None;
-        }
-        let file = File::open(self.path.parent()?.join(relative)).ok()?;
-        let mut octets = Vec::new();
-        let more = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        file.take(more).read_to_end(&mut octets).ok()?;
-        (octets.len() <= most).then_some(octets)
+/// A file that another one names by a relative path, if it has no more than so many octets. Absolute paths and URLs are nowhere.
+pub fn read_beside(file: &Path, uri: &str, most: usize) -> Option<Vec<u8>> {
+    let relative = Path::new(uri);
+    let plain = |part: Component<'_>| {
+        matches!(
+            part,
+            Component::Normal(_) | Component::CurDir | Component::ParentDir
+        )
+    };
+    if uri.contains("://") || !relative.components().all(plain) {
+        return None;
     }
+    let file = File::open(file.parent()?.join(relative)).ok()?;
+    let mut octets = Vec::new();
+    let more = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(more).read_to_end(&mut octets).ok()?;
+    (octets.len() <= most).then_some(octets)
 }
 
 /// A parsed configuration file, and what was found wrong with it so far.

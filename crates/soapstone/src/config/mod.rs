@@ -19,7 +19,7 @@ mod tuning;
 mod values;
 
 pub use confidential::Confidential;
-pub use document::{Document, Environment, LoadedFile, Surroundings};
+pub use document::{Document, Environment, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{
     EndpointConfig, IdentityConfig, IdentitySource, LimitsConfig, PeerConfig, SharedKeyConfig,
     TrustConfig, UserConfig,

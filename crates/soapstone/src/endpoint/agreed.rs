@@ -12,7 +12,7 @@ use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Mechanism, Po
 
 use super::Role;
 use super::compile::Compiler;
-use crate::config::{LoadedFile, Place, SecuritySource};
+use crate::config::{LoadedFile, Place, SecuritySource, read_beside};
 
 /// The policies of an endpoint, written from the client's view.
 pub(super) struct Agreed {
@@ -203,7 +203,7 @@ impl Compiler<'_> {
         };
         let source = file.bytes.expose().clone();
         let limits = PolicyLimits::default();
-        let resolver = |uri: &str| file.beside(uri, limits.document);
+        let resolver = |uri: &str| read_beside(&file.path, uri, limits.document);
         let agreements = PolicyDocument::parse_with(source, &limits, &resolver)
             .map_err(|error| error.to_string())
             .and_then(|document| {
