@@ -302,7 +302,21 @@ impl Models {
         })
     }
 
-    /// Where others become better than the best, or the best becomes better than others.
+    /// Whether the two lie apart by more than both predictions may be off, at a tenth of where they change places and at ten times of it.
+    /// Lines that lie close together may cross anywhere, or nowhere.
+    fn is_clear(&self, turn: &Turn, workload: &Workload) -> bool {
+        [turn.at / 10.0, turn.at * 10.0].into_iter().all(|place| {
+            let there = turn.over.place(workload, place);
+            let of = |means| self.predict(means, &there).map(|it| it.latency);
+            of(&turn.below)
+                .zip(of(&turn.above))
+                .is_some_and(|(below, above)| {
+                    (below[0] - above[0]).abs() > below[1].hypot(above[1])
+                })
+        })
+    }
+
+    /// Where others become better than the best, or the best becomes better than others, as far as errors let it be told.
     fn turns(&self, ranked: &[Prediction], workload: &Workload) -> Vec<Turn> {
         let Some((best, others)) = ranked.split_first() else {
             return Vec::new();
@@ -312,7 +326,8 @@ impl Models {
             for over in [Over::Calls, Over::Octets] {
                 let lines = [&best.means, &other.means].map(|it| self.line(it, workload, over));
                 if let [Some(one), Some(two)] = lines {
-                    turns.extend(turn(over, (&best.means, one), (&other.means, two)));
+                    let turn = turn(over, (&best.means, one), (&other.means, two));
+                    turns.extend(turn.filter(|turn| self.is_clear(turn, workload)));
                 }
             }
         }
@@ -321,17 +336,9 @@ impl Models {
 
     /// The time of all calls of a conversation over their number, or of a call over octets of its messages.
     fn line(&self, means: &Means, workload: &Workload, over: Over) -> Option<Growth> {
-        let alone = Workload {
-            rate: 0.0,
-            ..workload.clone()
-        };
         match over {
             Over::Calls => {
-                let endless = Workload {
-                    messages_per_conversation: f64::INFINITY,
-                    ..alone
-                };
-                let call = self.predict(means, &endless)?;
+                let call = self.predict(means, &over.place(workload, f64::INFINITY))?;
                 Some(Growth {
                     fixed: call.handshake,
                     each: call.latency[0],
@@ -339,16 +346,8 @@ impl Models {
             }
             Over::Octets => {
                 let of = |bytes: f64| {
-                    let scaled = |message: Message| Message {
-                        bytes,
-                        elements: message.elements / message.bytes.max(1.0) * bytes,
-                    };
-                    let workload = Workload {
-                        request: scaled(workload.request),
-                        response: scaled(workload.response),
-                        ..alone.clone()
-                    };
-                    Some(self.predict(means, &workload)?.latency[0])
+                    let call = self.predict(means, &over.place(workload, bytes))?;
+                    Some(call.latency[0])
                 };
                 const FAR: f64 = 1e6;
                 let fixed = of(0.0)?;
@@ -358,6 +357,26 @@ impl Models {
                 })
             }
         }
+    }
+}
+
+impl Over {
+    /// A workload of so many calls or octets, with nobody waiting.
+    fn place(self, workload: &Workload, place: f64) -> Workload {
+        let mut there = Workload {
+            rate: 0.0,
+            ..workload.clone()
+        };
+        match self {
+            Self::Calls => there.messages_per_conversation = place,
+            Self::Octets => {
+                for message in [&mut there.request, &mut there.response] {
+                    message.elements *= place / message.bytes.max(1.0);
+                    message.bytes = place;
+                }
+            }
+        }
+        there
     }
 }
 

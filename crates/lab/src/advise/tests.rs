@@ -222,6 +222,41 @@ fn crossovers_say_from_how_many_calls_a_conversation_wins() {
 }
 
 #[test]
+fn where_errors_are_larger_than_the_difference_no_crossover_is_told() {
+    // Almost the same lines, which cross at 100,000 octets.
+    let signed = |time: fn(&Measurement) -> f64| {
+        let mut all = lines("sign", "Basic128GCM", "certificate", 1.0, 4_000);
+        all.extend(lines(
+            "sign-encrypt",
+            "Basic128GCM",
+            "certificate",
+            1.0,
+            4_000,
+        ));
+        for it in &mut all {
+            it.median_us = match &*it.mechanism {
+                "sign" => 900.0 + 0.01 * it.bytes as f64,
+                _ => time(it),
+            };
+        }
+        let needs = workload(&[Need::Integrity, Need::Intermediaries]);
+        Models::of(&all).advise(&needs, modern).turns
+    };
+    let over_octets = |turns: Vec<Turn>| turns.iter().filter(|it| it.over == Over::Octets).count();
+    assert_eq!(over_octets(signed(|it| 800.0 + 0.011 * it.bytes as f64)), 1);
+    // The same, measured by somebody whose machine had moods.
+    let moody = |it: &Measurement| {
+        let mood = if (it.payload == "echo") == (it.bytes > 5_000) {
+            1.03
+        } else {
+            0.97
+        };
+        (800.0 + 0.011 * it.bytes as f64) * mood
+    };
+    assert_eq!(over_octets(signed(moody)), 0);
+}
+
+#[test]
 fn what_does_not_satisfy_is_left_out_with_its_reason() {
     let models = Models::of(&measurements());
     let advice = models.advise(&workload(&[Need::Integrity, Need::Intermediaries]), modern);
