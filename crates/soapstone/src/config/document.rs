@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::confidential::Confidential;
@@ -46,11 +46,25 @@ pub fn read_beside(file: &Path, uri: &str, most: usize) -> Option<Vec<u8>> {
     if uri.contains("://") || !relative.components().all(plain) {
         return None;
     }
-    let file = File::open(file.parent()?.join(relative)).ok()?;
+    read_at_most(&file.parent()?.join(relative), most).ok()
+}
+
+/// Longest configuration file, octets.
+const LONGEST_CONFIGURATION: usize = 16 << 20;
+
+/// Longest file that a configuration names, octets: some revocation lists have tens of millions.
+pub(super) const LONGEST_NAMED: usize = 256 << 20;
+
+/// Reads a file to its end, if that comes soon enough; a device may have none.
+pub(super) fn read_at_most(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     let more = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(more).read_to_end(&mut octets).ok()?;
-    (octets.len() <= most).then_some(octets)
+    File::open(path)?.take(more).read_to_end(&mut octets)?;
+    if octets.len() > most {
+        let problem = format!("expected at most {most} octets, found more");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(octets)
 }
 
 /// A parsed configuration file, and what was found wrong with it so far.
@@ -70,7 +84,11 @@ impl<'e> Document<'e> {
     /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by [`Self::finish`], beside
     /// everything that could be understood nevertheless.
     pub fn load(file: &Path, environment: &'e Environment<'e>) -> Result<Self, Problems> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
+        let text = read_at_most(file, LONGEST_CONFIGURATION).and_then(|octets| {
+            String::from_utf8(octets)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+        });
+        let text = text.map_err(|error| {
             let whole_file = Place::default();
             let problem = Problem::new(
                 file,
@@ -169,5 +187,26 @@ impl<'e> Document<'e> {
             Some(result) if problems.is_empty() => Ok(result),
             _ => Err(Problems(problems)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_does_not_end_is_not_read_to_its_end() {
+        let name = format!("soapstone-endless-{}.toml", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let endless = File::create(&file).expect("the temporary folder is writable");
+        // Without blocks of its own: as long as it says, and zeros.
+        endless.set_len(1 << 40).expect("a length");
+        let problems = Document::load(&file, &|_| None).map(|_| ()).unwrap_err();
+        std::fs::remove_file(&file).expect("it is there");
+        let told = problems.to_string();
+        assert!(
+            told.contains("cannot be read: expected at most 16777216 octets, found more"),
+            "{told}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::confidential::Confidential;
-use super::document::{Document, LoadedFile};
+use super::document::{Document, LONGEST_NAMED, LoadedFile, read_at_most};
 use super::problem::{Located, Place, Problem};
 use super::tree::{Tree, Value};
 use super::values::{parse_duration, parse_size};
@@ -537,7 +537,7 @@ impl<'d> Table<'d> {
     fn load(&self, key: &str, name: &Located<String>) -> Option<LoadedFile> {
         let path = self.resolve(&name.value);
         self.document.note_file(&path);
-        match std::fs::read(&path) {
+        match read_at_most(&path, LONGEST_NAMED) {
             Ok(bytes) => Some(LoadedFile {
                 path,
                 bytes: Confidential::new(bytes),
