@@ -55,14 +55,23 @@ const LONGEST_CONFIGURATION: usize = 16 << 20;
 /// Longest file that a configuration names, octets: some revocation lists have tens of millions.
 pub(super) const LONGEST_NAMED: usize = 256 << 20;
 
-/// Reads a file to its end, if that comes soon enough; a device may have none.
+/// Reads a file to its end, if that comes soon enough; a device may have none. What may be secret is read into memory that need not grow, so
+/// that no part of it stays behind.
 pub(super) fn read_at_most(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let mut octets = Vec::new();
-    let more = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(path)?.take(more).read_to_end(&mut octets)?;
-    if octets.len() > most {
+    let too_large = || {
         let problem = format!("expected at most {most} octets, found more");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+        io::Error::new(io::ErrorKind::FileTooLarge, problem)
+    };
+    let file = File::open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    if length > most {
+        return Err(too_large());
+    }
+    let mut octets = Vec::with_capacity(length);
+    let more = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(more).read_to_end(&mut octets)?;
+    if octets.len() > most {
+        return Err(too_large());
     }
     Ok(octets)
 }
