@@ -21,7 +21,9 @@ fn studies_are_listed_with_what_was_published_and_what_is_measured() {
         "mchale2012: G. McHale, J. O'Raw, K. Curran: WS-I* compliant web service SOAP message security performance.",
         "; on Apache CXF 2.3\n",
         "\n  mchale2012/2: What does the algorithm suite change?\n",
-        "\n    mchale2012/2/figures-9-10/books/100/requests/750\n",
+        "\n    mchale2012/2/figures-9-10/books/100/requests/10\n",
+        "\n    mchale2012/2/figures-9-10/books/100/requests/750 (without --quick)\n",
+        "\n    mchale2012/2/figures-9-10/books/100/requests/100 (with --quick)\n",
         "\n    mchale2012/4/table-1-figure-14/books/2493/source/sqlite\n",
     ] {
         assert!(
@@ -341,9 +343,46 @@ fn what_cannot_be_run_or_reported_is_told() {
     folder
         .run("lab run mchale2012/3 --experiment 3")
         .fails("the experiment is named twice");
-    folder
-        .run("lab run mchale2012/1 --filter books/3")
-        .fails("no point of a study has all of these segments in its name");
+    for (words, why) in [
+        (
+            "mchale2012/1 --filter books/250",
+            "no point of mchale2012/1 has books/250 in its name\nhint: there is books/2500, ",
+        ),
+        (
+            "mchale2012/3 --quick --filter load/1000x5",
+            "has load/1000x5 in its name\nhint: load/1000x5 is measured without --quick only; with it there is load/100x5, ",
+        ),
+        (
+            "mchale2012/3 --filter load/100x5",
+            "has load/100x5 in its name\nhint: load/100x5 is a point of --quick only",
+        ),
+        (
+            "all --filter foo",
+            "no point of a study has foo in its name\nhint: soapstone lab list",
+        ),
+        (
+            "mchale2012/1 --filter books/1 --filter books/2500",
+            "no point of mchale2012/1 has all of these segments in its name, but each is in some",
+        ),
+        (
+            "novakouski2010/11 --stack cxf,gsoap",
+            "nothing of these points is measured on cxf, gsoap",
+        ),
+        (
+            "engine --filter books/101",
+            "no case has books/101 in its name\nhint: there is books/100, ",
+        ),
+        (
+            "engine --filter sign --filter encrypt",
+            "no case has all of these segments in its name, but each is in some",
+        ),
+    ] {
+        folder.run(&format!("lab run {words}")).fails(why);
+    }
+    assert!(
+        !std::path::Path::new(&folder.path("lab-results")).exists(),
+        "nothing was begun"
+    );
     folder
         .run("lab run mchale2012/4 --database sqlite:a.db --database sqlite:b.db")
         .fails("expected one database of a kind, found more of sqlite");

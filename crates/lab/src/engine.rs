@@ -18,6 +18,7 @@ use crate::measurement::{self, Effort, Figures, Measurement, Samples};
 use crate::parts;
 use crate::payload::Payload;
 use crate::peers::{PASSWORD, Peers, USER};
+use crate::segments;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -44,10 +45,15 @@ impl Default for Options {
 impl Options {
     /// Whether a case of this name is run.
     pub fn lets_through(&self, name: &str) -> bool {
-        let segments = format!("/{name}/");
-        self.filter
-            .iter()
-            .all(|wanted| segments.contains(&format!("/{wanted}/")))
+        self.filter.iter().all(|wanted| segments::has(name, wanted))
+    }
+
+    /// The first filter that is in none of the [`names`], and what is nearest to it there, the nearest first.
+    pub fn in_no_name(&self) -> Option<(&str, Vec<String>)> {
+        let names = names();
+        let mut filters = self.filter.iter();
+        let unknown = filters.find(|wanted| !names.iter().any(|it| segments::has(it, wanted)))?;
+        Some((unknown, segments::near(&names, unknown)))
     }
 }
 

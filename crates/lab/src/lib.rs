@@ -14,6 +14,7 @@ mod parts;
 mod payload;
 mod peers;
 pub mod report;
+mod segments;
 pub mod statistics;
 pub mod studies;
 pub mod study;

@@ -219,10 +219,18 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
         .filter(|name| options.lets_through(name))
         .count();
     if names == 0 {
-        return Err(
-            Failure::new("no case has all of these segments in its name")
-                .with_hint("soapstone lab list"),
-        );
+        return Err(match options.in_no_name() {
+            Some((wanted, near)) => Failure::new(format_args!("no case has {wanted} in its name"))
+                .with_hint(if near.is_empty() {
+                    "soapstone lab list".to_owned()
+                } else {
+                    format!("there is {}", near.join(", "))
+                }),
+            None => {
+                Failure::new("no case has all of these segments in its name, but each is in some")
+                    .with_hint("soapstone lab list")
+            }
+        });
     }
     if !arguments.json {
         files::print(HEADER)?;

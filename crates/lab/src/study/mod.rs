@@ -30,4 +30,4 @@ pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, w
 pub use order::Order;
 pub use point::{Arm, How, Point, Scale, Scope};
 pub use run::{Event, Progress, run};
-pub use select::{Options, Selection, Task, needs, select};
+pub use select::{Nothing, Options, Selection, Task, needs, select, why_nothing};

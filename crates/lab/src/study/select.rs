@@ -10,7 +10,8 @@ use super::call::{Call, Operation, Stack};
 use super::figure::{Experiment, Study};
 use super::line::Record;
 use super::order::Order;
-use super::point::{How, Point, Scope};
+use super::point::{How, Point, Scale, Scope};
+use crate::segments;
 
 /// A study, or one experiment of it.
 #[derive(Clone, Copy)]
@@ -76,33 +77,43 @@ impl Task {
     }
 }
 
+/// All points of the selections at this scope, with arms of its stacks only, in the order of the study.
+fn points(selections: &[Selection], scope: &Scope) -> Vec<Vec<Task>> {
+    let mut experiments = Vec::new();
+    for selection in selections {
+        let chosen = |it: &&Experiment| selection.experiment.is_none_or(|only| only == it.number);
+        for experiment in selection.study.experiments.iter().filter(chosen) {
+            let points = (experiment.points)(scope).into_iter();
+            let task = |mut point: Point| {
+                point
+                    .arms
+                    .retain(|arm| scope.stacks.contains(&arm.call.stack));
+                Task {
+                    study: selection.study,
+                    experiment,
+                    point,
+                }
+            };
+            experiments.push(points.map(task).collect());
+        }
+    }
+    experiments
+}
+
+/// Whether a stack of the scope does anything there.
+fn has_arms(task: &Task, scope: &Scope) -> bool {
+    let own = matches!(task.point.how, How::Own(_));
+    !task.point.arms.is_empty() || own && scope.stacks.contains(&Stack::Soapstone)
+}
+
 /// The points that the options let through, in the order of running: by study and experiment, and within one as the seed decides.
 pub fn select(selections: &[Selection], options: &Options) -> Vec<Task> {
     let mut order = Order(options.seed);
-    let mut tasks = Vec::new();
-    for selection in selections {
-        for experiment in selection.study.experiments {
-            if selection
-                .experiment
-                .is_some_and(|only| only != experiment.number)
-            {
-                continue;
-            }
-            let mut points = (experiment.points)(&options.scope);
-            order.shuffle(&mut points);
-            tasks.extend(points.into_iter().map(|point| Task {
-                study: selection.study,
-                experiment,
-                point,
-            }));
-        }
+    let mut experiments = points(selections, &options.scope);
+    for tasks in &mut experiments {
+        order.shuffle(tasks);
     }
-    let stacks = &options.scope.stacks;
-    for task in &mut tasks {
-        task.point
-            .arms
-            .retain(|arm| stacks.contains(&arm.call.stack));
-    }
+    let mut tasks = experiments.concat();
     let measured: Vec<&str> = options
         .measured
         .iter()
@@ -113,17 +124,63 @@ pub fn select(selections: &[Selection], options: &Options) -> Vec<Task> {
         .collect();
     tasks.retain(|task| {
         let name = task.name();
-        let segments = format!("/{name}/");
         let mut wanted = options.filter.iter();
-        let has_arms = match task.point.how {
-            How::Own(_) => !task.point.arms.is_empty() || stacks.contains(&Stack::Soapstone),
-            _ => !task.point.arms.is_empty(),
-        };
-        has_arms
-            && wanted.all(|wanted| segments.contains(&format!("/{wanted}/")))
+        has_arms(task, &options.scope)
+            && wanted.all(|wanted| segments::has(&name, wanted))
             && !measured.contains(&name.as_str())
     });
     tasks
+}
+
+/// Why the options let no point through that was not measured before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nothing {
+    /// No name has these segments.
+    Unknown {
+        /// What was asked for.
+        wanted: String,
+        /// What is nearest to it in names, the nearest first; empty, where there is nothing like it.
+        near: Vec<String>,
+        /// Whether names have it at the other [`Scale`].
+        at_other_scale: bool,
+    },
+    /// Each filter is in some name, and no name has all.
+    Apart,
+    /// None of the stacks does anything at the points.
+    NoArms,
+}
+
+/// Why [`select`] gives nothing, where nothing was measured before.
+pub fn why_nothing(selections: &[Selection], options: &Options) -> Nothing {
+    let names = |scale| -> Vec<String> {
+        let scope = Scope {
+            scale,
+            ..options.scope.clone()
+        };
+        let tasks = points(selections, &scope).concat();
+        tasks.iter().map(Task::name).collect()
+    };
+    let scale = options.scope.scale;
+    let there = names(scale);
+    let has = |names: &[String], wanted: &str| names.iter().any(|it| segments::has(it, wanted));
+    let mut wanted = options.filter.iter();
+    if let Some(wanted) = wanted.find(|wanted| !has(&there, wanted)) {
+        let other = match scale {
+            Scale::Quick => Scale::Full,
+            Scale::Full => Scale::Quick,
+        };
+        return Nothing::Unknown {
+            wanted: wanted.clone(),
+            near: segments::near(&there, wanted),
+            at_other_scale: has(&names(other), wanted),
+        };
+    }
+    let all = |name: &String| options.filter.iter().all(|it| segments::has(name, it));
+    if there.iter().any(all) {
+        Nothing::NoArms
+    } else {
+        Nothing::Apart
+    }
 }
 
 /// What a bench must have for them: each stack and way with each operation and source, once. How much is asked for does not matter: it is

@@ -27,6 +27,9 @@ struct Database {
 }
 
 impl Databases {
+    /// The names of those that there are where none is named.
+    pub(super) const OWN: [&str; 3] = ["sqlite", "mysql", "postgres"];
+
     /// Those that were named.
     ///
     /// # Errors
@@ -52,7 +55,7 @@ impl Databases {
 
     /// SQLite in a file of the folder, and servers that are not started yet.
     pub(super) fn of_our_own(folder: &Path) -> Self {
-        let file = DatabaseLocation::SqliteFile(folder.join("books.db"));
+        let [sqlite, mysql, postgres] = Self::OWN;
         let server = |name, start| Database {
             name,
             place: Err("it was not started".to_owned()),
@@ -61,12 +64,12 @@ impl Databases {
         Self {
             all: vec![
                 Database {
-                    name: kind(&file),
-                    place: Ok(file),
+                    name: sqlite,
+                    place: Ok(DatabaseLocation::SqliteFile(folder.join("books.db"))),
                     start: None,
                 },
-                server("mysql", DatabaseServer::mariadb),
-                server("postgres", DatabaseServer::postgresql),
+                server(mysql, DatabaseServer::mariadb),
+                server(postgres, DatabaseServer::postgresql),
             ],
             servers: Vec::new(),
         }

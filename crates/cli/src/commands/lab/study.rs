@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    self, Absent, Event, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
+    self, Absent, Event, Nothing, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
 
@@ -81,7 +81,11 @@ pub(super) fn list(study: &'static Study) -> String {
     let scope = Scope {
         scale: Scale::Full,
         stacks: vec![Stack::Soapstone],
-        databases: ["sqlite", "mysql", "postgres"].map(str::to_owned).to_vec(),
+        databases: Databases::OWN.map(str::to_owned).to_vec(),
+    };
+    let glance = Scope {
+        scale: Scale::Quick,
+        ..scope.clone()
     };
     for experiment in study.experiments {
         let number = experiment.number;
@@ -89,13 +93,26 @@ pub(super) fn list(study: &'static Study) -> String {
             "  {}/{number}: {}\n",
             study.name, experiment.question
         ));
-        for point in (experiment.points)(&scope) {
-            let task = Task {
+        let names = |scope| -> Vec<String> {
+            let points = (experiment.points)(scope).into_iter();
+            let task = |point| Task {
                 study,
                 experiment,
                 point,
             };
-            text.push_str(&format!("    {}\n", task.name()));
+            points.map(|point| task(point).name()).collect()
+        };
+        let (full, quick) = (names(&scope), names(&glance));
+        for name in &full {
+            let only = if quick.contains(name) {
+                ""
+            } else {
+                " (without --quick)"
+            };
+            text.push_str(&format!("    {name}{only}\n"));
+        }
+        for name in quick.iter().filter(|name| !full.contains(name)) {
+            text.push_str(&format!("    {name} (with --quick)\n"));
         }
     }
     text
@@ -122,23 +139,24 @@ impl Run<'_> {
     /// There is nothing to run, something cannot be started, or an answer is wrong.
     pub(super) fn start(&self) -> Result<(), Failure> {
         let selections = self.selections()?;
+        let named = Databases::named(&self.arguments.database)?;
+        let mut options = self.options(match self.arguments.database.as_slice() {
+            [] => Databases::OWN.map(str::to_owned).to_vec(),
+            _ => named.names(),
+        });
+        let tasks = study::select(&selections, &options);
+        if tasks.is_empty() {
+            return Err(nothing(&selections, &options));
+        }
+        let cores = Cores::apart(self.arguments.client_cores)?;
+        // Whatever is wrong with the arguments has been told: now to what takes time.
         let scratch = Scratch::make("lab")?;
         let mut databases = if self.arguments.database.is_empty() {
             Databases::of_our_own(scratch.folder())
         } else {
-            Databases::named(&self.arguments.database)?
+            named
         };
-        let mut options = self.options(databases.names());
-        let nothing = || {
-            Failure::new("no point of a study has all of these segments in its name")
-                .with_hint("soapstone lab list")
-        };
-        let tasks = study::select(&selections, &options);
-        if tasks.is_empty() {
-            return Err(nothing());
-        }
         open_files::allow();
-        let cores = Cores::apart(self.arguments.client_cores)?;
         let runtime = runtime::multi_threaded()?;
         let wish = Wish::listen(&runtime);
         let (programs, absent) = self.programs(&wish)?;
@@ -269,6 +287,48 @@ impl Run<'_> {
             seed: self.arguments.seed,
             budget: self.quick.then(|| GLANCE * self.stacks().len() as u32),
             measured: Vec::new(),
+        }
+    }
+}
+
+/// Why there is nothing to run, and what there is like it.
+fn nothing(selections: &[Selection], options: &Options) -> Failure {
+    let subject = match selections {
+        [one] => one.to_string(),
+        _ => "a study".to_owned(),
+    };
+    match study::why_nothing(selections, options) {
+        Nothing::Unknown {
+            wanted,
+            near,
+            at_other_scale,
+        } => {
+            let failure = Failure::new(format_args!(
+                "no point of {subject} has {wanted} in its name"
+            ));
+            let there = near.join(", ");
+            failure.with_hint(match (at_other_scale, options.scope.scale) {
+                (false, _) if near.is_empty() => "soapstone lab list".to_owned(),
+                (false, _) => format!("there is {there}"),
+                (true, Scale::Full) => format!("{wanted} is a point of --quick only"),
+                (true, Scale::Quick) if near.is_empty() => {
+                    format!("{wanted} is measured without --quick only")
+                }
+                (true, Scale::Quick) => {
+                    format!("{wanted} is measured without --quick only; with it there is {there}")
+                }
+            })
+        }
+        Nothing::Apart => Failure::new(format_args!(
+            "no point of {subject} has all of these segments in its name, but each is in some"
+        ))
+        .with_hint("soapstone lab list"),
+        Nothing::NoArms => {
+            let stacks = options.scope.stacks.iter().map(|stack| stack.name());
+            Failure::new(format_args!(
+                "nothing of these points is measured on {}",
+                stacks.collect::<Vec<_>>().join(", ")
+            ))
         }
     }
 }
