@@ -2,24 +2,24 @@
 //!
 //! The rule kept here: what is compared is measured in turns, so that the moods of the machine fall on all arms alike.
 
+mod clock;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::call::{Bench, Call, NoCall, Stack, Step};
+use super::call::{Bench, Call, NoCall, Step};
 use super::condition::Condition;
 use super::floor::{Floors, floor_together};
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
-use super::point::{Arm, How, Scale};
+use super::point::{Arm, How};
 use super::select::{Options, Task, small};
 use super::weight::weight;
+use clock::{Clock, WarmUp};
 
 /// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none runs warm.
 const ROW: u32 = 10;
-/// A point is repeated so often at least, however little time there is.
-const LEAST: usize = 3;
-
 /// What happens during a run.
 #[derive(Debug)]
 pub enum Event<'e> {
@@ -91,6 +91,8 @@ pub fn run<B: Bench>(
 struct Gathered<'t> {
     arm: &'t Arm,
     quantities: BTreeMap<Quantity, Vec<f64>>,
+    /// Time that its repetitions took.
+    spent: Duration,
     left_out: Option<String>,
 }
 
@@ -162,6 +164,7 @@ impl<B: Bench> Run<'_, B> {
             .map(|arm| Gathered {
                 arm,
                 quantities: BTreeMap::new(),
+                spent: Duration::ZERO,
                 left_out: None,
             })
             .collect();
@@ -174,10 +177,7 @@ impl<B: Bench> Run<'_, B> {
                 self.begin(gathered, task.point.how)?;
             }
         }
-        let clock = Clock {
-            begun: Instant::now(),
-            allowance,
-        };
+        let clock = Clock::begun(allowance, self.options.arm_budget);
         match task.point.how {
             How::Turns {
                 repetitions,
@@ -251,7 +251,8 @@ impl<B: Bench> Run<'_, B> {
         let warming = small(call);
         if !self.warm.contains(&warming) {
             self.warm.push(warming);
-            for _ in 0..warm_up(call.stack, self.options.scope.scale) {
+            let mut warm_up = WarmUp::of(call.stack, self.options.scope.scale);
+            while warm_up.goes_on() {
                 let made = self.bench.call(&warming);
                 if gathered.take(made)?.is_none() {
                     return Ok(());
@@ -289,11 +290,12 @@ impl<B: Bench> Run<'_, B> {
         let mut turns: Vec<usize> = (0..gathered.len()).collect();
         let calls = f64::from(repetitions) * f64::from(requests);
         for repetition in 0..repetitions {
-            if clock.is_over(repetition) {
+            let on = clock.goes_on(gathered, repetition);
+            if !on.contains(&true) {
                 break;
             }
             if anew {
-                for gathered in gathered.iter_mut().filter(|it| it.left_out.is_none()) {
+                for (gathered, _) in gathered.iter_mut().zip(&on).filter(|(_, on)| **on) {
                     let ended = self.bench.end_conversation(&gathered.arm.call);
                     gathered.take(ended)?;
                 }
@@ -303,8 +305,9 @@ impl<B: Bench> Run<'_, B> {
             while left > 0 {
                 let row = left.min(ROW);
                 self.order.shuffle(&mut turns);
-                for &turn in &turns {
+                for &turn in turns.iter().filter(|turn| on[**turn]) {
                     let gathered = &mut gathered[turn];
+                    let begun = Instant::now();
                     for number in 0..row {
                         if gathered.left_out.is_some() {
                             break;
@@ -316,12 +319,14 @@ impl<B: Bench> Run<'_, B> {
                             gathered.add_times(Quantity::First, &[took]);
                         }
                     }
+                    gathered.spent += begun.elapsed();
                 }
                 left -= row;
                 let made = f64::from(repetition) * f64::from(requests) + f64::from(requests - left);
                 progress(made / calls);
             }
-            for (gathered, total) in gathered.iter_mut().zip(totals) {
+            let all = gathered.iter_mut().zip(totals).zip(&on);
+            for ((gathered, total), _) in all.filter(|(_, on)| **on) {
                 gathered.add(Quantity::Time, microseconds(total) / f64::from(requests));
                 if anew {
                     gathered.add(Quantity::Total, microseconds(total));
@@ -331,7 +336,7 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Rounds of all arms that are not left out, each in an order of its own, until they are made or time is over.
+    /// Rounds of all arms that go on, each in an order of its own, until they are made or time is over.
     fn rounds(
         &mut self,
         gathered: &mut [Gathered<'_>],
@@ -342,15 +347,16 @@ impl<B: Bench> Run<'_, B> {
     ) -> Result<(), B::Failure> {
         let mut turns: Vec<usize> = (0..gathered.len()).collect();
         for round in 0..rounds {
-            if clock.is_over(round) {
+            let on = clock.goes_on(gathered, round);
+            if !on.contains(&true) {
                 break;
             }
             self.order.shuffle(&mut turns);
-            for &turn in &turns {
+            for &turn in turns.iter().filter(|turn| on[**turn]) {
                 let gathered = &mut gathered[turn];
-                if gathered.left_out.is_none() {
-                    one(self.bench, gathered)?;
-                }
+                let begun = Instant::now();
+                one(self.bench, gathered)?;
+                gathered.spent += begun.elapsed();
             }
             progress(f64::from(round + 1) / f64::from(rounds));
         }
@@ -479,45 +485,30 @@ impl<B: Bench> Run<'_, B> {
         progress: &mut dyn FnMut(f64),
     ) -> Result<(), B::Failure> {
         let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        let mut done = 0;
-        while done < repetitions && !clock.is_over(done) {
-            let row = ROW.min(repetitions - done);
-            self.order.shuffle(&mut turns);
-            for &turn in &turns {
-                let gathered = &mut gathered[turn];
-                if gathered.left_out.is_none() {
-                    let made = self.bench.process(&gathered.arm.call, step, row);
-                    let times = gathered.take(made)?.unwrap_or_default();
-                    gathered.add_times(Quantity::Time, &times);
-                }
+        let mut done = vec![0; gathered.len()];
+        loop {
+            let rows: Vec<u32> = gathered
+                .iter()
+                .zip(&done)
+                .map(|(gathered, done)| clock.row(gathered, *done, repetitions).min(ROW))
+                .collect();
+            if rows.iter().all(|row| *row == 0) {
+                break;
             }
-            done += row;
-            progress(f64::from(done) / f64::from(repetitions));
+            self.order.shuffle(&mut turns);
+            for &turn in turns.iter().filter(|turn| rows[**turn] > 0) {
+                let gathered = &mut gathered[turn];
+                let made = self.bench.process(&gathered.arm.call, step, rows[turn]);
+                let times = gathered.take(made)?.unwrap_or_default();
+                gathered.add_times(Quantity::Time, &times);
+                // Keys that are made and what is warmed up beside them do not come again.
+                gathered.spent += times.iter().sum::<Duration>();
+                done[turn] += rows[turn];
+            }
+            let made: u32 = done.iter().sum();
+            progress(f64::from(made) / (f64::from(repetitions) * done.len() as f64));
         }
         Ok(())
-    }
-}
-
-/// Calls that warm a way up: ours is compiled and needs next to nothing, a virtual machine compiles what was called often.
-fn warm_up(stack: Stack, scale: Scale) -> u32 {
-    match stack {
-        Stack::Soapstone | Stack::Tls => 20,
-        Stack::Cxf | Stack::Wss4j => scale.pick(200, 2_000),
-        Stack::Xmlsec1 | Stack::Gsoap => 20,
-    }
-}
-
-/// The time that a point may take.
-struct Clock {
-    begun: Instant,
-    allowance: Option<Duration>,
-}
-
-impl Clock {
-    /// Whether, after so many repetitions, there is no time for another.
-    fn is_over(&self, repetitions: u32) -> bool {
-        let over = |allowance| self.begun.elapsed() > allowance;
-        repetitions as usize >= LEAST && self.allowance.is_some_and(over)
     }
 }
 
@@ -549,6 +540,7 @@ impl Place<'_> {
             arm,
             quantities,
             left_out,
+            ..
         } in gathered
         {
             let stack = arm.call.stack;

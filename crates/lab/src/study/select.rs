@@ -48,6 +48,8 @@ pub struct Options {
     pub seed: u64,
     /// What all of it may take: points are repeated less often where time runs short, though never less than three times.
     pub budget: Option<Duration>,
+    /// What the repetitions of an arm may take at a point: one that has used it up is repeated less often, though never less than twice.
+    pub arm_budget: Option<Duration>,
     /// What was measured before: whole points, which are left out.
     pub measured: Vec<Record>,
 }

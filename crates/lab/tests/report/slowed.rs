@@ -65,6 +65,7 @@ fn measured(pause: Duration) -> Run {
         filter: ["figures-5-6", "books/1"].map(str::to_owned).to_vec(),
         seed: 1,
         budget: Some(Duration::from_millis(1)),
+        arm_budget: None,
         measured: Vec::new(),
     };
     let selection = Selection {

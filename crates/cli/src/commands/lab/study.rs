@@ -28,6 +28,8 @@ use crate::{files, runtime};
 const SEED: u64 = 2012;
 /// What everything may take at a glance, for each stack.
 const GLANCE: Duration = Duration::from_secs(270);
+/// What an arm may take at a point at a glance, beyond two repetitions: ours need less, others take seconds for a call with large answers.
+const GLANCE_AT_AN_ARM: Duration = Duration::from_secs(3);
 
 /// What only studies take.
 #[derive(Debug, clap::Args)]
@@ -286,6 +288,7 @@ impl Run<'_> {
             filter: self.filter.to_owned(),
             seed: self.arguments.seed,
             budget: self.quick.then(|| GLANCE * self.stacks().len() as u32),
+            arm_budget: self.quick.then_some(GLANCE_AT_AN_ARM),
             measured: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@ package soapstone.interop;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -35,6 +36,7 @@ final class Clients implements AutoCloseable {
     private final Class<?> port;
     private final Bus bus = BusFactory.newInstance().createBus();
     private final Weighing weighing = new Weighing();
+    private final Map<String, Long> weights = new HashMap<>();
     private final List<Object> proxies = new ArrayList<>();
     private Service service;
 
@@ -72,9 +74,14 @@ final class Clients implements AutoCloseable {
         }
     }
 
-    /** Octets of all messages since this was asked the last time. */
-    long weighed() {
-        return weighing.taken();
+    /** Counts the octets of all calls of these clients. */
+    Weighing weighing() {
+        return weighing;
+    }
+
+    /** Octets of request and answer of an operation with so many items, by the last call of it that was alone; or nothing, if none was. */
+    Map<String, Long> weights() {
+        return weights;
     }
 
     /** Forgets the security contexts of all clients; how many there were. As nobody waits for a Cancel, the service keeps its side of them. */

@@ -41,24 +41,49 @@ final class Measuring {
         List<Object> callers = clients.first(atOnce, operation, options.is("first"));
         warmUp(operation, callers.get(0), Double.parseDouble(options.optional("warm-up", "0")));
         long[] nanoseconds;
+        clients.weighing().begin();
         if (options.optional("per-second") != null) {
             nanoseconds = paced(operation, callers.get(0), Double.parseDouble(options.required("per-second")),
                 Double.parseDouble(options.required("seconds")));
         } else {
             nanoseconds = together(operation, callers, Integer.parseInt(options.optional("requests", "1")));
         }
+        remember(clients, options);
         String micros = Arrays.stream(nanoseconds).mapToObj(Measuring::micros).collect(Collectors.joining(","));
         return "{\"exit\":0,\"us\":[" + micros + "]}";
     }
 
-    /** {@code weigh}: octets of one request and its answer; where the client has to introduce itself, it has done so before. */
+    /**
+     * {@code weigh}: octets of one request and its answer, of the last call of that kind that was measured alone, if there was one, and of one that is
+     * made now otherwise. Where the client has to introduce itself, it has done so before.
+     */
     static String weigh(Options options) throws Exception {
         Operation<?, ?> operation = operation(options);
         Clients clients = clients(options, operation);
         Object caller = clients.first(1, operation, false).get(0);
-        clients.weighed();
-        operation.ask(caller);
-        return "{\"exit\":0,\"octets\":" + clients.weighed() + "}";
+        // A call that begins a conversation is not the one to weigh, but that after it is.
+        for (int calls = 0; calls < 2 && !clients.weights().containsKey(kind(options)); calls++) {
+            clients.weighing().begin();
+            operation.ask(caller);
+            remember(clients, options);
+        }
+        Long octets = clients.weights().get(kind(options));
+        if (octets == null) {
+            throw new IllegalStateException("no call is made by one request alone");
+        }
+        return "{\"exit\":0,\"octets\":" + octets + "}";
+    }
+
+    /** Remembers what the messages weighed, if there was one request with its answer. */
+    private static void remember(Clients clients, Options options) throws Exception {
+        Weighing weighing = clients.weighing();
+        if (weighing.isOfOneRequest()) {
+            clients.weights().put(kind(options), weighing.octets());
+        }
+    }
+
+    private static String kind(Options options) throws Exception {
+        return options.required("operation") + ' ' + options.optional("count", "0");
     }
 
     /** {@code part}: ends the conversations of the clients of an address, if they are in any; their next calls begin others. */

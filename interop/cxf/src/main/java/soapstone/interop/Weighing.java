@@ -12,18 +12,30 @@ import org.apache.cxf.message.Message;
 import org.apache.cxf.phase.AbstractPhaseInterceptor;
 import org.apache.cxf.phase.Phase;
 
-/** Counts the octets of messages as a client sends and gets them, without the headers of HTTP. */
+/** Counts messages and their octets as a client sends and gets them, without the headers of HTTP. */
 final class Weighing {
     private final AtomicLong octets = new AtomicLong();
+    private final AtomicLong requests = new AtomicLong();
 
     void listen(Bus bus) {
         bus.getOutInterceptors().add(new Sent());
         bus.getInInterceptors().add(new Got());
     }
 
-    /** The count, which begins anew. */
-    long taken() {
-        return octets.getAndSet(0);
+    /** Begins anew. */
+    void begin() {
+        octets.set(0);
+        requests.set(0);
+    }
+
+    /** The octets of all messages since the beginning. */
+    long octets() {
+        return octets.get();
+    }
+
+    /** Whether one request was made since the beginning, and no other beside it, such as one for a token. */
+    boolean isOfOneRequest() {
+        return requests.get() == 1;
     }
 
     private final class Sent extends AbstractPhaseInterceptor<Message> {
@@ -35,6 +47,7 @@ final class Weighing {
         public void handleMessage(Message message) {
             OutputStream wire = message.getContent(OutputStream.class);
             if (wire != null) {
+                requests.incrementAndGet();
                 message.setContent(OutputStream.class, new CountingOutput(wire));
             }
         }
