@@ -1,7 +1,9 @@
-//! `--log` and `--log-level`: how and how much is logged, on standard error.
+//! `--log` and `--log-level`: how and how much is logged, on standard error, or in a file.
 //!
 //! The rule kept here: logging is set up once, by the command that runs, from the command line first and from its
 //! configuration file otherwise.
+
+use std::fs::File;
 
 use clap::ValueEnum;
 use soapstone_gateway::LogConfig;
@@ -59,6 +61,11 @@ pub struct LogArguments {
 impl LogArguments {
     /// Starts logging; what the command line does not say is as given here.
     pub fn start(self, otherwise: LogConfig) {
+        soapstone_gateway::install_log(self.config(otherwise));
+    }
+
+    /// What the command line says, and otherwise what is given here.
+    fn config(self, otherwise: LogConfig) -> LogConfig {
         let level = self.log_level.map_or(otherwise.level, |level| match level {
             LogLevel::Error => Level::ERROR,
             LogLevel::Warn => Level::WARN,
@@ -70,14 +77,23 @@ impl LogArguments {
             LogFormat::Text => soapstone_gateway::LogFormat::Text,
             LogFormat::Json => soapstone_gateway::LogFormat::Json,
         });
-        soapstone_gateway::install_log(LogConfig { level, format });
+        LogConfig { level, format }
     }
 
     /// Starts logging as text, from this level on.
     pub fn start_at(self, level: Level) {
-        self.start(LogConfig {
-            level,
-            format: soapstone_gateway::LogFormat::Text,
-        });
+        self.start(as_text(level));
+    }
+
+    /// The same into a file, for commands whose standard error shows their progress.
+    pub fn start_in(self, file: File, level: Level) {
+        soapstone_gateway::install_log_into(self.config(as_text(level)), file);
+    }
+}
+
+fn as_text(level: Level) -> LogConfig {
+    LogConfig {
+        level,
+        format: soapstone_gateway::LogFormat::Text,
     }
 }

@@ -179,6 +179,28 @@ fn a_program_that_fails_takes_only_its_own_arms_out() {
 }
 
 #[test]
+fn what_a_program_says_beside_its_answers_is_kept_with_the_run_and_told_where_it_fails() {
+    let folder = with_program(&format!(
+        "echo building it >&2; sleep 1\n{READY}\nwhile read -r line; do echo 'no route to host' >&2\n\
+         echo '{{\"failed\":\"no answer\"}}'; done\n"
+    ));
+    let words = "lab run mchale2012/1 --quick --filter figures-5-6 --filter books/1 --stacks stacks --stack cxf --keep kept";
+    let run = folder.run(words).succeeds();
+    assert!(run.err.starts_with("building it\n"), "{}", run.err);
+    assert!(
+        run.err
+            .ends_with("what gateways and stacks said meanwhile is in kept/said.log\n"),
+        "{}",
+        run.err
+    );
+    assert!(!run.err.contains("no route to host"), "{}", run.err);
+    assert_eq!(folder.read("kept/said.log"), "no route to host\n".repeat(2));
+    // All is measured: nothing fails, and nothing is said.
+    let again = folder.run(words).succeeds();
+    assert!(!again.err.contains("said.log"), "{}", again.err);
+}
+
+#[test]
 fn a_program_that_dies_in_a_point_is_left_out_from_then_on() {
     // Answers what warms up, the first calls and the weighing, and dies in the turns.
     let folder = with_program(&format!(

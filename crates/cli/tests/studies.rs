@@ -441,9 +441,17 @@ fn a_gateway_with_little_memory_is_measured_and_tells_what_it_holds() {
 #[test]
 fn a_slow_network_and_one_that_cuts_connections_delay_each_call() {
     for network in ["10-Mbit-5-ms", "disconnects"] {
-        let words = format!("lab run novakouski2010/11 --quick --filter network/{network} --json");
-        let run = Folder::new().run(&words).succeeds();
+        let words = format!(
+            "lab run novakouski2010/11 --quick --filter network/{network} --json --keep kept"
+        );
+        let folder = Folder::new();
+        let run = folder.run(&words).succeeds();
         let lines = lines(run.text());
+        // What gateways warn of, such as connections that are cut, is kept, and does not run across what is told of progress.
+        assert!(!run.err.contains("WARN"), "{}", run.err);
+        let said = folder.read("kept/said.log");
+        let mut said = said.lines();
+        assert!(said.all(|line| line.contains("WARN")), "{said:?}");
         for arm in ["none", "https", "sign-encrypt/Basic256"] {
             match measured_or_left_out(&lines, arm, "time") {
                 // 5 ms each way.

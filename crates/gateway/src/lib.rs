@@ -49,5 +49,5 @@ mod wsdl;
 pub use backend::{NotABackend, backend_url};
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts, share_a_port};
 pub use gateway::{Gateway, Running, StartError};
-pub use log::{OneLine, install as install_log};
+pub use log::{OneLine, install as install_log, install_into as install_log_into};
 pub use run::run;

@@ -21,6 +21,11 @@ pub fn install(config: LogConfig) {
     let _ = tracing::subscriber::set_global_default(subscriber(config, ansi, std::io::stderr));
 }
 
+/// The same into a file, where standard error shows something else.
+pub fn install_into(config: LogConfig, file: std::fs::File) {
+    let _ = tracing::subscriber::set_global_default(subscriber(config, false, file));
+}
+
 fn subscriber<W>(config: LogConfig, ansi: bool, writer: W) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,

@@ -11,6 +11,7 @@ mod databases;
 mod kept;
 mod open_files;
 mod report;
+mod said;
 mod study;
 mod tables;
 
@@ -21,9 +22,11 @@ use soapstone_lab::growth;
 use soapstone_lab::measurement::{Effort, Measurement};
 use soapstone_lab::studies;
 use soapstone_lab::study::Selection;
+use tracing::Level;
 
 use crate::failure::Failure;
 use crate::files;
+use crate::logging::LogArguments;
 use crate::progress::Progress;
 
 const RUN_ABOUT: &str = "\
@@ -171,7 +174,12 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The output cannot be written, or the filter lets nothing through.
-pub fn run(command: Command) -> Result<(), Failure> {
+pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
+    let keeps_a_log =
+        matches!(&command, Command::Run(it) if matches!(it.subject, Subject::Studies(_)));
+    if !keeps_a_log {
+        log.start_at(Level::WARN);
+    }
     match command {
         Command::List => list(),
         Command::Report(arguments) => report::run(&arguments),
@@ -187,6 +195,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
                 filter: &arguments.filter,
                 quick: arguments.quick,
                 json: arguments.json,
+                log,
             }
             .start(),
         },

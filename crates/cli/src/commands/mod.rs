@@ -24,7 +24,7 @@ use crate::failure::Failure;
 /// # Errors
 /// How it ended, if not well.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    // Servers start logging themselves, with what their configuration says.
+    // Servers start logging themselves, with what their configuration says, and the lab where it keeps a run.
     let log = arguments.log;
     let quiet = || log.start_at(Level::WARN);
     match arguments.command {
@@ -53,10 +53,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             quiet();
             keys::run(command)
         }
-        Command::Lab(command) => {
-            quiet();
-            lab::run(command)
-        }
+        Command::Lab(command) => lab::run(command, log),
         Command::Services(arguments) => services::run(arguments, log),
         Command::Xml(command) => {
             quiet();

@@ -3,6 +3,7 @@
 //! The rule kept here: only the service's side is under the condition.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub(crate) struct Apart {
 
 impl Apart {
     /// Starts everything for the only route of the layout, before services that run at this address already; on a network of their own,
-    /// before others. To be called on a runtime.
+    /// before others. What the processes log goes to `log`. To be called on a runtime.
     ///
     /// # Errors
     /// The condition is left out, if the system cannot make it, or the gateway does not start under it.
@@ -40,6 +41,7 @@ impl Apart {
         layout: &Layout,
         condition: Condition,
         services: SocketAddr,
+        log: Option<File>,
     ) -> Result<Self, NoCall<Failure>> {
         let limit = match condition {
             Condition::Memory { mebibytes } => Some(Limit::Memory(u64::from(mebibytes) << 20)),
@@ -56,7 +58,8 @@ impl Apart {
             (_, Some(namespace)) => {
                 let words = namespace.words();
                 let arguments = ["services", "--listen", "127.0.0.1:0"].map(OsStr::new);
-                let services = Child::start(&words, &arguments).map_err(Failure::new)?;
+                let services =
+                    Child::start(&words, &arguments, log.as_ref()).map_err(Failure::new)?;
                 (words, namespace.address(), Some(services))
             }
             (Some(limited), None) => (limited.words().to_vec(), LOOPBACK, None),
@@ -67,7 +70,7 @@ impl Apart {
         let tls = layout.routes.iter().any(|route| route.tls);
         let file = scratch.write_inbound(layout, listen, &[services], tls)?;
         let arguments = ["gateway".as_ref(), "--config".as_ref(), file.as_os_str()];
-        let far = Child::start(&words, &arguments)
+        let far = Child::start(&words, &arguments, log.as_ref())
             .map_err(|why| NoCall::LeftOut(format!("the gateway before the services: {why}")))?;
         let way = match condition {
             Condition::Network(link) => Some(Forward::start(far.address(), link.resets).await?),

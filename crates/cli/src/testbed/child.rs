@@ -3,6 +3,7 @@
 //! The rule kept here: the process ends with the value that stands for it, however that ends.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{self, Command, Stdio};
@@ -19,12 +20,18 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Runs the command with these arguments, by way of the words `before` it, and waits until it says where it listens.
+    /// Runs the command with these arguments, by way of the words `before` it, and waits until it says where it listens. What it logs goes to `log`.
     ///
     /// # Errors
     /// Why it does not listen.
-    pub(crate) fn start(before: &[String], arguments: &[&OsStr]) -> Result<Self, String> {
+    pub(crate) fn start(
+        before: &[String],
+        arguments: &[&OsStr],
+        log: Option<&File>,
+    ) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let log = log.map(File::try_clone).transpose();
+        let log = log.map_err(|error| error.to_string())?;
         let mut words = before.iter();
         let mut command = match words.next() {
             Some(first) => {
@@ -36,9 +43,10 @@ impl Child {
         };
         let mut process = command
             .args(arguments)
+            .args(["--log-level", "warn"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log.map_or_else(Stdio::null, Stdio::from))
             .spawn()
             .map_err(|error| format!("{}: {error}", before.first().map_or("soapstone", |it| it)))?;
         let output = process.stdout.take();

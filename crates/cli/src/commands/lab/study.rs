@@ -11,6 +11,7 @@ use soapstone_lab::study::{
     self, Absent, Event, Nothing, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
+use tracing::Level;
 
 use super::bench::{Gateways, Programs, Sides, Stacks, Wish, is_ours, layout};
 use super::cores::Cores;
@@ -18,8 +19,10 @@ use super::databases::Databases;
 use super::kept::{Asked, Kept};
 use super::open_files;
 use super::report::RESULTS;
+use super::said::Said;
 use super::tables;
 use crate::failure::Failure;
+use crate::logging::LogArguments;
 use crate::progress::Progress;
 use crate::testbed::{Network, Scratch};
 use crate::{files, runtime};
@@ -132,6 +135,8 @@ pub(super) struct Run<'a> {
     pub(super) quick: bool,
     /// Lines of JSON instead of tables.
     pub(super) json: bool,
+    /// What is logged.
+    pub(super) log: LogArguments,
 }
 
 impl Run<'_> {
@@ -161,7 +166,8 @@ impl Run<'_> {
         open_files::allow();
         let runtime = runtime::multi_threaded()?;
         let wish = Wish::listen(&runtime);
-        let (programs, absent) = self.programs(&wish)?;
+        let said = Said::default();
+        let (programs, absent) = self.programs(&wish, &said)?;
         let is_there = |stack: &Stack| absent.iter().all(|it| it.stack != *stack);
         options.scope.stacks.retain(is_there);
         if options.scope.stacks.is_empty() {
@@ -191,9 +197,14 @@ impl Run<'_> {
         };
         // A message that cannot be shown does not stop a measurement.
         let _ = writeln!(std::io::stderr(), "{goes_on} {folder}");
+        self.log.start_in(said.keep(kept.folder())?, Level::WARN);
         let mut all = options.measured.clone();
+        let mut left_out = false;
         let mut told = |records: &[Record]| {
             all.extend_from_slice(records);
+            left_out |= records
+                .iter()
+                .any(|record| matches!(record, Record::LeftOut(_)));
             let lines = lines(records)?;
             kept.keep(&lines)?;
             if self.json {
@@ -214,22 +225,32 @@ impl Run<'_> {
                 scratch: &scratch,
                 programs,
                 databases: &databases,
+                said: &said,
             };
             started.measure(&tasks, &options, &mut told)
         };
         if !self.json {
             files::print(tables::all(&all, std::io::stdout().is_terminal()))?;
         }
+        if (run.is_err() || left_out)
+            && let Some(path) = said.heard()
+        {
+            // A message that cannot be shown does not make a failure of what was measured.
+            let _ = writeln!(
+                std::io::stderr(),
+                "what gateways and stacks said meanwhile is in {}",
+                path.display()
+            );
+        }
         run
     }
 
     /// Starts the programs of other stacks.
-    fn programs(&self, wish: &Wish) -> Result<(Programs, Vec<Absent>), Failure> {
+    fn programs(&self, wish: &Wish, said: &Said) -> Result<(Programs, Vec<Absent>), Failure> {
         let mut progress = Progress::new();
-        let (programs, absent) =
-            Programs::start(&self.stacks(), &self.arguments.stacks, wish, &mut |stack| {
-                progress.say(&format!("installing and starting {stack}"))
-            })?;
+        let folder = &self.arguments.stacks;
+        let mut say = |stack| progress.say(&format!("installing and starting {stack}"));
+        let (programs, absent) = Programs::start(&self.stacks(), folder, wish, said, &mut say)?;
         progress.end();
         for it in &absent {
             // A message that cannot be shown does not stop a measurement; it is among the lines, too.
@@ -359,6 +380,7 @@ struct Started<'r> {
     scratch: &'r Scratch,
     programs: Programs,
     databases: &'r Databases,
+    said: &'r Said,
 }
 
 impl Started<'_> {
@@ -380,9 +402,10 @@ impl Started<'_> {
             let layout = layout("lab", &ours, &self.databases.locations());
             Some(sides.serve(Network::start(scratch, &layout))?)
         };
-        let wish = self.wish.clone();
         let gateways = network.as_ref().map(|network| {
-            Gateways::new(sides, scratch, network, self.databases.locations(), wish)
+            let locations = self.databases.locations();
+            let (wish, said) = (self.wish.clone(), self.said.clone());
+            Gateways::new(sides, scratch, network, locations, wish, said)
         });
         let mut bench = Stacks {
             wish: self.wish,

@@ -22,6 +22,7 @@ pub(super) use sides::Sides;
 pub(super) use wish::Wish;
 
 use super::databases::Databases;
+use super::said::Said;
 use crate::failure::Failure;
 
 /// Programs of other stacks that are there.
@@ -34,13 +35,14 @@ impl Programs {
         stacks: &[Stack],
         folder: &Path,
         wish: &Wish,
+        said: &Said,
         say: &mut dyn FnMut(Stack),
     ) -> Result<(Self, Vec<Absent>), Failure> {
         let mut programs = BTreeMap::new();
         let mut absent = Vec::new();
         for &stack in stacks.iter().filter(|stack| !is_ours(**stack)) {
             say(stack);
-            match Program::start(stack, folder, wish) {
+            match Program::start(stack, folder, wish, said) {
                 Ok(program) => {
                     programs.insert(stack, program);
                 }

@@ -14,6 +14,7 @@ use soapstone_lab::study::{
 use soapstone_services::{DatabaseLocation, Device};
 use tokio::task::JoinSet;
 
+use super::super::said::Said;
 use super::asked::{Asked, service};
 use super::sides::Sides;
 use super::under::{self, Calls};
@@ -120,6 +121,7 @@ pub(in super::super) struct Gateways<'n> {
     /// The first of them makes calls that are alone.
     clients: Vec<Client>,
     wish: Wish,
+    said: Said,
     /// The right body of the answer to an operation.
     right: Option<(Operation, Vec<u8>)>,
 }
@@ -139,6 +141,7 @@ impl<'n> Gateways<'n> {
         network: &'n Network,
         databases: Vec<Option<DatabaseLocation>>,
         wish: Wish,
+        said: Said,
     ) -> Result<Self, Failure> {
         Ok(Self {
             sides,
@@ -147,6 +150,7 @@ impl<'n> Gateways<'n> {
             databases,
             clients: vec![Client::trusting(&scratch.authority())?],
             wish,
+            said,
             right: None,
         })
     }
@@ -421,7 +425,9 @@ impl Bench for Gateways<'_> {
         let services = self.network.services(&instance_name(call.operation));
         let services =
             services.ok_or_else(|| Failure::new("the sample services were not started"))?;
-        let start = async { Ok(Apart::start(self.scratch, &layout, *condition, services).await) };
+        let log = self.said.file();
+        let start =
+            async { Ok(Apart::start(self.scratch, &layout, *condition, services, log).await) };
         let mut apart = self.sides.begin(&self.wish, start)??;
         let (path, query) = (asked.service.path(), asked.query);
         let mut calls = Calls {

@@ -17,6 +17,7 @@ use soapstone_lab::study::{
     Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Step, Transport,
 };
 
+use super::super::said::Said;
 use super::wish::Wish;
 use crate::failure::Failure;
 
@@ -32,7 +33,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// What a program says.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Said {
+enum Answer {
     Ready {
         version: String,
     },
@@ -56,6 +57,7 @@ pub(super) struct Program {
     path: PathBuf,
     version: String,
     wish: Wish,
+    said: Said,
     child: Child,
     /// Nothing, when it is to end.
     input: Option<ChildStdin>,
@@ -71,19 +73,19 @@ impl Program {
     ///
     /// # Errors
     /// Why it is absent, or that the run is to stop.
-    pub(super) fn start(stack: Stack, folder: &Path, wish: &Wish) -> Asked<Self> {
+    pub(super) fn start(stack: Stack, folder: &Path, wish: &Wish, said: &Said) -> Asked<Self> {
         let file = folder.join(stack.name()).join("run");
         let absent =
             |why: &dyn std::fmt::Display| NoCall::LeftOut(format!("{}: {why}", file.display()));
         let path = file.canonicalize().map_err(|error| absent(&error))?;
-        Self::start_with(stack, path, wish, &[])
+        Self::start_with(stack, path, (wish, said), &[])
     }
 
     /// The same with more in its environment.
     fn start_with(
         stack: Stack,
         path: PathBuf,
-        wish: &Wish,
+        (wish, said): (&Wish, &Said),
         environment: &[(&str, String)],
     ) -> Asked<Self> {
         let absent =
@@ -91,6 +93,7 @@ impl Program {
         let mut command = Command::new(&path);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
         // What the sample services answer, others record from us.
         if let Ok(own) = std::env::current_exe() {
             command.env("SOAPSTONE_PROGRAM", own);
@@ -104,22 +107,26 @@ impl Program {
         let mut child = command.spawn().map_err(|error| absent(&error))?;
         let input = child.stdin.take();
         let output = lines(child.stdout.take());
+        if let Some(errors) = child.stderr.take() {
+            said.listen(errors);
+        }
         let mut program = Self {
             stack,
             path,
             version: String::new(),
             wish: wish.clone(),
+            said: said.clone(),
             child,
             input,
             output,
             gone: None,
         };
         match program.said(START)? {
-            Said::Ready { version } => {
+            Answer::Ready { version } => {
                 program.version = version;
                 Ok(program)
             }
-            Said::Absent(why) => Err(NoCall::LeftOut(why)),
+            Answer::Absent(why) => Err(NoCall::LeftOut(why)),
             _ => Err(program.lose("it did not say first whether it is ready".to_owned())),
         }
     }
@@ -129,7 +136,7 @@ impl Program {
     }
 
     /// Asks, and waits for the answer.
-    fn ask(&mut self, request: &Value, lasting: Duration) -> Asked<Said> {
+    fn ask(&mut self, request: &Value, lasting: Duration) -> Asked<Answer> {
         if let Some(why) = &self.gone {
             return Err(NoCall::LeftOut(why.clone()));
         }
@@ -143,14 +150,14 @@ impl Program {
             return Err(self.lose(format!("it reads nothing more: {error}")));
         }
         match said {
-            Said::Unsupported(why) => Err(NoCall::LeftOut(why)),
-            Said::Failed(why) => Err(NoCall::LeftOut(format!("it failed: {why}"))),
+            Answer::Unsupported(why) => Err(NoCall::LeftOut(why)),
+            Answer::Failed(why) => Err(NoCall::LeftOut(format!("it failed: {why}"))),
             answer => Ok(answer),
         }
     }
 
     /// What it says next.
-    fn said(&mut self, patience: Duration) -> Asked<Said> {
+    fn said(&mut self, patience: Duration) -> Asked<Answer> {
         let begun = Instant::now();
         let line = loop {
             self.wish.go_on()?;
@@ -206,7 +213,7 @@ impl Program {
 
     fn times(&mut self, request: &Value, lasting: Duration) -> Asked<Vec<Duration>> {
         let answer = self.ask(request, lasting)?;
-        let Said::Us(times) = answer else {
+        let Answer::Us(times) = answer else {
             return Err(self.lose("it answered something else than times".to_owned()));
         };
         let times = times
@@ -290,8 +297,10 @@ impl Bench for Program {
         }
         let request = json!({"do": "part", "call": told(call)?});
         match self.ask(&request, Duration::ZERO)? {
-            Said::Parted(0) => left_out("its clients were in no conversation that could be ended"),
-            Said::Parted(_) => Ok(()),
+            Answer::Parted(0) => {
+                left_out("its clients were in no conversation that could be ended")
+            }
+            Answer::Parted(_) => Ok(()),
             _ => Err(self.lose("it answered something else than that it parted".to_owned())),
         }
     }
@@ -299,7 +308,7 @@ impl Bench for Program {
     fn weigh(&mut self, call: &Call) -> Asked<Sizes> {
         let request = json!({"do": "weigh", "call": told(call)?});
         match self.ask(&request, Duration::ZERO)? {
-            Said::Sizes { plain, secured } => Ok(Sizes { plain, secured }),
+            Answer::Sizes { plain, secured } => Ok(Sizes { plain, secured }),
             _ => Err(self.lose("it answered something else than sizes".to_owned())),
         }
     }
@@ -367,7 +376,12 @@ impl Bench for Program {
         };
         // It counts more than what is said on the command line, so that the program need not know of it.
         let heap = [("_JAVA_OPTIONS", format!("-Xmx{mebibytes}m"))];
-        let mut limited = Self::start_with(self.stack, self.path.clone(), &self.wish, &heap)?;
+        let mut limited = Self::start_with(
+            self.stack,
+            self.path.clone(),
+            (&self.wish, &self.said),
+            &heap,
+        )?;
         let mut measured = Vec::new();
         for number in 0..=rounds {
             let begun = Instant::now();
