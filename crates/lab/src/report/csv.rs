@@ -65,9 +65,11 @@ pub(super) fn file(shown: &Shown<'_>) -> String {
 /// The unit that values of lines have, undivided.
 fn unit(of: &Shows) -> &'static str {
     match (of, shows(of).0) {
-        (Shows::Itself(..), Quantity::Rate) => "calls/s",
-        (Shows::Itself(..), Quantity::Size | Quantity::Secured | Quantity::Memory) => "octets",
-        (Shows::Itself(..), _) => "µs",
+        (Shows::Itself(..) | Shows::Parts { .. }, quantity) => match quantity {
+            Quantity::Rate => "calls/s",
+            Quantity::Size | Quantity::Secured | Quantity::Memory => "octets",
+            _ => "µs",
+        },
         _ => Unit::of(of, 0.0).name,
     }
 }

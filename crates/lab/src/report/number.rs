@@ -34,7 +34,9 @@ impl Unit {
     /// The unit for values of what a figure shows, none of which is above `most`.
     pub(super) fn of(shows: &Shows, most: f64) -> Self {
         match shows {
-            Shows::Itself(quantity, _) => Self::of_quantity(*quantity, most),
+            Shows::Itself(quantity, _) | Shows::Parts { of: quantity, .. } => {
+                Self::of_quantity(*quantity, most)
+            }
             Shows::Factor { .. } => TIMES,
             Shows::Drawn { finding, .. } => match finding {
                 Finding::Crossovers | Finding::Convergence { .. } => MESSAGES,

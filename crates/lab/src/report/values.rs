@@ -10,7 +10,9 @@ use crate::study::{Estimate, Factor, Figure, Finding, Level, Line, Quantity, Sho
 /// The quantity that a figure shows, which figure of its samples, and the arm that others are compared with.
 pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>) {
     match *shows {
-        Shows::Itself(of, by) | Shows::Share { of, by } => (of, by, None),
+        Shows::Itself(of, by) | Shows::Share { of, by } | Shows::Parts { of, by, .. } => {
+            (of, by, None)
+        }
         Shows::Allocation { of, .. } => (of, Estimate::Mean, None),
         Shows::Impact { of, by, baseline }
         | Shows::Increment { of, by, baseline }
@@ -160,7 +162,7 @@ fn evaluate(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<Spread> {
         None => None,
     };
     let (value, spread) = match (&figure.shows, base) {
-        (Shows::Itself(..), _) => own,
+        (Shows::Itself(..) | Shows::Parts { .. }, _) => own,
         (Shows::Share { .. }, _) => {
             let same = lines
                 .iter()
@@ -255,7 +257,7 @@ fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
     });
     match (&figure.shows, base) {
         (Shows::Itself(_, Estimate::Deviation), _) => None,
-        (Shows::Itself(..), _) => Some(floor.max(together)),
+        (Shows::Itself(..) | Shows::Parts { .. }, _) => Some(floor.max(together)),
         (Shows::Impact { .. }, Some(base)) => {
             let least = together.max(base + floor);
             Some(statistics::impact_percent(least, base))

@@ -117,7 +117,16 @@ pub enum Shows {
         /// The arm whose quantity is divided by each arm's.
         baseline: &'static str,
     },
-    /// The share of the quantity among all arms of the point, in percent: breakdowns.
+    /// The quantity itself, of arms that are parts of one whole: they are drawn as one bar. Arms that are none of the parts stand beside it.
+    Parts {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arms that are parts, in the order of drawing.
+        parts: &'static [&'static str],
+    },
+    /// The share of the quantity among all arms of the point, in percent: breakdowns. They are drawn as one bar.
     Share {
         /// Which quantity.
         of: Quantity,

@@ -14,6 +14,7 @@ mod model;
 mod read;
 mod recomputed;
 mod slowed;
+mod stacked;
 
 use read::{between, close, number, table};
 

@@ -27,7 +27,9 @@ type Raw = BTreeMap<(Place, &'static str), Vec<f64>>;
 /// What a figure shows: its quantity, the figure of its samples, and the arm that others are compared with.
 fn asked(shows: &Shows) -> Option<(Quantity, Estimate, Option<&'static str>)> {
     match *shows {
-        Shows::Itself(of, by) | Shows::Share { of, by } => Some((of, by, None)),
+        Shows::Itself(of, by) | Shows::Share { of, by } | Shows::Parts { of, by, .. } => {
+            Some((of, by, None))
+        }
         Shows::Allocation { of, .. } => Some((of, Estimate::Mean, None)),
         Shows::Impact { of, by, baseline }
         | Shows::Increment { of, by, baseline }
@@ -165,7 +167,7 @@ fn expected(figure: &Figure, raw: &Raw, place: &Place) -> Option<(Estimated, Opt
     };
     let map = |it: Estimated, to: fn(f64) -> f64| (to(it.0), it.1.map(|ends| ends.map(to)));
     let value = match figure.shows {
-        Shows::Itself(..) => estimated(own, by),
+        Shows::Itself(..) | Shows::Parts { .. } => estimated(own, by),
         Shows::Share { .. } => {
             let same = raw.iter().filter(|((it, name), _)| {
                 (&it.0, &it.2) == (&place.0, &place.2) && *name == quantity.name()
@@ -189,7 +191,7 @@ fn expected(figure: &Figure, raw: &Raw, place: &Place) -> Option<(Estimated, Opt
     let together = together.filter(|_| by == Estimate::Mean).unwrap_or(0.0);
     let floor = alone.and_then(|alone| match figure.shows {
         Shows::Itself(_, Estimate::Deviation) => None,
-        Shows::Itself(..) => Some(alone.max(together)),
+        Shows::Itself(..) | Shows::Parts { .. } => Some(alone.max(together)),
         Shows::Impact { .. } | Shows::Increment { .. } => {
             let base = estimated(base?, by).0;
             let impact = 100.0 * together.max(base + alone) / base;
@@ -416,6 +418,7 @@ fn every_figure_of_every_study_shows_what_its_samples_say() {
         "Itself",
         "Modelled",
         "Overhead",
+        "Parts",
         "Share",
     ];
     assert_eq!(kinds, all.map(str::to_owned).into());

@@ -4,7 +4,7 @@
 
 use super::scale::Scale;
 use super::svg::{Anchor, Svg, width_of};
-use super::{Drawn, Entry, axis_title, legend, told};
+use super::{Drawn, Entry, Sample, axis_title, legend, told};
 use crate::report::number::tick;
 use crate::report::shown::Value;
 use crate::report::words;
@@ -79,7 +79,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
         entries.push(Entry {
             label: drawn.label(series),
             colour,
-            shape: Some(shape),
+            sample: Sample::Line(shape),
         });
     }
     let end = legend(&mut svg, &entries, (0.0, bottom + 44.0), width);
@@ -160,7 +160,7 @@ fn paper(
             entries.push(Entry {
                 label,
                 colour,
-                shape: None,
+                sample: Sample::Paper,
             });
         }
     }

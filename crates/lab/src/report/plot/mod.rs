@@ -1,4 +1,4 @@
-//! Plots: lines over an axis of numbers, or bars in rows where the axis has names.
+//! Plots: lines over an axis of numbers, or bars in rows where the axis has names; one bar where they are parts of one whole.
 //!
 //! The rule kept here: whatever is drawn can be told apart without its colour (marks and dashes tell stacks apart, labels arms), and says
 //! its value when it is pointed at.
@@ -6,6 +6,7 @@
 mod lines;
 mod rows;
 mod scale;
+mod stacked;
 mod svg;
 
 pub(super) use svg::escape;
@@ -30,7 +31,9 @@ pub(super) fn draw(shown: &Shown<'_>, width: f64, class: &str) -> Option<String>
         return None;
     }
     let description = format!("{}: {}", shown.figure.shown_in, shown.figure.caption);
-    let (svg, height) = if drawn.is_of_lines() {
+    let (svg, height) = if let Some(whole) = drawn.whole() {
+        stacked::draw(&drawn, &whole, width)
+    } else if drawn.is_of_lines() {
         lines::draw(&drawn, width)
     } else {
         rows::draw(&drawn, width)
@@ -77,8 +80,30 @@ impl<'s, 'r> Drawn<'s, 'r> {
 
     /// Numbers along the axis, at three places or more.
     fn is_of_lines(&self) -> bool {
-        let share = matches!(self.shown.figure.shows, Shows::Share { .. });
-        !share && self.shown.xs.len() > 2 && self.shown.xs.iter().all(|x| x.parse::<f64>().is_ok())
+        self.shown.xs.len() > 2 && self.shown.xs.iter().all(|x| x.parse::<f64>().is_ok())
+    }
+
+    /// The arms that are parts of one whole, in the order of drawing, where the figure shows such. Those of which the paper reported something come
+    /// first, so that it stands where they end.
+    fn whole(&self) -> Option<Vec<String>> {
+        match self.shown.figure.shows {
+            Shows::Parts { parts, .. } => {
+                let parts = parts
+                    .iter()
+                    .filter(|it| self.arms.iter().any(|arm| arm == *it));
+                Some(parts.map(|it| (*it).to_owned()).collect())
+            }
+            Shows::Share { .. } => {
+                let mut parts = self.arms.clone();
+                let is_reported = |arm: &String| {
+                    let mut reported = self.shown.figure.reported.iter();
+                    reported.any(|it| it.arm == arm)
+                };
+                parts.sort_by_key(|arm| !is_reported(arm));
+                Some(parts)
+            }
+            _ => None,
+        }
     }
 
     /// The colour of a series: its arm's; its stack's, where there is one arm only, or each has one row and its name beside it.
@@ -223,6 +248,7 @@ fn title_of(shown: &Shown<'_>) -> String {
             format!("{what} of {baseline} as a multiple, {unit}")
         }
         (Shows::Share { .. }, _) => format!("share of {what}, {unit}"),
+        (Shows::Parts { .. }, _) => format!("{what}, parts of one whole, {unit}"),
         (Shows::Allocation { .. }, _) => format!(
             "share of the variation of the {}, {unit}",
             super::words::quantity(quantity)
@@ -236,7 +262,22 @@ fn title_of(shown: &Shown<'_>) -> String {
 struct Entry {
     label: String,
     colour: usize,
-    shape: Option<usize>,
+    sample: Sample,
+}
+
+/// What stands before a line of the legend.
+enum Sample {
+    /// A line with the mark of this shape.
+    Line(usize),
+    /// The mark of what a paper reported.
+    Paper,
+    /// A part of a bar in this shade, with what it is called there.
+    Part(usize, String),
+}
+
+/// The class of what a part in this shade is called: the deepest has the colour of paper on it.
+fn key_class(shade: usize) -> &'static str {
+    if shade == 0 { "key" } else { "label" }
 }
 
 /// Draws a legend from this height down, and returns where it ends. An entry that is wider than the drawing goes on in further lines.
@@ -252,13 +293,18 @@ fn legend(svg: &mut Svg, entries: &[Entry], (left, top): (f64, f64), right: f64)
             (x, y) = (left, y + LEGEND_LINE);
         }
         let colour = entry.colour;
-        match entry.shape {
-            Some(shape) => {
-                let class = format!("line c{colour} d{}", shape % 5);
+        match &entry.sample {
+            Sample::Line(shape) => {
+                let class = format!("line c{colour} d{}", *shape % 5);
                 svg.line(&class, (x, y), (x + 24.0, y));
-                svg.mark(shape, &format!("mark c{colour}"), (x + 12.0, y), 3.6);
+                svg.mark(*shape, &format!("mark c{colour}"), (x + 12.0, y), 3.6);
             }
-            None => svg.diamond(&format!("paper c{colour}"), (x + 12.0, y), 5.0),
+            Sample::Paper => svg.diamond(&format!("paper c{colour}"), (x + 12.0, y), 5.0),
+            Sample::Part(shade, key) => {
+                let class = format!("bar c{colour} s{shade}");
+                svg.rectangle(&class, (x, y - 7.0), 24.0, 14.0);
+                svg.text(key_class(*shade), (x + 12.0, y + 4.0), Anchor::Middle, key);
+            }
         }
         for (number, line) in lines.iter().enumerate() {
             if number > 0 {

@@ -4,14 +4,14 @@
 
 use super::scale::Scale;
 use super::svg::{Anchor, Svg, width_of};
-use super::{Drawn, Entry, axis_title, legend, told};
+use super::{Drawn, Entry, Sample, axis_title, legend, told};
 use crate::report::number::tick;
-use crate::report::shown::{Series, Value};
+use crate::report::shown::{Series, Shown, Value};
 
-const TOP: f64 = 30.0;
+pub(super) const TOP: f64 = 30.0;
 /// Below this width, labels stand above their bars.
-const NARROW: f64 = 500.0;
-const BAR: f64 = 12.0;
+pub(super) const NARROW: f64 = 500.0;
+pub(super) const BAR: f64 = 12.0;
 
 /// Draws them, and says how high that is.
 pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
@@ -40,22 +40,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     let bottom = TOP + heads as f64 * 24.0 + rows as f64 * row + groups.len() as f64 * 6.0;
 
     axis_title(&mut svg, drawn.shown, width);
-    let mut free = f64::NEG_INFINITY;
-    for value in &along.ticks {
-        let x = along.place(*value);
-        svg.line("grid", (x, TOP - 4.0), (x, bottom));
-        let text = tick(*value);
-        let half = width_of(&text) / 2.0;
-        if x - half > free && x + half <= width {
-            let place = if x - half < 0.0 {
-                Anchor::Start
-            } else {
-                Anchor::Middle
-            };
-            svg.text("soft", (x.max(0.0), bottom + 16.0), place, &text);
-            free = x + half + 8.0;
-        }
-    }
+    axis(&mut svg, &along, (TOP, bottom), width);
     let mut y = TOP;
     for (head, members) in &groups {
         if !head.is_empty() {
@@ -87,7 +72,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
         entries.push(Entry {
             label: "what the paper reported".to_owned(),
             colour: 6,
-            shape: None,
+            sample: Sample::Paper,
         });
     }
     let mut end = bottom + 24.0;
@@ -97,16 +82,41 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     (svg, end + 4.0)
 }
 
+/// Draws lines at the ticks of a scale from the top to the bottom, and their labels below, as many as there is room for.
+pub(super) fn axis(svg: &mut Svg, along: &Scale, (top, bottom): (f64, f64), width: f64) {
+    let mut free = f64::NEG_INFINITY;
+    for value in &along.ticks {
+        let x = along.place(*value);
+        svg.line("grid", (x, top - 4.0), (x, bottom));
+        let text = tick(*value);
+        let half = width_of(&text) / 2.0;
+        if x - half > free && x + half <= width {
+            let place = if x - half < 0.0 {
+                Anchor::Start
+            } else {
+                Anchor::Middle
+            };
+            svg.text("soft", (x.max(0.0), bottom + 16.0), place, &text);
+            free = x + half + 8.0;
+        }
+    }
+}
+
+/// What a place along the axis is called: `rsa-sha1`, `2500 books`.
+pub(super) fn head_of(shown: &Shown<'_>, x: &str) -> String {
+    if x.parse::<f64>().is_ok() {
+        format!("{x} {}", shown.figure.x)
+    } else {
+        x.to_owned()
+    }
+}
+
 type Member<'s> = (&'s Series, &'s Value);
 
 /// Values by their place along the axis; without a name, where there is one place only and the axis names nothing.
 fn groups<'s>(drawn: &Drawn<'s, '_>) -> Vec<(String, Vec<Member<'s>>)> {
     let group = |x: &String| {
-        let head = match x.is_empty() {
-            true => String::new(),
-            false if x.parse::<f64>().is_ok() => format!("{x} {}", drawn.shown.figure.x),
-            false => x.clone(),
-        };
+        let head = head_of(drawn.shown, x);
         let members = drawn.series.iter().flat_map(|series| {
             let values = series.values.iter().filter(|value| value.x == *x);
             values.map(|value| (*series, value))
