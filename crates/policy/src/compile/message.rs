@@ -220,7 +220,7 @@ impl Message<'_> {
     }
 
     /// A certificate of an asymmetric binding.
-    fn present<'t>(
+    pub(super) fn present<'t>(
         &self,
         token: Option<&'t Token>,
         properties: &BindingProperties,

@@ -137,10 +137,12 @@ impl Message<'_> {
                 let key = signature.map_or(KeyBinding::SessionKey, |signature| signature.key);
                 (key, binding.encryption.as_ref())
             }
-            Some(Binding::Asymmetric(binding)) => (
-                KeyBinding::Certificate,
-                binding.recipient_encryption.as_ref(),
-            ),
+            Some(Binding::Asymmetric(binding)) => {
+                let token = binding.recipient_encryption.as_ref();
+                let what = "sp:RecipientToken";
+                let token = self.present(token, &binding.properties, what, problems);
+                (KeyBinding::Certificate, token)
+            }
             _ => return,
         };
         let Some(token) = token else { return };

@@ -232,6 +232,32 @@ fn users_whose_password_cannot_be_checked_are_refused() {
     }
 }
 
+/// WS-SecurityPolicy 1.3, 8.5 and 8.6: who is to read what is encrypted has to have a key. Without one, the password would go in the clear.
+#[test]
+fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
+    let initiator = nest("InitiatorToken", &x509("AlwaysToRecipient", ""));
+    let recipient = nest("RecipientSignatureToken", &x509("Never", ""));
+    let binding = nest(
+        "AsymmetricBinding",
+        &format!("{initiator}{recipient}{}", suite("Basic256")),
+    );
+    let user = token("UsernameToken", "AlwaysToRecipient", "");
+    for supporting in [
+        nest("SignedEncryptedSupportingTokens", &user),
+        nest("SignedSupportingTokens", &user),
+    ] {
+        assert_eq!(
+            refused(&format!("{binding}{SIGNED_BODY}{supporting}")),
+            [(
+                "AsymmetricBinding".to_owned(),
+                ProblemKind::Missing {
+                    what: "sp:RecipientToken"
+                }
+            )]
+        );
+    }
+}
+
 #[test]
 fn other_canonical_forms_than_the_exclusive_one_are_refused() {
     let suite = nest("AlgorithmSuite", "<sp:Basic256/><sp:InclusiveC14N/>");
