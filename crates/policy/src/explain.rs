@@ -141,14 +141,13 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
         ));
     }
     if let Some(endorsing) = &policy.endorsing {
-        let signed = match (endorsing.token_signed, endorsing.covers_token) {
-            (false, false) => "",
-            (true, false) => ", which the signature covers,",
-            (false, true) => ", which it covers itself,",
-            (true, true) => ", which both cover,",
+        let covers = if endorsing.covers_token {
+            ", which it covers itself,"
+        } else {
+            ""
         };
         words.push(format!(
-            "The signature is endorsed by a second one: the sender's certificate{signed} is {}.",
+            "The signature is endorsed by a second one: the sender's certificate{covers} is {}.",
             reference_in_words(endorsing.reference)
         ));
     }
@@ -321,6 +320,7 @@ fn part_in_words(part: &Part) -> String {
         Part::Signature => "the signature".to_owned(),
         Part::UsernameToken => "the UsernameToken".to_owned(),
         Part::Token => "the token of the signature's key".to_owned(),
+        Part::EndorsingToken => "the token of the endorsing signature's key".to_owned(),
         Part::SignatureConfirmation => "the signature confirmations".to_owned(),
         Part::Header { namespace, local } => format!("the header {local} of {namespace}"),
         Part::Path(path) => format!("the elements {path}"),

@@ -30,6 +30,9 @@ pub enum Part {
     UsernameToken,
     /// The token that holds the key of the signature (`sp:ProtectTokens`).
     Token,
+    /// The token that holds the key of the endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7: it is signed, or encrypted, where messages have
+    /// it).
+    EndorsingToken,
     /// The `wsse11:SignatureConfirmation` elements of an answer.
     SignatureConfirmation,
     /// Every element that a path selects (`sp:SignedElements` and its kin).
@@ -47,7 +50,8 @@ impl fmt::Display for PartSyntax {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "expected `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `SignatureConfirmation`, `{{namespace}}local` or `#id`, found `{}`",
+            "expected `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `EndorsingToken`, `SignatureConfirmation`, `{{namespace}}local` or `#id`, \
+             found `{}`",
             self.found
         )
     }
@@ -58,7 +62,7 @@ impl std::error::Error for PartSyntax {}
 impl std::str::FromStr for Part {
     type Err = PartSyntax;
 
-    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `SignatureConfirmation`, `{namespace}local` or `#id`.
+    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `EndorsingToken`, `SignatureConfirmation`, `{namespace}local` or `#id`.
     fn from_str(text: &str) -> Result<Self, PartSyntax> {
         let unknown = || PartSyntax {
             found: text.to_owned(),
@@ -69,6 +73,7 @@ impl std::str::FromStr for Part {
             "Signature" => return Ok(Self::Signature),
             "UsernameToken" => return Ok(Self::UsernameToken),
             "Token" => return Ok(Self::Token),
+            "EndorsingToken" => return Ok(Self::EndorsingToken),
             "SignatureConfirmation" => return Ok(Self::SignatureConfirmation),
             _ => {}
         }
@@ -97,6 +102,7 @@ impl fmt::Display for Part {
             Self::Signature => out.write_str("Signature"),
             Self::UsernameToken => out.write_str("UsernameToken"),
             Self::Token => out.write_str("Token"),
+            Self::EndorsingToken => out.write_str("EndorsingToken"),
             Self::SignatureConfirmation => out.write_str("SignatureConfirmation"),
             Self::Id(id) => write!(out, "#{id}"),
             Self::Path(path) => path.fmt(out),
@@ -117,6 +123,7 @@ mod tests {
             "Signature",
             "UsernameToken",
             "Token",
+            "EndorsingToken",
             "SignatureConfirmation",
             "#x1",
             "{urn:a}To",

@@ -255,6 +255,12 @@ impl Policy {
                     problem: "is to be signed, and the policy has none",
                 });
             }
+            if signature.parts.contains(&Part::EndorsingToken) && self.endorsing.is_none() {
+                problems.push(PlanProblem::Part {
+                    part: Part::EndorsingToken,
+                    problem: "is to be signed, and the policy has none",
+                });
+            }
         }
         if let Some(encryption) = &self.encryption {
             if self.suite.data.is_empty() {
@@ -275,8 +281,13 @@ impl Policy {
                     (Part::Signature, Extent::Element) if self.signature.is_none() => {
                         "is to be encrypted, and the policy has none"
                     }
-                    (Part::UsernameToken, Extent::Content) => "is encrypted as a whole",
+                    (Part::UsernameToken | Part::EndorsingToken, Extent::Content) => {
+                        "is encrypted as a whole"
+                    }
                     (Part::UsernameToken, Extent::Element) if self.username.is_none() => {
+                        "is to be encrypted, and the policy has none"
+                    }
+                    (Part::EndorsingToken, Extent::Element) if self.endorsing.is_none() => {
                         "is to be encrypted, and the policy has none"
                     }
                     _ => continue,
@@ -569,7 +580,15 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        let endorsing = policy.endorsing.and_then(|_| {
+        let endorsing = policy.endorsing.as_ref().and_then(|endorsing| {
+            let protected = policy.signed_parts().contains(&Part::EndorsingToken)
+                || policy.encrypts(&Part::EndorsingToken);
+            if endorsing.reference == KeyReference::Embedded && protected {
+                problems.push(PlanProblem::Reference {
+                    reference: endorsing.reference,
+                    problem: "has the token inside of the signature that it is for, where it is neither signed nor encrypted by itself",
+                });
+            }
             need(
                 &keys.identity,
                 KeyField::Identity,

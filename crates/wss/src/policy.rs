@@ -82,6 +82,12 @@ impl Policy {
             .map_or(&[], |encryption| &encryption.parts)
     }
 
+    /// Whether a part is encrypted.
+    pub(crate) fn encrypts(&self, part: &Part) -> bool {
+        let parts = self.encrypted_parts();
+        parts.iter().any(|wanted| wanted.part == *part)
+    }
+
     /// When `algorithm` was retired, if that is past.
     pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
         let retirement = self
@@ -243,12 +249,13 @@ pub enum ProtectionOrder {
 
 /// A signature by certificate beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
 /// over the Timestamp where the message has no other signature.
+///
+/// Its token is [`Part::EndorsingToken`]: among the parts that the message's signature covers for `SignedEndorsingSupportingTokens` (8.4), among
+/// those that are encrypted for `EndorsingEncryptedSupportingTokens` (8.7), among both for `SignedEndorsingEncryptedSupportingTokens` (8.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndorsingPolicy {
     /// How messages that we make name the certificate. Inbound, every kind is understood.
     pub reference: KeyReference,
-    /// Whether the message's own signature covers the token of the endorsing one (`SignedEndorsingSupportingTokens`).
-    pub token_signed: bool,
     /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`).
     pub covers_token: bool,
 }

@@ -66,7 +66,8 @@ impl Message<'_> {
                         self.endorse(supporting, token, policy, problems);
                     }
                     TokenKind::X509 { .. } => {
-                        let reason = "a certificate that signs nothing proves nothing";
+                        let reason =
+                            "a certificate that signs nothing proves nothing: let it endorse";
                         problems.push(refused(token, reason));
                     }
                     _ => problems.push(refused(token, why_not(token))),
@@ -116,11 +117,16 @@ impl Message<'_> {
         }
         // A password in the clear is a secret, whether the policy says so (as 1.1 cannot) or not.
         if kind.encrypted || password == PasswordKind::Text {
-            let wanted = EncryptedPart::customary(Part::UsernameToken);
-            match &mut policy.encryption {
-                Some(encryption) => encryption.parts.push(wanted),
-                None => self.encrypt_only(wanted, policy, problems),
-            }
+            self.encrypt_too(Part::UsernameToken, policy, problems);
+        }
+    }
+
+    /// Encrypts a token beside what the policy has encrypted.
+    fn encrypt_too(&self, part: Part, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
+        let wanted = EncryptedPart::customary(part);
+        match &mut policy.encryption {
+            Some(encryption) => encryption.parts.push(wanted),
+            None => self.encrypt_only(wanted, policy, problems),
         }
     }
 
@@ -169,10 +175,6 @@ impl Message<'_> {
             return;
         }
         let messages = self.protects_messages();
-        if messages && supporting.kind.encrypted {
-            problems.push(refused(token, "certificates are not encrypted"));
-            return;
-        }
         if token.derived_keys.is_some() {
             problems.push(refused(
                 token,
@@ -182,23 +184,14 @@ impl Message<'_> {
         }
         let reference = self.name(token, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
+        let covers_token = properties.is_some_and(|properties| properties.protect_tokens);
         if messages {
             self.no_parts_of_its_own(supporting, problems);
-            if policy.endorsing.is_some() {
-                problems.push(refused(token, "a message is endorsed once"));
-            } else if policy.signature.is_none() {
-                problems.push(missing(
-                    &supporting.name,
-                    &supporting.place,
-                    "sp:SignedParts or sp:IncludeTimestamp",
-                ));
-            } else {
-                policy.endorsing = Some(EndorsingPolicy {
-                    reference,
-                    token_signed: supporting.kind.signed,
-                    covers_token: properties.is_some_and(|properties| properties.protect_tokens),
-                });
-            }
+            let endorsing = EndorsingPolicy {
+                reference,
+                covers_token,
+            };
+            self.endorse_message(supporting, token, endorsing, policy, problems);
             return;
         }
         // Where the connection protects the message, the token signs the Timestamp (8.2, 8.3) and what is named in particular.
@@ -219,7 +212,7 @@ impl Message<'_> {
             add_signed(demand, &mut parts);
         }
         add_elements(&supporting.signed_elements, &mut parts);
-        if properties.is_some_and(|properties| properties.protect_tokens) {
+        if covers_token {
             parts.push(Part::Token);
         }
         policy.signature = Some(SignaturePolicy {
@@ -227,6 +220,45 @@ impl Message<'_> {
             key: KeyBinding::Certificate,
             reference,
         });
+    }
+
+    /// The token signs the message's signature (8.3). That signature covers the token where it is signed (8.4), and the message's key encrypts
+    /// it where it is encrypted (8.7, 8.8): "when they appear in the wsse:SecurityHeader", so one that messages only name is neither, and one
+    /// that a peer sends nevertheless must be.
+    fn endorse_message(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        endorsing: EndorsingPolicy,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let kind = supporting.kind;
+        if policy.endorsing.is_some() {
+            problems.push(refused(token, "a message is endorsed once"));
+            return;
+        }
+        if endorsing.reference == KeyReference::Embedded && (kind.signed || kind.encrypted) {
+            let reason =
+                "a token inside of the reference to it is neither signed nor encrypted by itself";
+            problems.push(refused(token, reason));
+            return;
+        }
+        let Some(signature) = &mut policy.signature else {
+            problems.push(missing(
+                &supporting.name,
+                &supporting.place,
+                "sp:SignedParts or sp:IncludeTimestamp",
+            ));
+            return;
+        };
+        if kind.signed {
+            add(Part::EndorsingToken, &mut signature.parts);
+        }
+        policy.endorsing = Some(endorsing);
+        if kind.encrypted {
+            self.encrypt_too(Part::EndorsingToken, policy, problems);
+        }
     }
 
     /// Supporting tokens that sign parts besides the message's signature.

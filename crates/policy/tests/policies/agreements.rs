@@ -191,10 +191,10 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         message.request.endorsing,
         Some(EndorsingPolicy {
             reference: KeyReference::Direct,
-            token_signed: true,
             covers_token: false
         })
     );
+    assert_eq!(signed(&message.request), [Part::Body, Part::EndorsingToken]);
     assert_eq!(message.response.endorsing, None);
     // WS-SecurityPolicy 1.3, 8.9: where tokens are protected, each signature covers its own.
     let protecting = agreement(&format!(
@@ -226,6 +226,53 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         ]
     );
     assert!(over_https.response.signature.is_none());
+}
+
+/// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it encrypts.
+#[test]
+fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
+    let token = EncryptedPart::customary(Part::EndorsingToken);
+    let by_certificate = asymmetric(&suite("Basic256"));
+    let by_session_key = symmetric(&x509("Never", ""), &suite("Basic256"));
+    for (binding, key) in [
+        (&by_certificate, KeyBinding::Certificate),
+        (&by_session_key, KeyBinding::SessionKey),
+    ] {
+        for (kind, parts) in [
+            ("EndorsingEncryptedSupportingTokens", vec![Part::Body]),
+            (
+                "SignedEndorsingEncryptedSupportingTokens",
+                vec![Part::Body, Part::EndorsingToken],
+            ),
+        ] {
+            let hidden = nest(kind, &x509("AlwaysToRecipient", ""));
+            let both = agreement(&format!("{binding}{hidden}{SIGNED_BODY}{ENCRYPTED_BODY}"));
+            assert_eq!(signed(&both.request), parts);
+            assert_eq!(encrypted(&both.request), [body(), token.clone()]);
+            assert_eq!(encrypted(&both.response), [body()]);
+            let alone = agreement(&format!("{binding}{hidden}{SIGNED_BODY}"));
+            assert_eq!(encrypted(&alone.request), std::slice::from_ref(&token));
+            assert_eq!(alone.request.encryption.unwrap().key, key);
+            assert!(alone.response.encryption.is_none());
+        }
+    }
+    // Nothing of it is there to be encrypted, unless a peer sends it nevertheless.
+    let named = nest(
+        "EndorsingEncryptedSupportingTokens",
+        &x509("Never", "<sp:RequireThumbprintReference/>"),
+    );
+    let named = agreement(&format!("{by_session_key}{named}{SIGNED_BODY}"));
+    let endorsing = named.request.endorsing.as_ref().unwrap();
+    assert_eq!(endorsing.reference, KeyReference::Thumbprint);
+    assert_eq!(encrypted(&named.request), std::slice::from_ref(&token));
+    // The connection encrypts it.
+    let hidden = nest(
+        "SignedEndorsingEncryptedSupportingTokens",
+        &x509("AlwaysToRecipient", ""),
+    );
+    let over_https = agreement(&format!("{}{hidden}", transport("<sp:IncludeTimestamp/>")));
+    assert!(over_https.request.encryption.is_none());
+    assert_eq!(signed(&over_https.request), [Part::Timestamp]);
 }
 
 #[test]

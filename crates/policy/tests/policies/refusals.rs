@@ -242,9 +242,11 @@ fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
         &format!("{initiator}{recipient}{}", suite("Basic256")),
     );
     let user = token("UsernameToken", "AlwaysToRecipient", "");
+    let endorsing = x509("AlwaysToRecipient", "");
     for supporting in [
         nest("SignedEncryptedSupportingTokens", &user),
         nest("SignedSupportingTokens", &user),
+        nest("EndorsingEncryptedSupportingTokens", &endorsing),
     ] {
         assert_eq!(
             refused(&format!("{binding}{SIGNED_BODY}{supporting}")),
@@ -255,6 +257,38 @@ fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
                 }
             )]
         );
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8: what supporting tokens cannot do here.
+#[test]
+fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
+    let with = |kind: &str, inner: &str| {
+        let binding = symmetric(&x509("Never", ""), &suite("Basic256"));
+        not_supported(&format!("{binding}{SIGNED_BODY}{}", nest(kind, inner)))
+    };
+    let certificate = x509("AlwaysToRecipient", "");
+    for kind in [
+        "SupportingTokens",
+        "SignedSupportingTokens",
+        "EncryptedSupportingTokens",
+        "SignedEncryptedSupportingTokens",
+    ] {
+        let reason = "a certificate that signs nothing proves nothing: let it endorse";
+        assert_eq!(with(kind, &certificate), ("X509Token".to_owned(), reason));
+    }
+    let endorsing = "EndorsingSupportingTokens";
+    let twice = format!("{certificate}{}", x509("Never", ""));
+    let reason = "a message is endorsed once";
+    assert_eq!(with(endorsing, &twice), ("X509Token".to_owned(), reason));
+    let inside = x509("AlwaysToRecipient", "<sp:RequireEmbeddedTokenReference/>");
+    let reason = "a token inside of the reference to it is neither signed nor encrypted by itself";
+    for kind in [
+        "SignedEndorsingSupportingTokens",
+        "EndorsingEncryptedSupportingTokens",
+        "SignedEndorsingEncryptedSupportingTokens",
+    ] {
+        assert_eq!(with(kind, &inside), ("X509Token".to_owned(), reason));
     }
 }
 

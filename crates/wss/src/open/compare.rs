@@ -75,7 +75,7 @@ impl Opening<'_> {
         }
     }
 
-    /// One signature endorses every other one of the message, and the token of the endorsement is signed, by either, if the plan wants that.
+    /// One signature endorses every other one of the message, with its own token if the plan wants that.
     fn compare_endorsement(&self) -> Result<(), Rejected> {
         let Some(endorsing) = &self.plan.policy.endorsing else {
             return Ok(());
@@ -93,13 +93,11 @@ impl Opening<'_> {
         if !self.message_signatures().all(covered) {
             return Err(Rejected::EndorsementMissing);
         }
-        let unsigned = |token: &NodeId| self.signing_steps(*token).next().is_none();
-        if endorsing.token_signed && self.endorsing_tokens.iter().any(unsigned) {
-            return Err(Rejected::Unsigned { part: Part::Token });
-        }
         let uncovered = |token: &NodeId| !endorsement.covers(*token);
         if endorsing.covers_token && self.endorsing_tokens.iter().any(uncovered) {
-            return Err(Rejected::Unsigned { part: Part::Token });
+            return Err(Rejected::Unsigned {
+                part: Part::EndorsingToken,
+            });
         }
         Ok(())
     }
@@ -211,15 +209,18 @@ impl Opening<'_> {
             .signature
             .as_ref()
             .is_some_and(|signature| signature.parts.contains(&wanted.part));
-        // Confirmations are enciphered together with the signature, which is always made before.
+        // A token has to be read before the signature that it is for is verified, in either order: it is enciphered together with the signature, which
+        // is always made before. So are confirmations.
+        let order = match wanted.part {
+            Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
+            _ => self.plan.policy.order,
+        };
         let right_order = !signed
             || wanted.part == Part::SignatureConfirmation
-            || self
-                .signing_steps(node)
-                .any(|step| match self.plan.policy.order {
-                    ProtectionOrder::SignBeforeEncrypting => step > encrypted,
-                    ProtectionOrder::EncryptBeforeSigning => step < encrypted,
-                });
+            || self.signing_steps(node).any(|step| match order {
+                ProtectionOrder::SignBeforeEncrypting => step > encrypted,
+                ProtectionOrder::EncryptBeforeSigning => step < encrypted,
+            });
         if right_order {
             Ok(())
         } else {
@@ -235,6 +236,11 @@ impl Opening<'_> {
             Part::UsernameToken => self.username.into_iter().collect(),
             Part::Signature => self.signatures.clone(),
             Part::Token => self.signing_tokens.clone(),
+            // One inside of the signature that it is for is as it is signed, or encrypted, together with that.
+            Part::EndorsingToken => {
+                let tokens = self.endorsing_tokens.iter().chain(&self.endorsing_infos);
+                tokens.copied().collect()
+            }
             Part::SignatureConfirmation => self.confirmations.clone(),
             Part::Header { namespace, local } => self
                 .header_blocks()

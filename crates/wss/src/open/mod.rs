@@ -66,6 +66,8 @@ struct Opening<'p> {
     signing_tokens: Vec<NodeId>,
     /// Tokens of endorsing signatures.
     endorsing_tokens: Vec<NodeId>,
+    /// `ds:KeyInfo` elements of endorsing signatures that hold the certificate themselves.
+    endorsing_infos: Vec<NodeId>,
     confirmations: Vec<NodeId>,
     confirmed: Vec<Option<Vec<u8>>>,
     /// The security context that keys come from.
@@ -132,6 +134,7 @@ impl InboundPlan {
             signatures: Vec::new(),
             signing_tokens: Vec::new(),
             endorsing_tokens: Vec::new(),
+            endorsing_infos: Vec::new(),
             confirmations: Vec::new(),
             confirmed: Vec::new(),
             context: None,

@@ -35,6 +35,8 @@ struct Found {
     key: Key,
     signer: Signer,
     token: Option<NodeId>,
+    /// The `ds:KeyInfo` that holds the certificate itself.
+    info: Option<NodeId>,
 }
 
 impl Opening<'_> {
@@ -94,10 +96,11 @@ impl Opening<'_> {
         nodes.sort_unstable();
         let step = self.next_step();
         let role = self.role_of(&found.key, &nodes);
-        if let Some(token) = found.token {
-            match role {
-                SignatureRole::Message => self.signing_tokens.push(token),
-                SignatureRole::Endorsing => self.endorsing_tokens.push(token),
+        match role {
+            SignatureRole::Message => self.signing_tokens.extend(found.token),
+            SignatureRole::Endorsing => {
+                self.endorsing_tokens.extend(found.token);
+                self.endorsing_infos.extend(found.info);
             }
         }
         self.signatures.push(node);
@@ -281,6 +284,7 @@ impl Opening<'_> {
                 key: Key::Secret(resolved.key),
                 signer: resolved.holder,
                 token: resolved.token,
+                info: None,
             });
         }
         let info = signature
@@ -305,6 +309,7 @@ impl Opening<'_> {
             key: Key::Public(chain.certificate.public_key().clone()),
             signer: Signer::Certificate(chain.certificate),
             token: chain.token,
+            info: chain.inside.then_some(info),
         })
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Chain {
     pub(super) intermediates: Vec<Certificate>,
     /// The token that carried it, if it is a child of the `wsse:Security` header.
     pub(super) token: Option<NodeId>,
+    /// Whether the reference itself holds the certificate.
+    pub(super) inside: bool,
 }
 
 impl Opening<'_> {
@@ -26,6 +28,11 @@ impl Opening<'_> {
             certificate,
             intermediates: Vec::new(),
             token: None,
+            inside: false,
+        };
+        let inside = |certificate| Chain {
+            inside: true,
+            ..chain(certificate)
         };
         match locator {
             KeyLocator::Token(id) => {
@@ -39,6 +46,7 @@ impl Opening<'_> {
                 let inner = self.certificate(&KeyLocator::read_token(element)?)?;
                 Ok(Chain {
                     token: Some(node),
+                    inside: false,
                     ..inner
                 })
             }
@@ -46,8 +54,8 @@ impl Opening<'_> {
                 .known_certificates()
                 .find(|known| known.der() == der.as_slice())
             {
-                Some(known) => Ok(chain(known.clone())),
-                None => self.read_certificate(der).map(chain),
+                Some(known) => Ok(inside(known.clone())),
+                None => self.read_certificate(der).map(inside),
             },
             KeyLocator::Path(der) => {
                 let path = Certificate::from_pki_path(der).map_err(|error| unreadable(&error))?;
@@ -56,9 +64,8 @@ impl Opening<'_> {
                     reference: "an empty certification path".to_owned(),
                 })?;
                 Ok(Chain {
-                    certificate,
                     intermediates: path.collect(),
-                    token: None,
+                    ..inside(certificate)
                 })
             }
             _ => self

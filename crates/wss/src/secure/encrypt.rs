@@ -176,8 +176,8 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Encrypts the signature and the confirmations that we wrote, if the plan wants it: both after they were signed, in either order of
-    /// protection.
+    /// Encrypts the signature, the token of the endorsing one and the confirmations that we wrote, if the plan wants it: all of them after they were
+    /// signed, in either order of protection. The token has to be readable before the signature that it is for is verified.
     pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
             let signature = std::mem::take(&mut self.signature);
@@ -187,6 +187,10 @@ impl Securing<'_> {
                 self.endorsing_signature =
                     self.encrypt_written(&signature, "endorsing-sig", buffers)?;
             }
+        }
+        if self.wants_encrypted(&Part::EndorsingToken) && !self.endorsing_token.is_empty() {
+            let token = std::mem::take(&mut self.endorsing_token);
+            self.endorsing_token = self.encrypt_written(&token, "endorse-data-sig", buffers)?;
         }
         if self.wants_encrypted(&Part::SignatureConfirmation) {
             let confirmations = std::mem::take(&mut self.confirmations);
@@ -200,8 +204,7 @@ impl Securing<'_> {
     }
 
     pub(super) fn wants_encrypted(&self, part: &Part) -> bool {
-        let parts = self.plan.policy.encrypted_parts();
-        parts.iter().any(|wanted| wanted.part == *part)
+        self.plan.policy.encrypts(part)
     }
 
     fn encrypt_written(
@@ -322,14 +325,20 @@ impl Securing<'_> {
                 self.encrypted_key = written;
                 self.receipt.session_keys.push((sha1, key));
             }
-            _ if !apart => write::reference_list(&listed, &mut self.encrypted_key),
-            _ => {}
+            _ => list(&listed, &mut self.encrypted_key),
         }
         if apart {
-            write::reference_list(&signature, &mut self.signature_list);
-            write::reference_list(&others, &mut self.data_list);
+            list(&signature, &mut self.signature_list);
+            list(&others, &mut self.data_list);
         }
         Ok(())
+    }
+}
+
+/// Appends a `ReferenceList`, which has one reference at least (XML-Enc 3.6).
+fn list(ids: &[&str], out: &mut Vec<u8>) {
+    if !ids.is_empty() {
+        write::reference_list(ids, out);
     }
 }
 

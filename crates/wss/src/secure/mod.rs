@@ -484,7 +484,10 @@ impl<'p> Securing<'p> {
     fn write_certificate_tokens(&mut self) {
         let policy = &self.plan.policy;
         if let (Some(KeyReference::Direct), Some(identity)) = (
-            policy.endorsing.map(|endorsing| endorsing.reference),
+            policy
+                .endorsing
+                .as_ref()
+                .map(|endorsing| endorsing.reference),
             &self.plan.keys.identity,
         ) {
             let id = self.named("endorse");
@@ -525,6 +528,7 @@ impl<'p> Securing<'p> {
             | Part::Signature
             | Part::UsernameToken
             | Part::Token
+            | Part::EndorsingToken
             | Part::SignatureConfirmation => Ok(Vec::new()),
         }
     }
@@ -608,10 +612,18 @@ impl Securing<'_> {
     /// stands before what names it.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let sign_first = self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting;
-        let protection: [&[u8]; 5] = if sign_first || !self.signature_list.is_empty() {
+        // What is enciphered stands behind the key that deciphers it.
+        let (readable_token, hidden_token): (&[u8], &[u8]) =
+            if self.wants_encrypted(&Part::EndorsingToken) {
+                (&[], &self.endorsing_token)
+            } else {
+                (&self.endorsing_token, &[])
+            };
+        let protection: [&[u8]; 6] = if sign_first || !self.signature_list.is_empty() {
             [
                 &self.encrypted_key,
                 &self.signature_list,
+                hidden_token,
                 &self.signature,
                 &self.endorsing_signature,
                 &self.data_list,
@@ -623,18 +635,18 @@ impl Securing<'_> {
                 &self.encrypted_key,
                 &[],
                 &[],
+                &[],
             ]
         };
         let tokens: [&[u8]; 6] = [
             &self.tokens,
-            &self.endorsing_token,
+            readable_token,
             &self.tokens_of_keys,
             &self.context_token,
             &self.session_key,
             &self.derived,
         ];
         let confirmations = || self.confirmations.iter().map(Vec::as_slice);
-        // What is enciphered stands behind the key that deciphers it.
         let readable = !self.wants_encrypted(&Part::SignatureConfirmation);
         let timestamp_first = self.plan.policy.layout != Layout::LaxTimestampLast;
         let timestamp = |wanted: bool| wanted.then_some(self.timestamp.as_slice()).into_iter();

@@ -280,7 +280,6 @@ impl Securing<'_> {
         signed: &mut Vec<Signed<'_>>,
     ) -> Result<(), SecureError> {
         let algorithm = self.plan.policy.suite.digest[0];
-        let endorsing = self.plan.policy.endorsing;
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
@@ -304,6 +303,7 @@ impl Securing<'_> {
                     put(&self.session_key, "key")?;
                     put(&self.context_token, "sct")?;
                 }
+                Part::EndorsingToken => put(&self.endorsing_token, "endorse")?,
                 Part::SignatureConfirmation => {
                     for (index, confirmation) in self.confirmations.iter().enumerate() {
                         put(confirmation, &format!("confirm-{index}"))?;
@@ -311,9 +311,6 @@ impl Securing<'_> {
                 }
                 _ => {}
             }
-        }
-        if endorsing.is_some_and(|endorsing| endorsing.token_signed) {
-            put(&self.endorsing_token, "endorse")?;
         }
         Ok(())
     }

@@ -1,15 +1,14 @@
 //! What a policy demands beside keys: endorsing signatures, confirmations, required parts, layout, and that copies are told.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingPolicy, Facts, InboundPlan,
-    KeyBinding, KeyReference, Layout, Mechanism, Part, Policy, ProtectionOrder, Rejected,
-    SignatureRole,
+    ConversationVersion, DerivedKeyForm, EncryptedPart, Facts, InboundPlan, KeyBinding,
+    KeyReference, Layout, Mechanism, Part, Policy, ProtectionOrder, Rejected, SignatureRole,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, context, conversation, derived, knowing, refused, text, within};
 use crate::support::{
-    PLAIN, client_keys, envelope, facts, now, open_with, policy, secure_with, service_keys,
+    PLAIN, client_keys, endorse, envelope, facts, now, open_with, policy, secure_with, service_keys,
 };
 
 #[test]
@@ -26,11 +25,7 @@ fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
                 KeyReference::Thumbprint,
             );
             endorsed.order = order;
-            endorsed.endorsing = Some(EndorsingPolicy {
-                reference: KeyReference::Direct,
-                token_signed,
-                covers_token: false,
-            });
+            endorse(&mut endorsed, KeyReference::Direct, token_signed, false);
             let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
             let opened = open_with(&endorsed, service_keys(), &facts(), &message, now()).unwrap();
             assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
@@ -54,11 +49,7 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
         KeyReference::Thumbprint,
     );
     let without = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
-    endorsed.endorsing = Some(EndorsingPolicy {
-        reference: KeyReference::Direct,
-        token_signed: false,
-        covers_token: false,
-    });
+    endorse(&mut endorsed, KeyReference::Direct, false, false);
     assert_eq!(
         refused(&endorsed, &facts(), &without),
         Rejected::EndorsementMissing
@@ -89,14 +80,12 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
     );
 
     let mut token_signed = endorsed.clone();
-    token_signed.endorsing = Some(EndorsingPolicy {
-        reference: KeyReference::Direct,
-        token_signed: true,
-        covers_token: false,
-    });
+    endorse(&mut token_signed, KeyReference::Direct, true, false);
     assert_eq!(
         refused(&token_signed, &facts(), &one),
-        Rejected::Unsigned { part: Part::Token }
+        Rejected::Unsigned {
+            part: Part::EndorsingToken
+        }
     );
 }
 
@@ -105,11 +94,12 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
 fn an_endorsement_covers_its_token_where_the_policy_protects_tokens() {
     let with = |covers_token, token_signed, key, reference| {
         let mut endorsed = bound(Mechanism::Sign, "Basic256GCM", key, reference);
-        endorsed.endorsing = Some(EndorsingPolicy {
-            reference: KeyReference::Direct,
+        endorse(
+            &mut endorsed,
+            KeyReference::Direct,
             token_signed,
             covers_token,
-        });
+        );
         endorsed
     };
     for token_signed in [false, true] {
@@ -121,7 +111,9 @@ fn an_endorsement_covers_its_token_where_the_policy_protects_tokens() {
         let message = text(&secure_with(&other, client_keys(), PLAIN, None));
         assert_eq!(
             refused(&protects, &facts(), &message),
-            Rejected::Unsigned { part: Part::Token }
+            Rejected::Unsigned {
+                part: Part::EndorsingToken
+            }
         );
     }
 }
@@ -332,11 +324,7 @@ fn a_second_endorsement_is_refused() {
         KeyBinding::SessionKey,
         KeyReference::Thumbprint,
     );
-    endorsed.endorsing = Some(EndorsingPolicy {
-        reference: KeyReference::Thumbprint,
-        token_signed: false,
-        covers_token: false,
-    });
+    endorse(&mut endorsed, KeyReference::Thumbprint, false, false);
     let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
     let first = message.find("<ds:Signature ").unwrap();
     let second = first + 1 + message[first + 1..].find("<ds:Signature ").unwrap();

@@ -2,6 +2,7 @@
 
 mod bindings;
 mod conversations;
+mod endorsements;
 mod paths;
 mod reflections;
 mod refusals;

@@ -8,8 +8,9 @@ use soapstone_crypto::{
     issue::{self, Template, Validity},
 };
 use soapstone_wss::{
-    Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Outgoing,
-    Policy, Receipt, Rejected, Secured, SharedKey, Suite, User, Verified,
+    EncryptedPart, EndorsingPolicy, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
+    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
+    Secured, SharedKey, Suite, User, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -182,4 +183,28 @@ pub(crate) fn forwarded(verified: &Verified<Envelope>) -> String {
 
 pub(crate) fn policy(mechanism: Mechanism, suite_name: &str) -> Policy {
     mechanism.policy(suite(suite_name))
+}
+
+/// Has the message's signature endorsed by a certificate.
+pub(crate) fn endorse(
+    policy: &mut Policy,
+    reference: KeyReference,
+    token_signed: bool,
+    covers_token: bool,
+) {
+    if token_signed {
+        let signature = policy.signature.as_mut().unwrap();
+        signature.parts.push(Part::EndorsingToken);
+    }
+    policy.endorsing = Some(EndorsingPolicy {
+        reference,
+        covers_token,
+    });
+}
+
+/// Has the token of the endorsing signature encrypted.
+pub(crate) fn hide_endorsement(policy: &mut Policy) {
+    let encryption = policy.encryption.as_mut().unwrap();
+    let token = EncryptedPart::customary(Part::EndorsingToken);
+    encryption.parts.push(token);
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use soapstone::wss::{
-    ConversationVersion, DerivedKeyForm, Extent, KeyBinding, KeyReference, Layout, Part,
-    PasswordKind, Policy, ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
+    Part, PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 use soapstone_policy::{
     Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
@@ -280,6 +280,7 @@ struct DerivedFound {
 struct EndorsingFound {
     reference: &'static str,
     token_signed: bool,
+    token_encrypted: bool,
     covers_token: bool,
 }
 
@@ -379,9 +380,16 @@ fn message_found(policy: &Policy) -> MessageFound {
             },
             signature_octets: derived.signature_length,
         }),
-        endorsing: policy.endorsing.map(|endorsing| EndorsingFound {
+        endorsing: policy.endorsing.as_ref().map(|endorsing| EndorsingFound {
             reference: reference(endorsing.reference),
-            token_signed: endorsing.token_signed,
+            token_signed: policy
+                .signature
+                .as_ref()
+                .is_some_and(|signature| signature.parts.contains(&Part::EndorsingToken)),
+            token_encrypted: policy.encryption.as_ref().is_some_and(|encryption| {
+                let is_it = |wanted: &EncryptedPart| wanted.part == Part::EndorsingToken;
+                encryption.parts.iter().any(is_it)
+            }),
             covers_token: endorsing.covers_token,
         }),
         signature_confirmation: policy.signature_confirmation,

@@ -1,0 +1,432 @@
+//! Endorsing signatures whose token is encrypted (WS-SecurityPolicy 1.3, 8.4, 8.7 and 8.8): what is
+//! secured opens, and what is less than the policy wants does not.
+
+use soapstone_crypto::{Certificate, KeyKind, base64, seal_in_place};
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, EncryptedPart, FaultCode, KeyBinding, KeyReference, Keys,
+    Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder, Rejected, Secured,
+    SignatureRole,
+};
+
+use soapstone_xmlsec::enc::EncryptionError;
+
+use crate::conversations::{bound, derived};
+use crate::support::*;
+
+const TOKEN: Part = Part::EndorsingToken;
+const ORDERS: [ProtectionOrder; 2] = [
+    ProtectionOrder::SignBeforeEncrypting,
+    ProtectionOrder::EncryptBeforeSigning,
+];
+
+fn symmetric(suite: &str) -> Policy {
+    bound(
+        Mechanism::SignEncrypt,
+        suite,
+        KeyBinding::SessionKey,
+        KeyReference::Thumbprint,
+    )
+}
+
+/// `EndorsingEncryptedSupportingTokens`, or `SignedEndorsingEncryptedSupportingTokens`.
+fn hidden(mut policy: Policy, signed: bool) -> Policy {
+    endorse(&mut policy, KeyReference::Direct, signed, false);
+    hide_endorsement(&mut policy);
+    policy
+}
+
+fn message(policy: &Policy) -> String {
+    secure(policy, PLAIN)
+}
+
+#[track_caller]
+fn refuse(policy: &Policy, message: &str) -> Rejected {
+    match open(policy, message) {
+        Err(refused) => refused,
+        Ok(verified) => panic!("accepted: {}", forwarded(&verified)),
+    }
+}
+
+/// The element of this name whose start tag contains `mark`.
+fn cut<'m>(message: &'m str, name: &str, mark: &str) -> &'m str {
+    let end = format!("</{name}>");
+    message
+        .match_indices(&format!("<{name} "))
+        .map(|(start, _)| {
+            let length = message[start..].find(&end).unwrap() + end.len();
+            &message[start..start + length]
+        })
+        .find(|element| element[..element.find('>').unwrap()].contains(mark))
+        .unwrap_or_else(|| panic!("no {name} with {mark} in {message}"))
+}
+
+/// The `EncryptedData` that the endorsing token became.
+fn hidden_token(message: &str) -> &str {
+    cut(message, "xenc:EncryptedData", "-endorse-data-sig\"")
+}
+
+fn endorsement(message: &str) -> &str {
+    cut(message, "ds:Signature", "-endorsement\"")
+}
+
+fn token(certificate: &Certificate, id: &str) -> String {
+    use soapstone_wss::names::{BASE64_BINARY, WSSE, WSU, X509_V3};
+    let octets = base64::encode(certificate.der());
+    format!(
+        "<wsse:BinarySecurityToken xmlns:wsse=\"{WSSE}\" xmlns:wsu=\"{WSU}\" EncodingType=\"{BASE64_BINARY}\" ValueType=\"{X509_V3}\" \
+         wsu:Id=\"{id}\">{octets}</wsse:BinarySecurityToken>"
+    )
+}
+
+/// WS-SecurityPolicy 1.3, 8.7 and 8.8, with 6.3 (order), 6.4 (encrypted signatures), 6.5 and 8.9 (protected tokens), under symmetric and asymmetric
+/// bindings.
+#[test]
+fn a_token_that_endorses_is_read_by_the_receiver_alone() {
+    let asymmetric = policy(Mechanism::SignEncrypt, "Basic256GCM");
+    let mut with_derived_keys = symmetric("Basic256");
+    with_derived_keys.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
+    for (binding, order, signed) in [symmetric("Basic256GCM"), asymmetric, with_derived_keys]
+        .iter()
+        .flat_map(|binding| ORDERS.map(|order| (binding, order)))
+        .flat_map(|(binding, order)| [(binding, order, false), (binding, order, true)])
+    {
+        for (signature_too, protects) in
+            [(false, false), (true, false), (false, true), (true, true)]
+        {
+            let mut policy = hidden(binding.clone(), signed);
+            policy.order = order;
+            policy.layout = soapstone_wss::Layout::Strict;
+            policy.endorsing.as_mut().unwrap().covers_token = protects;
+            if signature_too {
+                let signature = EncryptedPart::customary(Part::Signature);
+                policy.encryption.as_mut().unwrap().parts.push(signature);
+            }
+            if protects {
+                policy.signature.as_mut().unwrap().parts.push(Part::Token);
+            }
+            let message = message(&policy);
+            let certificate = base64::encode(PARTIES.client.certificate().der());
+            let by_certificate = policy.uses(KeyBinding::Certificate);
+            assert_eq!(
+                message.matches(&certificate).count(),
+                usize::from(by_certificate)
+            );
+            let opened = open(&policy, &message).unwrap();
+            let evidence = opened.evidence();
+            assert_eq!(evidence.signer().unwrap().subject(), "CN=client");
+            let roles: Vec<_> = evidence.signatures.iter().map(|one| one.role).collect();
+            assert_eq!(roles, [SignatureRole::Message, SignatureRole::Endorsing]);
+            let is_token = |node| {
+                let element = opened.envelope().document().element(node);
+                element.local() == "BinarySecurityToken"
+            };
+            assert!(evidence.encrypted.iter().any(|one| is_token(one.node)));
+            assert_eq!(
+                evidence.signatures[0].nodes.iter().any(|node| {
+                    is_token(*node) && evidence.encrypted.iter().any(|one| one.node == *node)
+                }),
+                signed
+            );
+        }
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.7: nothing else need be encrypted.
+#[test]
+fn the_token_may_be_all_that_is_encrypted() {
+    for order in ORDERS {
+        for binding in [
+            symmetric("Basic256GCM"),
+            policy(Mechanism::SignEncrypt, "Basic256GCM"),
+        ] {
+            let mut policy = hidden(binding, false);
+            policy.order = order;
+            policy.encryption.as_mut().unwrap().parts = vec![EncryptedPart::customary(TOKEN)];
+            let message = message(&policy);
+            assert_eq!(message.matches("<xenc:DataReference ").count(), 1);
+            assert_eq!(message.matches("<xenc:ReferenceList").count(), 1);
+            open(&policy, &message).unwrap();
+        }
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.7: "when they appear in the wsse:SecurityHeader". A token that is not there cannot be read by anybody.
+#[test]
+fn a_token_that_is_only_named_is_not_there_to_be_encrypted() {
+    for order in ORDERS {
+        let mut policy = hidden(symmetric("Basic256GCM"), true);
+        policy.order = order;
+        policy.endorsing.as_mut().unwrap().reference = KeyReference::Thumbprint;
+        let message = message(&policy);
+        assert!(!message.contains("-endorse-data-sig"));
+        let opened = open(&policy, &message).unwrap();
+        assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.7: a token in the clear.
+#[test]
+fn a_token_that_anybody_reads_is_refused() {
+    for order in ORDERS {
+        for (binding, signed) in [
+            (symmetric("Basic256GCM"), false),
+            (symmetric("Basic256GCM"), true),
+            (policy(Mechanism::SignEncrypt, "Basic256GCM"), true),
+        ] {
+            let mut unendorsed = binding;
+            unendorsed.order = order;
+            let wanted = hidden(unendorsed.clone(), signed);
+            let mut clear = unendorsed.clone();
+            endorse(&mut clear, KeyReference::Direct, signed, false);
+            let refused = refuse(&wanted, &message(&clear));
+            assert_eq!(refused, Rejected::Unencrypted { part: TOKEN });
+            assert_eq!(refused.fault(), FaultCode::InvalidSecurity);
+            // The way back is no attack: more was hidden than the plan wants.
+            open(&clear, &message(&wanted)).unwrap();
+            assert_eq!(
+                refuse(&wanted, &message(&unendorsed)),
+                Rejected::EndorsementMissing
+            );
+        }
+    }
+}
+
+/// X.509 Token Profile 1.1.1, 3.2, and SOAP Message Security 1.1.1, 7.4: a certificate inside of the reference to it is in the message as well.
+#[test]
+fn a_certificate_inside_of_its_reference_is_as_it_is_signed_and_encrypted_with_that() {
+    let mut inside = symmetric("Basic256GCM");
+    endorse(&mut inside, KeyReference::Embedded, false, false);
+    let refused = refuse(&hidden(symmetric("Basic256GCM"), false), &message(&inside));
+    assert_eq!(refused, Rejected::Unencrypted { part: TOKEN });
+
+    let mut signed = symmetric("Basic256GCM");
+    endorse(&mut signed, KeyReference::Direct, true, false);
+    let refused = refuse(&signed, &message(&inside));
+    assert_eq!(refused, Rejected::Unsigned { part: TOKEN });
+
+    // Together with the signature it was encrypted.
+    let mut wanted = hidden(symmetric("Basic256GCM"), false);
+    let signature = EncryptedPart::customary(Part::Signature);
+    for policy in [&mut inside, &mut wanted] {
+        let encryption = policy.encryption.as_mut().unwrap();
+        encryption.parts.push(signature.clone());
+    }
+    open(&wanted, &message(&inside)).unwrap();
+}
+
+/// WS-SecurityPolicy 1.3, 8.8: encrypted, and not signed.
+#[test]
+fn a_hidden_token_that_the_message_does_not_sign_is_refused_where_it_should() {
+    for order in ORDERS {
+        for binding in [
+            symmetric("Basic256GCM"),
+            policy(Mechanism::SignEncrypt, "Basic256GCM"),
+        ] {
+            let mut unsigned = hidden(binding.clone(), false);
+            let mut wanted = hidden(binding, true);
+            (unsigned.order, wanted.order) = (order, order);
+            assert_eq!(
+                refuse(&wanted, &message(&unsigned)),
+                Rejected::Unsigned { part: TOKEN }
+            );
+        }
+    }
+}
+
+/// McIntosh and Austel (2005), with a `KeyInfo`, which no signature covers: the hidden token stays where it is, and the endorsing signature is
+/// made to refer to a copy that anybody reads.
+#[test]
+fn a_copy_in_the_clear_does_not_stand_in_for_the_hidden_token() {
+    let policy = hidden(symmetric("Basic256GCM"), true);
+    let message = message(&policy);
+    let copy = token(PARTIES.client.certificate(), "copy");
+    let hidden = hidden_token(&message);
+    let signature = endorsement(&message);
+    let uri = signature.rfind("URI=\"#").unwrap() + 6;
+    let end = uri + signature[uri..].find('"').unwrap();
+    let misled = format!("{}copy{}", &signature[..uri], &signature[end..]);
+    for moved in [
+        message
+            .replace(signature, &misled)
+            .replace(hidden, &format!("{hidden}{copy}")),
+        // In another header block, which is not passed on.
+        message.replace(signature, &misled).replace(
+            "<a:To>",
+            &format!("<x:Aside xmlns:x=\"urn:x\">{copy}</x:Aside><a:To>"),
+        ),
+    ] {
+        // The message's signature covers the token that is hidden, not this one.
+        assert_eq!(refuse(&policy, &moved), Rejected::Unsigned { part: TOKEN });
+        let mut unsigned = policy.clone();
+        let parts = &mut unsigned.signature.as_mut().unwrap().parts;
+        parts.retain(|part| *part != TOKEN);
+        assert_eq!(
+            refuse(&unsigned, &moved),
+            Rejected::Unencrypted { part: TOKEN }
+        );
+    }
+    // Under an asymmetric binding the sender's certificate is there already, in the clear.
+    let policy = self::hidden(self::policy(Mechanism::SignEncrypt, "Basic256GCM"), false);
+    let message = self::message(&policy);
+    let signature = endorsement(&message);
+    let misled = signature.replace("-endorse\" ValueType", "-cert\" ValueType");
+    assert_ne!(signature, misled);
+    assert_eq!(
+        refuse(&policy, &message.replace(signature, &misled)),
+        Rejected::Unencrypted { part: TOKEN }
+    );
+}
+
+/// McIntosh and Austel (2005): the hidden token is moved out of the `wsse:Security` header.
+#[test]
+fn a_signed_token_that_was_moved_aside_is_refused() {
+    let policy = hidden(symmetric("Basic256GCM"), true);
+    let message = message(&policy);
+    let hidden = hidden_token(&message);
+    let moved = message.replace(hidden, "").replace(
+        "<a:To>",
+        &format!("<x:Aside xmlns:x=\"urn:x\">{hidden}</x:Aside><a:To>"),
+    );
+    assert!(matches!(
+        refuse(&policy, &moved),
+        Rejected::SignedElsewhere { element } if element.ends_with("BinarySecurityToken")
+    ));
+}
+
+/// A message whose hidden token is another one under the message's own key: what only its sender could do, or who has opened it.
+fn substituted(policy: &Policy, certificate: &Certificate) -> String {
+    let Secured { bytes, receipt } = secure_with(policy, client_keys(), PLAIN, None);
+    let message = String::from_utf8(bytes).unwrap();
+    let algorithm = policy.suite.data[0];
+    let id = cut(&message, "ds:Signature", "-endorsement\"");
+    let id = &id[id.rfind("URI=\"#").unwrap() + 6..];
+    let token = token(certificate, &id[..id.find('"').unwrap()]);
+    let mut cipher = vec![0; algorithm.iv_length()];
+    cipher.extend_from_slice(token.as_bytes());
+    seal_in_place(algorithm, &receipt.session_keys[0].1, &mut cipher, 0).unwrap();
+    with_cipher(&message, &base64::encode(&cipher))
+}
+
+/// The message with other cipher text in the place of the hidden token's.
+fn with_cipher(message: &str, cipher: &str) -> String {
+    let hidden = hidden_token(message);
+    let start = hidden.find("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
+    let end = hidden.find("</xenc:CipherValue>").unwrap();
+    message.replace(
+        hidden,
+        &format!("{}{cipher}{}", &hidden[..start], &hidden[end..]),
+    )
+}
+
+/// SOAP Message Security 1.1.1, 13.2.3 (token substitution).
+#[test]
+fn a_token_that_deciphers_to_another_certificate_is_not_the_senders() {
+    let rsa = KeyKind::Rsa { bits: 2048 };
+    let partner = identity(&PARTIES.authority, "CN=mallory", rsa);
+    let strangers = PARTIES.stranger.certificate();
+    for signed in [false, true] {
+        let policy = hidden(symmetric("Basic256GCM"), signed);
+        let refused = refuse(&policy, &substituted(&policy, partner.certificate()));
+        let expected = if signed {
+            "digest-mismatch"
+        } else {
+            "signature-mismatch"
+        };
+        assert_eq!(refused.name(), expected, "{refused}");
+        // The same certificate again, in another cipher text, is the same token.
+        open(&policy, &substituted(&policy, PARTIES.client.certificate())).unwrap();
+    }
+    let policy = hidden(symmetric("Basic256GCM"), false);
+    let refused = refuse(&policy, &substituted(&policy, strangers));
+    assert_eq!(refused.name(), "untrusted");
+
+    // Vaudenay (2002), Jager and Somorovsky (CVE-2011-1096): where cipher text can be changed, none of this is told apart.
+    let policy = hidden(symmetric("Basic256"), true);
+    for certificate in [partner.certificate(), strangers] {
+        let refused = refuse(&policy, &substituted(&policy, certificate));
+        assert!(matches!(refused, Rejected::AfterDecryption(_)), "{refused}");
+        assert_eq!(refused.fault(), FaultCode::FailedCheck);
+    }
+}
+
+/// Jager and Somorovsky (CVE-2011-1096): a token under a key that the message does not have fails as any other cipher text does.
+#[test]
+fn a_token_under_a_foreign_key_is_the_one_failure_of_decryption() {
+    for suite in ["Basic256GCM", "Basic256"] {
+        for order in ORDERS {
+            let mut policy = hidden(symmetric(suite), true);
+            policy.order = order;
+            let (ours, foreign) = (message(&policy), message(&policy));
+            let cipher = |message: &str| {
+                let hidden = hidden_token(message);
+                let start = hidden.find("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
+                hidden[start..hidden.find("</xenc:CipherValue>").unwrap()].to_owned()
+            };
+            let of_body = |message: &str| {
+                let body = cut(message, "xenc:EncryptedData", "-body\"");
+                let start = body.find("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
+                body[start..body.find("</xenc:CipherValue>").unwrap()].to_owned()
+            };
+            let told = |message: &str| {
+                let refused = refuse(&policy, message);
+                (refused.fault(), refused.fault().reason())
+            };
+            let token = with_cipher(&ours, &cipher(&foreign));
+            let failure = Rejected::Encryption(EncryptionError::Failed);
+            let refused = refuse(&policy, &token);
+            let found = match &refused {
+                Rejected::AfterDecryption(cause) => cause,
+                found => found,
+            };
+            assert_eq!(*found, failure);
+            let body = ours.replace(&of_body(&ours), &of_body(&foreign));
+            assert_eq!(told(&token), told(&body));
+            assert_eq!(told(&token).0, FaultCode::FailedCheck);
+        }
+    }
+}
+
+/// SOAP Message Security 1.1.1, 9.2: what is encrypted is processed when the list that names it is. A token in front of that is one that cannot be
+/// read yet (WS-SecurityPolicy 1.3, 6.7.1); CXF 4.2 writes such messages under an asymmetric binding and refuses them itself.
+#[test]
+fn a_hidden_token_in_front_of_the_key_that_opens_it_is_refused() {
+    let policy = hidden(policy(Mechanism::SignEncrypt, "Basic256GCM"), false);
+    let message = message(&policy);
+    let hidden = hidden_token(&message);
+    let time = cut(&message, "wsu:Timestamp", "");
+    let moved = message
+        .replace(hidden, "")
+        .replace(time, &format!("{hidden}{time}"));
+    assert!(matches!(
+        refuse(&policy, &moved),
+        Rejected::ElementUnexpected { element } if element.ends_with("EncryptedData")
+    ));
+}
+
+#[test]
+fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
+    let compiled =
+        |policy: &Policy, keys: Keys| OutboundPlan::compile(policy.clone(), keys).unwrap_err();
+    let mut policy = hidden(symmetric("Basic256GCM"), true);
+    policy.endorsing = None;
+    let problem = |problem| PlanProblem::Part {
+        part: TOKEN,
+        problem,
+    };
+    assert_eq!(
+        compiled(&policy, client_keys()),
+        [
+            problem("is to be signed, and the policy has none"),
+            problem("is to be encrypted, and the policy has none")
+        ]
+    );
+    let mut inside = hidden(symmetric("Basic256GCM"), false);
+    inside.endorsing.as_mut().unwrap().reference = KeyReference::Embedded;
+    assert!(matches!(
+        compiled(&inside, client_keys()).as_slice(),
+        [PlanProblem::Reference {
+            reference: KeyReference::Embedded,
+            ..
+        }]
+    ));
+}
