@@ -150,6 +150,12 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             "The signature is endorsed by a second one: the sender's certificate{covers} is {}.",
             reference_in_words(endorsing.reference)
         ));
+        if !endorsing.parts.is_empty() {
+            words.push(format!(
+                "The endorsing signature covers besides: {}.",
+                parts_in_words(endorsing.parts.iter().map(|part| (part, None)))
+            ));
+        }
     }
     if policy.signature_confirmation {
         words.push("It confirms the signatures of its request.".to_owned());

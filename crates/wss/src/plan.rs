@@ -330,7 +330,17 @@ impl Policy {
                 });
             }
         }
-        if self.endorsing.is_some() {
+        if let Some(endorsing) = &self.endorsing {
+            let of_message = |part: &&Part| {
+                let named = matches!(part, Part::Header { .. } | Part::Id(_) | Part::Path(_));
+                named || **part == Part::Body
+            };
+            for part in endorsing.parts.iter().filter(|part| !of_message(part)) {
+                problems.push(PlanProblem::Part {
+                    part: part.clone(),
+                    problem: "is not for an endorsing signature to cover in particular",
+                });
+            }
             if signature.is_none() {
                 problems.push(PlanProblem::Combination {
                     problem: "an endorsing signature needs a signature to endorse",

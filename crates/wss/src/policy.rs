@@ -75,6 +75,13 @@ impl Policy {
             .map_or(&[], |signature| &signature.parts)
     }
 
+    /// The parts that an endorsing signature covers in particular.
+    pub(crate) fn endorsed_parts(&self) -> &[Part] {
+        self.endorsing
+            .as_ref()
+            .map_or(&[], |endorsing| &endorsing.parts)
+    }
+
     /// The parts that are encrypted; none, where nothing is.
     pub(crate) fn encrypted_parts(&self) -> &[EncryptedPart] {
         self.encryption
@@ -252,10 +259,13 @@ pub enum ProtectionOrder {
 ///
 /// Its token is [`Part::EndorsingToken`]: among the parts that the message's signature covers for `SignedEndorsingSupportingTokens` (8.4), among
 /// those that are encrypted for `EndorsingEncryptedSupportingTokens` (8.7), among both for `SignedEndorsingEncryptedSupportingTokens` (8.8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndorsingPolicy {
     /// How messages that we make name the certificate. Inbound, every kind is understood.
     pub reference: KeyReference,
+    /// What it covers beside the message's signature (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
+    /// itself, all of them, whenever they are in it.
+    pub parts: Vec<Part>,
     /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`).
     pub covers_token: bool,
 }

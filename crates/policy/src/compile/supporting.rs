@@ -185,10 +185,16 @@ impl Message<'_> {
         let reference = self.name(token, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let covers_token = properties.is_some_and(|properties| properties.protect_tokens);
+        // What the token signs in particular (8.3).
+        let mut parts = Vec::new();
+        for demand in &supporting.signed_parts {
+            add_signed(demand, &mut parts);
+        }
+        add_elements(&supporting.signed_elements, &mut parts);
         if messages {
-            self.no_parts_of_its_own(supporting, problems);
             let endorsing = EndorsingPolicy {
                 reference,
+                parts,
                 covers_token,
             };
             self.endorse_message(supporting, token, endorsing, policy, problems);
@@ -207,11 +213,7 @@ impl Message<'_> {
             ));
             return;
         }
-        let mut parts = vec![Part::Timestamp];
-        for demand in &supporting.signed_parts {
-            add_signed(demand, &mut parts);
-        }
-        add_elements(&supporting.signed_elements, &mut parts);
+        parts.insert(0, Part::Timestamp);
         if covers_token {
             parts.push(Part::Token);
         }
@@ -261,7 +263,7 @@ impl Message<'_> {
         }
     }
 
-    /// Supporting tokens that sign parts besides the message's signature.
+    /// A user's token that is to sign parts.
     fn no_parts_of_its_own(
         &self,
         supporting: &SupportingTokens,
@@ -280,7 +282,7 @@ impl Message<'_> {
                 name,
                 place,
                 ProblemKind::NotSupported {
-                    reason: "supporting tokens sign no parts besides the message's own signature",
+                    reason: "a password signs no parts",
                 },
             ));
         }

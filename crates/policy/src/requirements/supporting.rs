@@ -92,7 +92,7 @@ impl SupportingTokens {
                     problems.push(PolicyProblem::new(
                         inner,
                         ProblemKind::NotSupported {
-                            reason: "supporting tokens do not encrypt parts of their own",
+                            reason: "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it",
                         },
                     ));
                 }

@@ -191,6 +191,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         message.request.endorsing,
         Some(EndorsingPolicy {
             reference: KeyReference::Direct,
+            parts: Vec::new(),
             covers_token: false
         })
     );
@@ -273,6 +274,33 @@ fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
     let over_https = agreement(&format!("{}{hidden}", transport("<sp:IncludeTimestamp/>")));
     assert!(over_https.request.encryption.is_none());
     assert_eq!(signed(&over_https.request), [Part::Timestamp]);
+}
+
+/// WS-SecurityPolicy 1.3, 8.3.
+#[test]
+fn endorsing_tokens_sign_parts_of_their_own() {
+    let own = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>\
+               <sp:SignedElements><sp:XPath>//Price</sp:XPath></sp:SignedElements>";
+    let endorsing = nest(
+        "EndorsingSupportingTokens",
+        &format!("{}{own}", x509("AlwaysToRecipient", "")),
+    );
+    let request = agreement(&format!(
+        "{}{SIGNED_BODY}{endorsing}",
+        asymmetric(&suite("Basic256"))
+    ))
+    .request;
+    assert_eq!(signed(&request), [Part::Body]);
+    let parts = request.endorsing.as_ref().unwrap().parts.as_slice();
+    let to = Part::Header {
+        namespace: "urn:a".to_owned(),
+        local: "To".to_owned(),
+    };
+    assert!(matches!(parts, [header, Part::Path(_)] if *header == to));
+    let words = message_in_words(&request);
+    let said =
+        "The endorsing signature covers besides: the header To of urn:a; the elements //Price.";
+    assert!(words.iter().any(|line| line == said), "{words:?}");
 }
 
 #[test]

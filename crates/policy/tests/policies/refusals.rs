@@ -281,6 +281,11 @@ fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
     let twice = format!("{certificate}{}", x509("Never", ""));
     let reason = "a message is endorsed once";
     assert_eq!(with(endorsing, &twice), ("X509Token".to_owned(), reason));
+    let reason = "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it";
+    assert_eq!(
+        with(endorsing, &format!("{certificate}{ENCRYPTED_BODY}")),
+        ("EncryptedParts".to_owned(), reason)
+    );
     let inside = x509("AlwaysToRecipient", "<sp:RequireEmbeddedTokenReference/>");
     let reason = "a token inside of the reference to it is neither signed nor encrypted by itself";
     for kind in [

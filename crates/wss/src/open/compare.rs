@@ -1,11 +1,12 @@
 //! The plan's demands, each compared with what was proven, node by node.
 
+use soapstone_crypto::Certificate;
 use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
 use crate::confirmation;
 use crate::envelope::expanded_name;
-use crate::evidence::{SignatureEvidence, SignatureRole};
+use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::names::{DS, WSSE, WSSE11, XENC};
 use crate::part::Part;
 use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
@@ -75,7 +76,7 @@ impl Opening<'_> {
         }
     }
 
-    /// One signature endorses every other one of the message, with its own token if the plan wants that.
+    /// One signature endorses every other one of the message, with its own token and with parts of the message if the plan wants that.
     fn compare_endorsement(&self) -> Result<(), Rejected> {
         let Some(endorsing) = &self.plan.policy.endorsing else {
             return Ok(());
@@ -98,6 +99,13 @@ impl Opening<'_> {
             return Err(Rejected::Unsigned {
                 part: Part::EndorsingToken,
             });
+        }
+        for part in &endorsing.parts {
+            let is_covered =
+                |node: NodeId| self.holders(node).any(|holder| endorsement.covers(holder));
+            if !self.nodes_of(part).into_iter().all(is_covered) {
+                return Err(Rejected::Unendorsed { part: part.clone() });
+            }
         }
         Ok(())
     }
@@ -191,9 +199,11 @@ impl Opening<'_> {
 
     /// Whether the plan wants this element signed by its id or by a path.
     fn is_named(&self, element: Element<'_>) -> bool {
-        let parts = self.plan.policy.signed_parts();
-        parts
+        let policy = &self.plan.policy;
+        policy
+            .signed_parts()
             .iter()
+            .chain(policy.endorsed_parts())
             .filter(|part| matches!(part, Part::Id(_) | Part::Path(_)))
             .any(|part| self.nodes_of(part).contains(&element.id()))
     }
@@ -281,6 +291,26 @@ impl Opening<'_> {
             .map(|signature| signature.step)
     }
 
+    /// Whether the plan has an endorsing signature cover parts, and it covers `node`, and is of whoever made the message's: what somebody else
+    /// endorses is not what the sender says.
+    fn is_endorsed_by_sender(&self, node: NodeId) -> bool {
+        let sender = self.evidence.signer().map(Certificate::der);
+        let by_sender = |signature: &&SignatureEvidence| {
+            let signer = match &signature.signer {
+                Signer::Certificate(certificate) => Some(certificate.der()),
+                _ => None,
+            };
+            signature.role == SignatureRole::Endorsing && signer.is_some() && signer == sender
+        };
+        !self.plan.policy.endorsed_parts().is_empty()
+            && self
+                .evidence
+                .signatures
+                .iter()
+                .filter(by_sender)
+                .any(|signature| self.holders(node).any(|holder| signature.covers(holder)))
+    }
+
     /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was; `node` first.
     fn holders(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let document = &self.envelope.document;
@@ -323,6 +353,7 @@ impl Opening<'_> {
             }
             if self.plan.policy.signature.is_none()
                 || self.signing_steps(block.id()).next().is_some()
+                || self.is_endorsed_by_sender(block.id())
             {
                 blocks.push(block.id());
             } else if self.envelope.must_understand(block) {

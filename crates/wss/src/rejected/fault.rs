@@ -115,6 +115,7 @@ impl Rejected {
             | Self::PartMissing { .. }
             | Self::LayoutViolated { .. }
             | Self::Unsigned { .. }
+            | Self::Unendorsed { .. }
             | Self::SignedElsewhere { .. }
             | Self::Unencrypted { .. }
             | Self::WrongOrder { .. } => FaultCode::InvalidSecurity,

@@ -52,6 +52,9 @@ impl Rejected {
             Self::Unsigned { .. } => {
                 "the element that was signed is not the one in this place: compare `signed` in both policies"
             }
+            Self::Unendorsed { .. } => {
+                "compare the `sp:SignedParts` inside of the endorsing supporting tokens in both policies"
+            }
             Self::WrongOrder { .. } => "exchange `sign-encrypt` and `encrypt-sign`, on one side",
             Self::AlgorithmNotAllowed { .. } => {
                 "name the algorithm in `algorithms`, or ask the peer for one of the accepted ones"

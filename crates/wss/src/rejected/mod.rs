@@ -222,6 +222,11 @@ pub enum Rejected {
         /// The part.
         part: Part,
     },
+    /// The plan wants the endorsing signature to cover `part`, and it does not.
+    Unendorsed {
+        /// The part.
+        part: Part,
+    },
     /// A signature covers an element that is neither in the Body nor a header block nor named by the plan: moved aside, perhaps.
     SignedElsewhere {
         /// Expanded name of the element.

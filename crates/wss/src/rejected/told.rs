@@ -56,6 +56,7 @@ impl Rejected {
             Self::KeyMisused { .. } => "key-misused",
             Self::Encryption(error) => encryption_name(error),
             Self::Unsigned { .. } => "unsigned",
+            Self::Unendorsed { .. } => "unendorsed",
             Self::SignedElsewhere { .. } => "signed-elsewhere",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
@@ -218,6 +219,10 @@ impl fmt::Display for Rejected {
             Self::Unsigned { part } => write!(
                 out,
                 "expected `{part}` to be signed; no accepted signature covers it"
+            ),
+            Self::Unendorsed { part } => write!(
+                out,
+                "expected `{part}` to be signed by the endorsing signature, too; it does not cover it"
             ),
             Self::SignedElsewhere { element } => write!(
                 out,

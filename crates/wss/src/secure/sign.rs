@@ -1,7 +1,7 @@
 //! The `ds:Signature`: digests of parts streamed from the source, `SignedInfo` written in the form that is signed.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use soapstone_crypto::{Digest, Hasher, SignatureAlgorithm};
@@ -22,7 +22,18 @@ use crate::part::Part;
 use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
 use crate::tuning::Buffering;
 
+/// An element of the message that is to be signed, with the id that it has or is to have.
+pub(super) struct ToSign<'m> {
+    node: NodeId,
+    id: Id<'m>,
+    /// By the message's signature.
+    by_message: bool,
+    /// By the endorsing signature, in particular.
+    by_endorsement: bool,
+}
+
 /// One `ds:Reference` to be written.
+#[derive(Clone)]
 struct Signed<'m> {
     id: Cow<'m, str>,
     digest: Digest,
@@ -45,13 +56,13 @@ pub(super) enum Id<'m> {
 }
 
 /// Whether an id is inserted inside of an element that is signed, too: its digest is that of a message that has the id.
-pub(super) fn changes_signed(envelope: &Envelope, elements: &[(NodeId, Id<'_>)]) -> bool {
+pub(super) fn changes_signed(envelope: &Envelope, elements: &[ToSign<'_>]) -> bool {
     let inserted =
-        |(node, id): &(NodeId, Id<'_>)| matches!(id, Id::Inserted { .. }).then_some(*node);
+        |element: &ToSign<'_>| matches!(element.id, Id::Inserted { .. }).then_some(element.node);
     if elements.len() < 2 || !elements.iter().any(|element| inserted(element).is_some()) {
         return false;
     }
-    let signed: HashSet<NodeId> = elements.iter().map(|(node, _)| *node).collect();
+    let signed: HashSet<NodeId> = elements.iter().map(|element| element.node).collect();
     let inside = |node: NodeId| {
         let mut holders = envelope.document.element(node).ancestors();
         holders.any(|holder| signed.contains(&holder.id()))
@@ -64,18 +75,28 @@ impl Securing<'_> {
     pub(super) fn signed_elements<'m>(
         &self,
         envelope: &'m Envelope,
-    ) -> Result<Vec<(NodeId, Id<'m>)>, SecureError> {
-        let parts = self.plan.policy.signed_parts();
-        let mut elements = Vec::with_capacity(parts.len());
+    ) -> Result<Vec<ToSign<'m>>, SecureError> {
+        let policy = &self.plan.policy;
+        let by_message = policy.signed_parts().iter().map(|part| (part, true));
+        let by_endorsement = policy.endorsed_parts().iter().map(|part| (part, false));
+        let mut elements: Vec<ToSign<'m>> = Vec::with_capacity(policy.signed_parts().len());
         let mut known =
-            HashSet::with_capacity_and_hasher(elements.capacity(), RandomState::default());
+            HashMap::with_capacity_and_hasher(elements.capacity(), RandomState::default());
         let named = |id: &str| envelope.document.by_id(id).ok().flatten();
-        for part in parts {
+        for (part, by_message) in by_message.chain(by_endorsement) {
             let mut add = |node: NodeId| {
-                if known.insert(node) {
+                let at = *known.entry(node).or_insert(elements.len());
+                if at == elements.len() {
                     let element = envelope.document.element(node);
-                    elements.push((node, self.id_of(part, element)));
+                    elements.push(ToSign {
+                        node,
+                        id: self.id_of(part, element),
+                        by_message: false,
+                        by_endorsement: false,
+                    });
                 }
+                elements[at].by_message |= by_message;
+                elements[at].by_endorsement |= !by_message;
             };
             // Of a part that was encrypted whole, the `EncryptedData` in its place.
             let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
@@ -94,9 +115,9 @@ impl Securing<'_> {
     pub(super) fn insert_ids<'m>(
         &mut self,
         envelope: &'m Envelope,
-    ) -> Result<Vec<(NodeId, Id<'m>)>, SecureError> {
+    ) -> Result<Vec<ToSign<'m>>, SecureError> {
         let elements = self.signed_elements(envelope)?;
-        for (node, id) in &elements {
+        for ToSign { node, id, .. } in &elements {
             let Id::Inserted { id, prefix } = id else {
                 continue;
             };
@@ -128,7 +149,7 @@ impl Securing<'_> {
     pub(super) fn sign(
         &mut self,
         envelope: &Envelope,
-        elements: &[(NodeId, Id<'_>)],
+        elements: &[ToSign<'_>],
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.plan;
@@ -147,8 +168,15 @@ impl Securing<'_> {
                 Buffering::Buffered => Some(buffers.take(0)),
             },
         };
-        for (node, id) in elements {
-            signed.push(self.digest_node(envelope, *node, id, &mut digesting)?);
+        let mut endorsed = Vec::new();
+        for element in elements {
+            let part = self.digest_node(envelope, element.node, &element.id, &mut digesting)?;
+            if element.by_endorsement {
+                endorsed.push(part.clone());
+            }
+            if element.by_message {
+                signed.push(part);
+            }
         }
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
@@ -167,7 +195,7 @@ impl Securing<'_> {
             self.finish_signature(&id, signed_info, value.as_ref(), &ready.key_info)
         };
         self.signature = written;
-        self.endorse(&id, buffers)
+        self.endorse(&id, endorsed, buffers)
     }
 
     /// Remembers what the receiver will know a signature by, whose key it holds as well.
@@ -195,8 +223,13 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Writes the signature over the signature.
-    fn endorse(&mut self, endorsed: &str, buffers: &mut Buffers) -> Result<(), SecureError> {
+    /// Writes the signature over the signature with this id, and over parts that it covers in particular.
+    fn endorse(
+        &mut self,
+        signature: &str,
+        parts: Vec<Signed<'_>>,
+        buffers: &mut Buffers,
+    ) -> Result<(), SecureError> {
         let plan = self.plan;
         let (Some(policy), Some(algorithm)) = (&plan.policy.endorsing, plan.endorsing) else {
             return Ok(());
@@ -204,7 +237,7 @@ impl Securing<'_> {
         let digest = |octets: &[u8]| soapstone_crypto::digest(plan.policy.suite.digest[0], octets);
         let token = self.named("endorse");
         let mut signed = vec![Signed {
-            id: endorsed.into(),
+            id: signature.into(),
             digest: digest(&self.signature)?,
         }];
         if policy.covers_token && !self.endorsing_token.is_empty() {
@@ -213,6 +246,7 @@ impl Securing<'_> {
                 digest: digest(&self.endorsing_token)?,
             });
         }
+        signed.extend(parts);
         let id = self.named("endorsement");
         self.endorsing_signature =
             self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?;

@@ -1,11 +1,13 @@
-//! Endorsing signatures whose token is encrypted (WS-SecurityPolicy 1.3, 8.4, 8.7 and 8.8): what is
+//! Endorsing signatures whose token is encrypted, or that cover more than a signature (WS-SecurityPolicy 1.3, 8.3, 8.4, 8.7 and 8.8): what is
 //! secured opens, and what is less than the policy wants does not.
+
+use std::sync::Arc;
 
 use soapstone_crypto::{Certificate, KeyKind, base64, seal_in_place};
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, EncryptedPart, FaultCode, KeyBinding, KeyReference, Keys,
-    Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder, Rejected, Secured,
-    SignatureRole,
+    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, FaultCode, KeyBinding,
+    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
+    Rejected, Secured, SignatureRole,
 };
 
 use soapstone_xmlsec::enc::EncryptionError;
@@ -429,4 +431,146 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
             ..
         }]
     ));
+    let mut own = symmetric("Basic256GCM");
+    endorse(&mut own, KeyReference::Direct, false, false);
+    own.endorsing.as_mut().unwrap().parts.push(Part::Timestamp);
+    assert!(matches!(
+        compiled(&own, client_keys()).as_slice(),
+        [PlanProblem::Part {
+            part: Part::Timestamp,
+            ..
+        }]
+    ));
+}
+
+fn header(local: &str) -> Part {
+    Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: local.to_owned(),
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: `SignedParts` inside of the assertion.
+#[test]
+fn an_endorsing_signature_covers_parts_of_its_own() {
+    for order in ORDERS {
+        for binding in [
+            symmetric("Basic256GCM"),
+            policy(Mechanism::SignEncrypt, "Basic256GCM"),
+        ] {
+            let mut without = binding;
+            without.order = order;
+            endorse(&mut without, KeyReference::Direct, false, false);
+            let mut policy = without.clone();
+            policy.endorsing.as_mut().unwrap().parts = vec![Part::Body, header("To")];
+            let message = message(&policy);
+            assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 3);
+            let opened = open(&policy, &message).unwrap();
+            // What the endorsing signature alone covers is passed on, too, as it is the sender's.
+            let plain = forwarded(&opened);
+            assert!(
+                plain.contains("urn:service") && !plain.contains("Action"),
+                "{plain}"
+            );
+            assert_eq!(
+                refuse(&policy, &self::message(&without)),
+                Rejected::Unendorsed { part: Part::Body }
+            );
+            policy
+                .endorsing
+                .as_mut()
+                .unwrap()
+                .parts
+                .push(header("Action"));
+            assert_eq!(
+                refuse(&policy, &message),
+                Rejected::Unendorsed {
+                    part: header("Action")
+                }
+            );
+        }
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 6.6 and 8.3: where signatures cover nothing less than the Body, `SignedElements` of an endorsement are what they name.
+#[test]
+fn an_endorsing_signature_covers_elements_that_the_policy_names() {
+    let text = ElementPath::parse("//*[local-name()='text']", |_| None).unwrap();
+    let mut unnamed = policy(Mechanism::Sign, "Basic256GCM");
+    endorse(&mut unnamed, KeyReference::Direct, false, false);
+    unnamed.only_entire_headers_and_body = true;
+    let mut policy = unnamed.clone();
+    policy.endorsing.as_mut().unwrap().parts = vec![Part::Path(text)];
+    let message = message(&policy);
+    assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 2);
+    open(&policy, &message).unwrap();
+    assert!(matches!(
+        refuse(&unnamed, &message),
+        Rejected::SignedElsewhere { element } if element.ends_with("text")
+    ));
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: an element that is covered and was moved is not the one that is there.
+#[test]
+fn a_header_that_took_the_place_of_an_endorsed_one_is_refused() {
+    let mut policy = symmetric("Basic256GCM");
+    endorse(&mut policy, KeyReference::Direct, false, false);
+    policy.endorsing.as_mut().unwrap().parts.push(header("To"));
+    let message = message(&policy);
+    let to = cut(&message, "a:To", "wsu:Id");
+    let moved = message.replace(
+        to,
+        &format!("<a:To>urn:elsewhere</a:To><x:Aside xmlns:x=\"urn:x\">{to}</x:Aside>"),
+    );
+    assert_eq!(
+        refuse(&policy, &moved),
+        Rejected::Unendorsed { part: header("To") }
+    );
+    let dropped = message.replace(to, &format!("<x:Aside xmlns:x=\"urn:x\">{to}</x:Aside>"));
+    assert!(matches!(
+        refuse(&policy, &dropped),
+        Rejected::SignedElsewhere { .. }
+    ));
+}
+
+/// A partner endorses what another one signed, with a header block of his own: that block is not what the sender says.
+#[test]
+fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
+    let signed = policy(Mechanism::Sign, "Basic256GCM");
+    let captured = message(&signed).replace("<a:To>urn:service</a:To>", "<a:To>urn:mallory</a:To>");
+    let mut keys = client_keys();
+    let rsa = KeyKind::Rsa { bits: 2048 };
+    keys.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa)));
+    // A header for somebody else is a place to make a signature over the first one's.
+    let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
+    let over = Part::Path(ElementPath::parse(over, |_| None).unwrap());
+    let mut his = policy(Mechanism::Sign, "Basic256GCM");
+    his.actor = Some("urn:nobody".to_owned());
+    his.timestamp = None;
+    his.signature.as_mut().unwrap().parts = vec![over, header("To")];
+    let plan = OutboundPlan::compile(his, keys).unwrap();
+    let mut buffers = soapstone_xml::Buffers::default();
+    let secured = plan
+        .secure(envelope(&captured), Default::default(), now(), &mut buffers)
+        .unwrap();
+    let secured = String::from_utf8(secured.bytes).unwrap();
+    let start = secured.find("<wsse:Security ").unwrap();
+    let end = secured.find("</wsse:Security>").unwrap();
+    let added = &secured[secured[..end].find("<wsse:BinarySecurityToken").unwrap()..end];
+    let one_header = secured
+        .replace(&secured[start..end + "</wsse:Security>".len()], "")
+        .replace("</wsse:Security>", &format!("{added}</wsse:Security>"));
+    let mut wanted = signed;
+    endorse(&mut wanted, KeyReference::Direct, false, false);
+    wanted.endorsing.as_mut().unwrap().parts.push(header("To"));
+    let opened = open(&wanted, &one_header).unwrap();
+    assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
+    assert!(!forwarded(&opened).contains("urn:mallory"));
+    assert!(
+        opened
+            .evidence()
+            .dropped
+            .iter()
+            .any(|name| name.ends_with("To"))
+    );
 }

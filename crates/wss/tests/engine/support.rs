@@ -198,6 +198,7 @@ pub(crate) fn endorse(
     }
     policy.endorsing = Some(EndorsingPolicy {
         reference,
+        parts: Vec::new(),
         covers_token,
     });
 }

@@ -282,6 +282,8 @@ struct EndorsingFound {
     token_signed: bool,
     token_encrypted: bool,
     covers_token: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PartFound>,
 }
 
 fn problem_found(problem: &PolicyProblem) -> ProblemFound {
@@ -391,6 +393,7 @@ fn message_found(policy: &Policy) -> MessageFound {
                 encryption.parts.iter().any(is_it)
             }),
             covers_token: endorsing.covers_token,
+            parts: endorsing.parts.iter().map(plain).collect(),
         }),
         signature_confirmation: policy.signature_confirmation,
         order: match policy.order {
