@@ -6,6 +6,7 @@
 
 mod edits;
 mod encrypt;
+mod header;
 mod keys;
 mod sign;
 
@@ -17,21 +18,19 @@ use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
 
 use self::edits::Edits;
 use self::encrypt::Postponed;
+use self::header::timestamp;
 use self::keys::Use;
 use crate::confirmation;
 use crate::conversation::SecurityContext;
-use crate::envelope::{
-    Envelope, EnvelopeError, SoapVersion, content, is_self_closing, qualified_name, range,
-};
+use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, qualified_name, range};
 use crate::facts::Receipt;
 use crate::freshness;
 use crate::key_reference;
 use crate::marks;
-use crate::names::{WSSE, WSU};
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::OutboundPlan;
-use crate::policy::{KeyBinding, KeyReference, Layout, ProtectionOrder};
+use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::username;
 
 /// Why a message cannot be secured. Always our own side's matter.
@@ -561,103 +560,6 @@ impl<'p> Securing<'p> {
         buffers.give(source);
         Ok(())
     }
-
-    /// Puts the header first into `soap:Header`.
-    fn write_header(&mut self, envelope: &Envelope, buffers: &mut Buffers) {
-        let root = envelope.document.root();
-        let prefix = root.prefix();
-        let version = envelope.version();
-        let pieces: usize = self.pieces().map(<[u8]>::len).sum();
-        let mut header = buffers.take(pieces + 512);
-        // An attribute needs a prefix: `soap` is declared here where the envelope has none.
-        let (declaration, attribute_prefix) = if prefix.is_empty() {
-            (format!(" xmlns:soap=\"{}\"", version.namespace()), "soap")
-        } else {
-            (String::new(), prefix)
-        };
-        header.extend_from_slice(
-            format!("<wsse:Security xmlns:wsse=\"{WSSE}\"{declaration}").as_bytes(),
-        );
-        if self.plan.policy.must_understand {
-            let must = if version == SoapVersion::V11 {
-                "1"
-            } else {
-                "true"
-            };
-            header.extend_from_slice(
-                format!(" {attribute_prefix}:mustUnderstand=\"{must}\"").as_bytes(),
-            );
-        }
-        if let Some(actor) = &self.plan.policy.actor {
-            header.extend_from_slice(
-                format!(" {attribute_prefix}:{}=\"", version.actor_attribute()).as_bytes(),
-            );
-            soapstone_xml::escape::attribute(actor, &mut header);
-            header.push(b'"');
-        }
-        header.push(b'>');
-        for piece in self.pieces() {
-            header.extend_from_slice(piece);
-        }
-        header.extend_from_slice(b"</wsse:Security>");
-        buffers.give(std::mem::take(&mut self.signature));
-
-        let (range, header) = envelope.with_header(header);
-        self.edits.replace(range, header);
-    }
-}
-
-impl Securing<'_> {
-    /// The pieces of the header in the order in which a receiver must process them: what was done last comes first, and what is named
-    /// stands before what names it.
-    fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        let sign_first = self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting;
-        // What is enciphered stands behind the key that deciphers it.
-        let (readable_token, hidden_token): (&[u8], &[u8]) =
-            if self.wants_encrypted(&Part::EndorsingToken) {
-                (&[], &self.endorsing_token)
-            } else {
-                (&self.endorsing_token, &[])
-            };
-        let protection: [&[u8]; 6] = if sign_first || !self.signature_list.is_empty() {
-            [
-                &self.encrypted_key,
-                &self.signature_list,
-                hidden_token,
-                &self.signature,
-                &self.endorsing_signature,
-                &self.data_list,
-            ]
-        } else {
-            [
-                &self.signature,
-                &self.endorsing_signature,
-                &self.encrypted_key,
-                &[],
-                &[],
-                &[],
-            ]
-        };
-        let tokens: [&[u8]; 6] = [
-            &self.tokens,
-            readable_token,
-            &self.tokens_of_keys,
-            &self.context_token,
-            &self.session_key,
-            &self.derived,
-        ];
-        let confirmations = || self.confirmations.iter().map(Vec::as_slice);
-        let readable = !self.wants_encrypted(&Part::SignatureConfirmation);
-        let timestamp_first = self.plan.policy.layout != Layout::LaxTimestampLast;
-        let timestamp = |wanted: bool| wanted.then_some(self.timestamp.as_slice()).into_iter();
-        timestamp(timestamp_first)
-            .chain(confirmations().filter(move |_| readable))
-            .chain(tokens)
-            .chain(protection)
-            .chain(confirmations().filter(move |_| !readable))
-            .chain(std::iter::once(self.username.as_slice()))
-            .chain(timestamp(!timestamp_first))
-    }
 }
 
 /// The random start of the ids of one message.
@@ -672,23 +574,4 @@ fn message_id() -> String {
         }
     }
     id
-}
-
-/// A `wsu:Timestamp` in canonical form.
-fn timestamp(id: &str, created: Timestamp, expires: Timestamp) -> Vec<u8> {
-    let mut out = Vec::with_capacity(384);
-    for piece in [
-        "<wsu:Timestamp xmlns:wsu=\"",
-        WSU,
-        "\" wsu:Id=\"",
-        id,
-        "-time\"><wsu:Created>",
-        &freshness::write(created),
-        "</wsu:Created><wsu:Expires>",
-        &freshness::write(expires),
-        "</wsu:Expires></wsu:Timestamp>",
-    ] {
-        out.extend_from_slice(piece.as_bytes());
-    }
-    out
 }

@@ -4,6 +4,8 @@
 //! shared between threads; per message it is only run. What a plan may remember ([`Tuning`](crate::Tuning)) changes nothing that
 //! comes out.
 
+mod check;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,11 +14,10 @@ use soapstone_crypto::{
 };
 use soapstone_xml::Canonicalization;
 
-use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::digest;
 use crate::known::KnownElements;
 use crate::part::Part;
-use crate::policy::{Extent, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
+use crate::policy::{KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
 use crate::username::User;
 
 /// A symmetric key that both sides hold, with the name they give it.
@@ -210,148 +211,6 @@ impl Policy {
                 .encryption
                 .as_ref()
                 .is_some_and(|encryption| encryption.key == key)
-    }
-
-    fn check(&self, problems: &mut Vec<PlanProblem>) {
-        if self.wraps_key() && self.suite.key_transport.is_empty() {
-            problems.push(PlanProblem::NoAlgorithm {
-                purpose: "key transport",
-            });
-        }
-        self.check_combinations(problems);
-        if let Some(signature) = &self.signature {
-            if self.suite.digest.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm { purpose: "digest" });
-            }
-            if self.suite.canonicalization.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm {
-                    purpose: "canonicalization",
-                });
-            }
-            let algorithms = match signature.key {
-                KeyBinding::Certificate => &self.suite.signature,
-                _ => &self.suite.symmetric_signature,
-            };
-            if algorithms.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm {
-                    purpose: "signature",
-                });
-            }
-            if signature.parts.contains(&Part::Signature) {
-                problems.push(PlanProblem::Part {
-                    part: Part::Signature,
-                    problem: "cannot sign itself",
-                });
-            }
-            if signature.parts.contains(&Part::Timestamp) && self.timestamp.is_none() {
-                problems.push(PlanProblem::Part {
-                    part: Part::Timestamp,
-                    problem: "is to be signed, and the policy has none",
-                });
-            }
-            if signature.parts.contains(&Part::UsernameToken) && self.username.is_none() {
-                problems.push(PlanProblem::Part {
-                    part: Part::UsernameToken,
-                    problem: "is to be signed, and the policy has none",
-                });
-            }
-            if signature.parts.contains(&Part::EndorsingToken) && self.endorsing.is_none() {
-                problems.push(PlanProblem::Part {
-                    part: Part::EndorsingToken,
-                    problem: "is to be signed, and the policy has none",
-                });
-            }
-        }
-        if let Some(encryption) = &self.encryption {
-            if self.suite.data.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm {
-                    purpose: "data encryption",
-                });
-            }
-            for wanted in &encryption.parts {
-                let problem = match (&wanted.part, wanted.extent) {
-                    (Part::Body, Extent::Element) => {
-                        "must stay an element of the envelope: encrypt its content"
-                    }
-                    (Part::Timestamp, _) => "must stay readable",
-                    (Part::Token, _) => {
-                        "names the key that opens the message: it must stay readable"
-                    }
-                    (Part::Signature, Extent::Content) => "is encrypted as a whole",
-                    (Part::Signature, Extent::Element) if self.signature.is_none() => {
-                        "is to be encrypted, and the policy has none"
-                    }
-                    (Part::UsernameToken | Part::EndorsingToken, Extent::Content) => {
-                        "is encrypted as a whole"
-                    }
-                    (Part::UsernameToken, Extent::Element) if self.username.is_none() => {
-                        "is to be encrypted, and the policy has none"
-                    }
-                    (Part::EndorsingToken, Extent::Element) if self.endorsing.is_none() => {
-                        "is to be encrypted, and the policy has none"
-                    }
-                    _ => continue,
-                };
-                problems.push(PlanProblem::Part {
-                    part: wanted.part.clone(),
-                    problem,
-                });
-            }
-        }
-    }
-}
-
-impl Policy {
-    /// Demands that fit no message, or not each other.
-    fn check_combinations(&self, problems: &mut Vec<PlanProblem>) {
-        let signature = self.signature.as_ref().map(|signature| signature.key);
-        let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
-        let one_key = |key: KeyBinding| {
-            let other = |found: Option<KeyBinding>| found.is_some_and(|found| found != key);
-            !self.uses(key) || !(other(signature) || other(encryption))
-        };
-        for key in [KeyBinding::SessionKey, KeyBinding::Context] {
-            if !one_key(key) {
-                problems.push(PlanProblem::Combination {
-                    problem: "a session key or a security context both signs and encrypts, or is the only key of the message",
-                });
-            }
-        }
-        if let Some(derived) = &self.derived_keys {
-            let certificates = [signature, encryption].contains(&Some(KeyBinding::Certificate));
-            if certificates {
-                problems.push(PlanProblem::Combination {
-                    problem: "keys are derived from symmetric keys, not from certificates",
-                });
-            }
-            if !(SHORTEST_KEY..=LONGEST_KEY).contains(&derived.signature_length) {
-                problems.push(PlanProblem::Combination {
-                    problem: "a derived signature key has 16 to 64 octets",
-                });
-            }
-        }
-        if let Some(endorsing) = &self.endorsing {
-            let of_message = |part: &&Part| {
-                let named = matches!(part, Part::Header { .. } | Part::Id(_) | Part::Path(_));
-                named || **part == Part::Body
-            };
-            for part in endorsing.parts.iter().filter(|part| !of_message(part)) {
-                problems.push(PlanProblem::Part {
-                    part: part.clone(),
-                    problem: "is not for an endorsing signature to cover in particular",
-                });
-            }
-            if signature.is_none() {
-                problems.push(PlanProblem::Combination {
-                    problem: "an endorsing signature needs a signature to endorse",
-                });
-            }
-            if self.suite.signature.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm {
-                    purpose: "signature",
-                });
-            }
-        }
     }
 }
 
