@@ -80,8 +80,8 @@ pub struct Case {
 const SUITES: [&str; 4] = ["Basic128GCM", "Basic256GCM", "Basic256", "TripleDes"];
 /// Suites with a shared key.
 const SHARED_SUITES: [&str; 2] = ["Basic128GCM", "Basic256Sha256"];
-/// Suites of conversations.
-const CONVERSATION_SUITES: [&str; 3] = ["Basic128GCM", "Basic256", "Basic256Sha256"];
+/// Suites that conversations are measured with.
+pub const CONVERSATION_SUITES: [&str; 3] = ["Basic128GCM", "Basic256", "Basic256Sha256"];
 
 impl Case {
     /// `sign-encrypt/Basic128GCM/certificate/books/100`.

@@ -1,6 +1,6 @@
 //! The messages that are measured: answers of the sample services, in SOAP 1.1.
 
-use soapstone_services::{SoapVersion, responses};
+use soapstone_services::{SoapVersion, requests, responses};
 
 /// A payload of a kind and a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,21 @@ impl Payload {
         }
     }
 
+    /// Elements of a request for it: Envelope, Body, the request and what it asks for.
+    pub const ELEMENTS_OF_REQUESTS: usize = 4;
+
+    /// The envelope of a request for it.
+    pub fn request(self) -> Vec<u8> {
+        let version = SoapVersion::Soap11;
+        let request = match self {
+            Self::Echo(characters) => {
+                requests::echo(version, &responses::text_of_length(characters))
+            }
+            Self::Books(books) => requests::get_books(version, books),
+        };
+        request.into_bytes()
+    }
+
     /// The envelope.
     pub fn envelope(self) -> Vec<u8> {
         match self {
@@ -73,11 +88,15 @@ mod tests {
             Payload::Books(1),
             Payload::Books(7),
         ] {
-            let envelope = payload.envelope();
-            let starts = envelope
-                .windows(2)
-                .filter(|pair| pair[0] == b'<' && pair[1].is_ascii_alphabetic());
-            assert_eq!(starts.count(), payload.elements(), "{payload:?}");
+            for (envelope, elements) in [
+                (payload.envelope(), payload.elements()),
+                (payload.request(), Payload::ELEMENTS_OF_REQUESTS),
+            ] {
+                let starts = envelope
+                    .windows(2)
+                    .filter(|pair| pair[0] == b'<' && pair[1].is_ascii_alphabetic());
+                assert_eq!(starts.count(), elements, "{payload:?}");
+            }
         }
     }
 }

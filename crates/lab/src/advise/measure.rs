@@ -17,7 +17,10 @@ pub(super) const HANDSHAKE: &str = "handshake";
 /// The operation that carries a message.
 pub(super) const CARRY: &str = "carry";
 
-/// Measures everything that can be advised.
+/// The suite of lines that measure TLS.
+pub(super) const TLS: &str = "TLS 1.3";
+
+/// Measures everything that can be advised, but for how conversations begin and end.
 pub fn measure(effort: Effort, emit: &mut dyn FnMut(&Measurement)) {
     let options = Options {
         effort,
@@ -63,7 +66,7 @@ fn line(
     figures: &Figures,
 ) -> Measurement {
     Measurement {
-        suite: "TLS 1.3".to_owned(),
+        suite: TLS.to_owned(),
         bytes,
         secured_bytes: travelled,
         ..Measurement::ours(op, HTTPS, payload, figures)

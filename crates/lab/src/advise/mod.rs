@@ -1,11 +1,13 @@
 //! Advice: which mechanism to choose for one's own messages, from what each costs on this machine.
 //!
 //! [`Models`] are fitted to measurements of the engine: for each mechanism and suite, what securing and opening cost, in processor time and in
-//! octets, by a fixed part, one per octet and one per element; what beginning a conversation or a connection costs; and what clients at
+//! octets, by a fixed part, one per octet and one per element; what conversations and connections cost to begin and to end; and what clients at
 //! once cost each other, by waiting for cores. A [`Workload`] then ranks those that satisfy its needs.
 //!
 //! The rule kept here: every prediction has its error, from measurements that were held back.
 
+mod calls;
+mod conversation;
 mod endpoint;
 mod measure;
 mod model;
@@ -15,8 +17,10 @@ use soapstone::wss::Mechanism;
 
 use crate::measurement::Measurement;
 use crate::payload::Payload;
-use crate::statistics::{Crossover, Growth};
+use crate::statistics::{Crossover, Growth, mean_interval};
 
+pub use calls::{CallCheck, whole_call};
+pub use conversation::{Ends, measure_conversation};
 pub use endpoint::gateway_file;
 pub use measure::measure;
 pub use model::{Cost, Fit, Observation};
@@ -26,8 +30,10 @@ pub use workload::{Means, Message, Need, Workload};
 #[derive(Clone, Debug)]
 pub struct Models {
     models: Vec<Model>,
-    /// Of a TLS connection: time of both sides together, microseconds, and octets.
-    tls_handshake: Option<(f64, f64)>,
+    /// Of a TLS connection.
+    tls_handshake: Option<Parts>,
+    /// Of conversations by their suite: how they begin, and how they end.
+    conversations: Vec<(String, [Parts; 2])>,
 }
 
 /// What one of them costs.
@@ -55,6 +61,17 @@ pub struct Check {
 }
 
 impl Check {
+    /// Of errors, as shares; `None`, if there are none.
+    fn of(mut errors: Vec<f64>) -> Option<Self> {
+        errors.sort_by(f64::total_cmp);
+        let worst = errors.last()?;
+        Some(Self {
+            n: errors.len(),
+            median_percent: errors[errors.len() / 2] * 100.0,
+            worst_percent: worst * 100.0,
+        })
+    }
+
     /// What the median must not exceed for predictions to be trusted, in percent.
     pub const BAR: f64 = 15.0;
 }
@@ -109,7 +126,7 @@ pub enum Over {
     Octets,
 }
 
-/// The messages that a conversation begins with are small: a request for a token and its answer.
+/// The messages that a conversation begins with, where that was not measured: a request for a token and its answer.
 const TOKEN_MESSAGE: Message = Message {
     bytes: 2_000.0,
     elements: 30.0,
@@ -148,10 +165,27 @@ impl Models {
                 });
             }
         }
-        let handshake = measurements.iter().find(|it| it.op == measure::HANDSHAKE);
+        let of = |op: &str, suite: &str| {
+            let mut lines = measurements.iter().filter(|it| it.stack == "soapstone");
+            lines
+                .find(|it| it.op == op && it.suite == suite)
+                .map(Parts::of)
+        };
+        let begin = measurements
+            .iter()
+            .filter(|it| it.op == conversation::BEGIN);
+        let conversations = begin.filter_map(|it| {
+            let suite = it.suite.as_str();
+            let both = [
+                of(conversation::BEGIN, suite)?,
+                of(conversation::END, suite)?,
+            ];
+            Some((suite.to_owned(), both))
+        });
         Self {
             models,
-            tls_handshake: handshake.map(|it| (it.median_us, it.secured_bytes as f64)),
+            tls_handshake: of(measure::HANDSHAKE, measure::TLS),
+            conversations: conversations.collect(),
         }
     }
 
@@ -166,14 +200,7 @@ impl Models {
             .models
             .iter()
             .flat_map(|it| [Some(&it.secure), it.open.as_ref()].into_iter().flatten());
-        let mut errors: Vec<f64> = fits.flat_map(|it| it.held_back.iter().copied()).collect();
-        errors.sort_by(f64::total_cmp);
-        let worst = errors.last()?;
-        Some(Check {
-            n: errors.len(),
-            median_percent: errors[errors.len() / 2] * 100.0,
-            worst_percent: worst * 100.0,
-        })
+        Check::of(fits.flat_map(|it| it.held_back.iter().copied()).collect())
     }
 
     /// Advice for a workload. Only suites that `allowed` lets through are considered.
@@ -223,7 +250,7 @@ impl Models {
         choices
     }
 
-    fn tls(&self) -> Option<(&Model, (f64, f64))> {
+    fn tls(&self) -> Option<(&Model, Parts)> {
         let model = self.models.iter().find(|it| it.means.tls)?;
         Some((model, self.tls_handshake?))
     }
@@ -237,14 +264,13 @@ impl Models {
     /// What a call costs under these means; `None`, if they were not measured.
     pub fn predict(&self, means: &Means, workload: &Workload) -> Option<Prediction> {
         let mut call = Parts::default();
-        let mut handshake = Parts::default();
+        let [mut handshake, mut ending] = [Parts::default(); 2];
         let mut exchanges = 0.0;
         if means.tls {
-            let (model, (time, octets)) = self.tls()?;
+            let (model, begun) = self.tls()?;
             call.add(model, workload.request);
             call.add(model, workload.response);
-            handshake.time += time;
-            handshake.octets += octets;
+            handshake = begun;
             exchanges += 1.0;
         }
         if !means.tls || means.mechanism != Mechanism::None {
@@ -253,15 +279,7 @@ impl Models {
             call.add(model, workload.response);
         }
         if means.mechanism == Mechanism::SecureConversation {
-            // Begun by messages that are signed and encrypted with certificates.
-            let bootstrap = self
-                .model(Mechanism::SignEncrypt, &means.suite)
-                .or_else(|| {
-                    let mut models = self.models.iter();
-                    models.find(|it| it.means.mechanism == Mechanism::SignEncrypt)
-                })?;
-            handshake.add(bootstrap, TOKEN_MESSAGE);
-            handshake.add(bootstrap, TOKEN_MESSAGE);
+            [handshake, ending] = self.conversation(&means.suite)?;
             exchanges += 1.0;
         }
         if means.tls && means.mechanism != Mechanism::None {
@@ -269,9 +287,10 @@ impl Models {
             call.octets -= workload.request.bytes + workload.response.bytes;
         }
         let shared = 1.0 / workload.messages_per_conversation.max(1.0);
-        let processor = call.time + handshake.time * shared;
-        let error = call.error + handshake.error * shared;
-        let octets = call.octets + handshake.octets * shared;
+        let answered = call.time + handshake.time * shared;
+        let processor = answered + ending.time * shared;
+        let error = call.error + (handshake.error + ending.error) * shared;
+        let octets = call.octets + (handshake.octets + ending.octets) * shared;
         // Each side does about half; clients beyond its cores wait for each other.
         let side = processor / 2.0;
         let utilization = workload.rate * side / 1e6 / workload.cores;
@@ -282,7 +301,9 @@ impl Models {
         } else {
             f64::INFINITY
         };
-        let network = octets * 8.0 / workload.bandwidth * 1e6
+        // Nobody waits until a conversation has ended, but for its share of the cores.
+        let awaited = octets - ending.octets * shared;
+        let network = awaited * 8.0 / workload.bandwidth * 1e6
             + workload.round_trip * (1.0 + exchanges * shared);
         let slower = crowd
             + if waiting.is_finite() {
@@ -292,7 +313,10 @@ impl Models {
             };
         Some(Prediction {
             means: means.clone(),
-            latency: [processor * crowd + waiting + network, error * slower],
+            latency: [
+                answered + processor * (crowd - 1.0) + waiting + network,
+                error * slower,
+            ],
             processor: [processor, error],
             octets,
             handshake: handshake.time
@@ -300,6 +324,22 @@ impl Models {
                 + workload.round_trip * exchanges,
             utilization,
         })
+    }
+
+    /// What a conversation takes to begin and to end: as it was measured or, where it was not, as much as a request and a response for a token,
+    /// signed and encrypted with certificates, and nothing to end.
+    fn conversation(&self, suite: &str) -> Option<[Parts; 2]> {
+        if let Some((_, measured)) = self.conversations.iter().find(|it| it.0 == suite) {
+            return Some(*measured);
+        }
+        let bootstrap = self.model(Mechanism::SignEncrypt, suite).or_else(|| {
+            let mut models = self.models.iter();
+            models.find(|it| it.means.mechanism == Mechanism::SignEncrypt)
+        })?;
+        let mut begin = Parts::default();
+        begin.add(bootstrap, TOKEN_MESSAGE);
+        begin.add(bootstrap, TOKEN_MESSAGE);
+        Some([begin, Parts::default()])
     }
 
     /// Whether the two lie apart by more than both predictions may be off, at a tenth of where they change places and at ten times of it.
@@ -412,6 +452,16 @@ struct Parts {
 }
 
 impl Parts {
+    /// What was measured as a whole. The median is off by as much as the mean of as many would be, with 95 % confidence.
+    fn of(measured: &Measurement) -> Self {
+        let interval = mean_interval(measured.n, measured.mean_us, measured.stdev_us);
+        Self {
+            time: measured.median_us,
+            error: (interval[1] - interval[0]) / 2.0,
+            octets: measured.secured_bytes as f64,
+        }
+    }
+
     fn add(&mut self, model: &Model, message: Message) {
         for fit in [Some(&model.secure), model.open.as_ref()]
             .into_iter()
@@ -451,16 +501,20 @@ fn means(of: &Measurement) -> Option<Means> {
 }
 
 fn observation(of: &Measurement, cost: fn(&Measurement) -> f64) -> Option<Observation> {
-    let payload = match &*of.payload {
-        "echo" => Payload::Echo(of.items),
-        "books" => Payload::Books(u32::try_from(of.items).ok()?),
-        _ => return None,
-    };
     Some(Observation {
         bytes: of.bytes as f64,
-        elements: payload.elements() as f64,
+        elements: payload(of)?.elements() as f64,
         cost: cost(of),
     })
+}
+
+/// What a measurement worked on; `None` for what the lab does not know.
+fn payload(of: &Measurement) -> Option<Payload> {
+    match &*of.payload {
+        "echo" => Some(Payload::Echo(of.items)),
+        "books" => Some(Payload::Books(u32::try_from(of.items).ok()?)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -179,6 +179,81 @@ fn a_prediction_is_the_sum_of_its_parts() {
     assert!(call.processor[1] < 1.0, "what was made up fits: {call:?}");
 }
 
+/// What one line of conversations says: how they begin, or how they end.
+fn conversation(op: &str, time: f64, octets: usize) -> Measurement {
+    let mut lines = lines("secure-conversation", "Basic128GCM", "context", time, 0);
+    let line = lines.swap_remove(0);
+    Measurement {
+        op: op.to_owned().into(),
+        mean_us: time,
+        median_us: time,
+        secured_bytes: octets,
+        ..line
+    }
+}
+
+#[test]
+fn what_a_conversation_takes_to_begin_and_to_end_is_what_was_measured() {
+    let mut all = measurements();
+    all.push(conversation("begin", 3_000.0, 10_000));
+    all.push(conversation("end", 500.0, 8_000));
+    let models = Models::of(&all);
+    let means = Means {
+        tls: false,
+        mechanism: Mechanism::SecureConversation,
+        suite: "Basic128GCM".to_owned(),
+    };
+    let call = models.predict(&means, &workload(&[])).expect("a call");
+    // Four operations of 102 µs, and of what 100 calls share nobody waits for the end.
+    assert!((call.processor[0] - 408.0 - 35.0).abs() < 0.1, "{call:?}");
+    assert!((call.latency[0] - 408.0 - 30.0).abs() < 0.1, "{call:?}");
+    assert!((call.handshake - 3_000.0).abs() < 1e-9, "{call:?}");
+    let plain = 2.0 * (2_000.0 * 4.0 / 3.0 + 5_000.0);
+    assert!((call.octets - plain - 180.0).abs() < 3.0, "{call:?}");
+    // With clients beyond the cores, everybody waits for everything.
+    let crowd = Workload {
+        clients: 4.0,
+        ..workload(&[])
+    };
+    let crowd = models.predict(&means, &crowd).expect("a call");
+    assert!((crowd.latency[0] - 438.0 - 443.0).abs() < 0.2, "{crowd:?}");
+}
+
+#[test]
+fn whole_calls_are_compared_with_what_was_never_fitted_to_them() {
+    let means = |mechanism, suite: &str| Means {
+        tls: false,
+        mechanism,
+        suite: suite.to_owned(),
+    };
+    let payload = Payload::Echo(12);
+    let line = |means: &Means, begins, microseconds| {
+        let time = std::time::Duration::from_micros(microseconds);
+        whole_call(means, payload, begins, &[time; 3])
+    };
+    let signed = means(Mechanism::SignEncrypt, "Basic128GCM");
+    let conversing = means(Mechanism::SecureConversation, "Basic128GCM");
+    let mut all = measurements();
+    assert_eq!(Models::of(&all).check_calls(&all), None);
+    all.push(line(&signed, false, 4_400));
+    let without_plain = Models::of(&all).check_calls(&all);
+    assert_eq!(without_plain, None);
+    all.push(line(&means(Mechanism::None, ""), false, 400));
+    // Two messages of some 270 octets, secured and opened: 4 × 1,000 µs and a little more than 1 µs, and 4 × 100 µs in a conversation, which
+    // begins with 4 × 1,002 µs.
+    let check = Models::of(&all).check_calls(&all).expect("a check");
+    assert_eq!(check.whole.n, 1);
+    assert!(check.whole.median_percent < 0.1, "{check:?}");
+    all.push(line(&conversing, false, 1_000));
+    all.push(line(&conversing, true, 400 + 401 + 4_008));
+    let check = Models::of(&all).check_calls(&all).expect("a check");
+    assert_eq!(check.whole.n, 3);
+    // 801 µs instead of 1,000, and of what was added 401 instead of 600.
+    assert!((check.whole.worst_percent - 19.9).abs() < 0.2, "{check:?}");
+    assert!((check.added.worst_percent - 33.2).abs() < 0.2, "{check:?}");
+    assert!(check.added.median_percent < 0.1, "{check:?}");
+}
+
 #[test]
 fn clients_wait_for_cores_and_a_rate_beyond_them_ranks_last() {
     let crowded = |clients, rate| {

@@ -2,11 +2,13 @@
 //!
 //! The rule kept here: no prediction is printed without how far it may be off, and how well such predictions came true.
 
+mod calls;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use soapstone_lab::advise::{
-    self, Advice, Check, Message, Models, Need, Over, Prediction, Workload, gateway_file,
+    self, Advice, CallCheck, Check, Message, Models, Need, Over, Prediction, Workload, gateway_file,
 };
 use soapstone_lab::measurement::{Effort, Measurement};
 
@@ -14,6 +16,7 @@ use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::progress::Progress;
 use crate::table::{Align, Table};
+use crate::testbed::Scratch;
 
 pub(super) const ABOUT: &str = "\
 Advise which mechanism to choose for one's own messages.
@@ -22,7 +25,7 @@ What each mechanism and suite costs is measured on this machine (a minute), or t
 an earlier --save left, and fitted: a fixed part, one per octet, one per element, what it takes to begin a conversation or a connection, and \
 how clients wait for cores. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
 errors; then where another one becomes the better, and the gateway's file for the winner. Predictions are checked with measurements that \
-were held back.";
+were held back, and with whole calls through two gateways.";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -145,7 +148,8 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     if arguments.json {
         return files::print(lines(&advice));
     }
-    let mut text = told(&workload, &advice, &check);
+    let calls = models.check_calls(&measurements);
+    let mut text = told(&workload, &advice, &check, calls.as_ref());
     match &arguments.file {
         Some(path) => text.push_str(&format!(
             "The gateway's file for {} is in {}.\n",
@@ -211,11 +215,22 @@ fn measurements(arguments: &AdviseArguments) -> Result<Vec<Measurement>, Failure
     }
     if arguments.measured.is_empty() {
         let mut progress = Progress::new();
-        advise::measure(EFFORT, &mut |measurement| {
+        let scratch = Scratch::make("advise")?;
+        let ends = calls::ends(&scratch)?;
+        let mut measured = |measurement: &Measurement| {
             progress.say(&format!("measuring {}", measurement.case()));
             measurements.push(measurement.clone());
+        };
+        advise::measure(EFFORT, &mut measured);
+        for ends in &ends {
+            advise::measure_conversation(ends, EFFORT, &mut measured);
+        }
+        let calls = calls::measure(&scratch, &mut |measurement| {
+            progress.say(&format!("calling {}", measurement.case()));
+            measurements.push(measurement);
         });
         progress.end();
+        calls?;
     }
     if let Some(path) = &arguments.save {
         let mut text = String::new();
@@ -240,7 +255,7 @@ fn lines(advice: &Advice) -> String {
     advice.ranked.iter().map(line).collect()
 }
 
-fn told(workload: &Workload, advice: &Advice, check: &Check) -> String {
+fn told(workload: &Workload, advice: &Advice, check: &Check, calls: Option<&CallCheck>) -> String {
     let needs: Vec<&str> = workload.needs.iter().map(|need| need.name()).collect();
     let mut text = format!(
         "Requests of {} octets and {} elements, responses of {} octets; {} calls of a conversation or connection. Needs: {}.\n\n",
@@ -306,8 +321,16 @@ fn told(workload: &Workload, advice: &Advice, check: &Check) -> String {
         "above: do not trust the ranking of what lies close together, and measure again when the machine is quiet"
     };
     text.push_str(&format!(
-        "\nOf {} measurements that were held back, half were predicted to within {:.1} % (worst {:.0} %); the bar is {:.0} %, and this is {verdict}.\n\n",
+        "\nOf {} measurements that were held back, half were predicted to within {:.1} % (worst {:.0} %); the bar is {:.0} %, and this is {verdict}.\n",
         check.n, check.median_percent, check.worst_percent, Check::BAR
     ));
+    if let Some(CallCheck { whole, added }) = calls {
+        text.push_str(&format!(
+            "Of {} whole calls through two gateways, to none of which anything was fitted, half were predicted to within {:.1} % (worst {:.0} %), given what a \
+             plain call takes; what security adds to them to within {:.0} % (worst {:.0} %).\n",
+            whole.n, whole.median_percent, whole.worst_percent, added.median_percent, added.worst_percent
+        ));
+    }
+    text.push('\n');
     text
 }
