@@ -52,7 +52,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures: &[
         Figure {
             shown_in: "figure-3",
-            caption: "processor time of operations on a message of ten strings that is sent and received once",
+            caption: "processor time of operations on a message of ten strings that is sent and received once; https is what carries it instead of tcp",
             x: "proof",
             logarithmic: false,
             shows: Shows::Parts {

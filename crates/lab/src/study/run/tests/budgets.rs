@@ -70,3 +70,18 @@ fn in_memory_an_arm_is_repeated_as_often_as_its_time_lets() {
         assert_eq!(repetitions(&records), [("sign-encrypt/Basic256", n)]);
     }
 }
+
+#[test]
+fn a_glance_measures_cxf_at_some_sizes_and_the_papers_counts_at_all() {
+    let sizes = |scale, stack| {
+        let mut options = options(&["figures-5-6"]);
+        options.scope.scale = scale;
+        options.scope.stacks = vec![Stack::Soapstone, stack];
+        let tasks = selected(1, &options);
+        let has = |task: &&Task| task.point.arms.iter().any(|arm| arm.call.stack == stack);
+        tasks.iter().filter(has).count()
+    };
+    assert_eq!(sizes(Scale::Quick, Stack::Cxf), 4);
+    assert_eq!(sizes(Scale::Quick, Stack::Gsoap), 11);
+    assert_eq!(sizes(Scale::Full, Stack::Cxf), 11);
+}
