@@ -326,10 +326,12 @@ impl Load {
     }
 }
 
-/// The point as a glance has it: CXF, whose calls for thousands of books take seconds, is measured at some sizes only.
+/// The point as a glance has it: CXF and gSOAP, whose calls for thousands of books take seconds, are measured at some sizes only.
 fn glanced(mut point: Point, scope: &Scope, all: bool) -> Point {
     if scope.scale == Scale::Quick && !all {
-        point.arms.retain(|arm| arm.call.stack != Stack::Cxf);
+        point
+            .arms
+            .retain(|arm| !matches!(arm.call.stack, Stack::Cxf | Stack::Gsoap));
     }
     point
 }
