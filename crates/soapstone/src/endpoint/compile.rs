@@ -8,11 +8,10 @@ use std::sync::Arc;
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
-    EncryptionPolicy, InboundPlan, KeyBinding, KeyField, KeyReference, KeyTransportMethod, Keys,
-    Mechanism, OutboundPlan, Part, PlanProblem, Policy, Recipient, Retirement, SUITE_NAMES,
-    SignaturePolicy, Suite,
+    EncryptionPolicy, InboundPlan, KeyBinding, KeyField, KeyReference, Keys, Mechanism,
+    OutboundPlan, Part, PlanProblem, Policy, Recipient, Retirement, SignaturePolicy, Suite,
 };
-use soapstone_xml::{Canonicalization, Limits};
+use soapstone_xml::Limits;
 
 use super::agreed::{Bootstrap, Exchange};
 use super::operations::Operations;
@@ -20,9 +19,6 @@ use super::sent::Sent;
 use super::token_rules::token_rules;
 use super::{Conversation, Endpoint, Plans, Role};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
-
-/// The suite of an endpoint that names none: authenticated encryption, nothing weak.
-const DEFAULT_SUITE: &str = "Basic256GCM";
 
 pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
     compiled(config, |compiler| compiler.endpoint(role))
@@ -289,170 +285,6 @@ impl Compiler<'_> {
             }
         }
         policy
-    }
-
-    pub(super) fn suite(&mut self) -> Option<Suite> {
-        let config = self.config;
-        let suite = match &config.security.suite {
-            None => Suite::named(DEFAULT_SUITE),
-            Some(name) => {
-                // The second reading of the `…Sha256` suites goes by the name that WCF's users know it by.
-                let (letter, sha256) = match name.value.strip_suffix("+RsaSha256") {
-                    Some(letter) => (letter, true),
-                    None => (name.value.as_str(), false),
-                };
-                let suite = Suite::named(letter).map(|suite| {
-                    if sha256 {
-                        suite.with_sha256_signatures()
-                    } else {
-                        suite
-                    }
-                });
-                if suite.is_none() {
-                    let hint = format!(
-                        "the suites are {}; `+RsaSha256` behind one makes its signatures SHA-256",
-                        SUITE_NAMES.join(", ")
-                    );
-                    self.report_with_hint(
-                        name.place,
-                        format!("no algorithm suite is called \"{}\"", name.value),
-                        hint,
-                    );
-                }
-                suite.map(|suite| Suite {
-                    name: name.value.clone(),
-                    ..suite
-                })
-            }
-        };
-        let mut suite = suite?;
-        if let Some(algorithms) = &config.security.algorithms {
-            suite.name = "custom".to_owned();
-            self.override_list(
-                &algorithms.digest,
-                &mut suite.digest,
-                DigestAlgorithm::from_name,
-                "digest algorithm",
-            );
-            self.override_list(
-                &algorithms.data,
-                &mut suite.data,
-                DataEncryption::from_name,
-                "data encryption algorithm",
-            );
-            self.override_list(
-                &algorithms.canonicalization,
-                &mut suite.canonicalization,
-                Canonicalization::from_name,
-                "canonicalization",
-            );
-            let mut signatures = Vec::new();
-            self.override_list(
-                &algorithms.signature,
-                &mut signatures,
-                SignatureAlgorithm::from_name,
-                "signature algorithm",
-            );
-            if !signatures.is_empty() {
-                (suite.symmetric_signature, suite.signature) =
-                    signatures.into_iter().partition(|one| one.is_mac());
-            }
-            self.key_transport(&mut suite);
-        }
-        Some(suite)
-    }
-
-    fn override_list<T>(
-        &mut self,
-        named: &[Located<String>],
-        list: &mut Vec<T>,
-        find: impl Fn(&str) -> Option<T>,
-        what: &str,
-    ) {
-        if named.is_empty() {
-            return;
-        }
-        list.clear();
-        for name in named {
-            match find(&name.value) {
-                Some(algorithm) => list.push(algorithm),
-                None => self.report_with_hint(
-                    name.place,
-                    format!("no {what} is called \"{}\"", name.value),
-                    "name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \"exc-c14n\"",
-                ),
-            }
-        }
-    }
-
-    /// Each key transport algorithm with each pair of digests that the file names for OAEP.
-    fn key_transport(&mut self, suite: &mut Suite) {
-        let config = self.config;
-        let Some(named) = &config.security.algorithms else {
-            return;
-        };
-        let (mut transports, mut digests, mut masks) = (Vec::new(), Vec::new(), Vec::new());
-        self.override_list(
-            &named.key_transport,
-            &mut transports,
-            KeyTransport::from_name,
-            "key transport algorithm",
-        );
-        self.override_list(
-            &named.oaep_digest,
-            &mut digests,
-            DigestAlgorithm::from_name,
-            "digest algorithm",
-        );
-        self.override_list(
-            &named.oaep_mgf,
-            &mut masks,
-            DigestAlgorithm::from_name,
-            "digest algorithm",
-        );
-        if transports.is_empty() {
-            if digests.is_empty() && masks.is_empty() {
-                return;
-            }
-            transports = suite
-                .key_transport
-                .iter()
-                .map(|method| method.algorithm)
-                .collect();
-        }
-        suite.key_transport.clear();
-        for algorithm in transports {
-            let customary = match algorithm {
-                KeyTransport::RsaOaep => DigestAlgorithm::Sha256,
-                _ => DigestAlgorithm::Sha1,
-            };
-            if algorithm == KeyTransport::Rsa15 {
-                suite.key_transport.push(KeyTransportMethod::RSA15);
-                continue;
-            }
-            let or_customary = |named: &[DigestAlgorithm]| {
-                if named.is_empty() {
-                    vec![customary]
-                } else {
-                    named.to_vec()
-                }
-            };
-            // `rsa-oaep-mgf1p` has SHA-1 in its mask by definition (XML-Enc 5.5.2).
-            let fixed = algorithm == KeyTransport::RsaOaepMgf1p;
-            for digest in or_customary(&digests) {
-                for mask in if fixed {
-                    vec![DigestAlgorithm::Sha1]
-                } else {
-                    or_customary(&masks)
-                } {
-                    suite.key_transport.push(KeyTransportMethod {
-                        algorithm,
-                        digest,
-                        mask,
-                    });
-                }
-            }
-        }
     }
 
     /// The preset's policy with the changes that the file makes.

@@ -12,6 +12,7 @@ mod handshake;
 mod keys;
 mod operations;
 mod sent;
+mod suites;
 mod token_rules;
 
 use std::path::Path;

@@ -9,6 +9,7 @@ mod encrypt;
 mod header;
 mod keys;
 mod sign;
+mod wrap;
 
 use std::fmt;
 
