@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{
-    Certificate, Curve, DataEncryption, DigestAlgorithm, Hasher, KeyKind, KeyTransport,
-    OaepParameters, PrivateKey, SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore, base64,
-    digest, open_in_place, seal_in_place,
+    Certificate, ConcatKdf, Curve, DataEncryption, DigestAlgorithm, Hasher, Hkdf, KeyAgreement,
+    KeyKind, KeyTransport, KeyWrap, OaepParameters, PrivateKey, PublicKey, SecretBytes,
+    SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore, base64, digest, open_in_place,
+    seal_in_place,
 };
 
 const MEGABYTE: usize = 1 << 20;
@@ -69,6 +70,7 @@ fn main() {
     ciphers(&table);
     encodings(&table);
     key_pairs(&table);
+    agreements(&table);
     trust(&table);
 }
 
@@ -166,6 +168,50 @@ fn encodings(table: &Table) {
             base64::decode_xml(&text, &mut output).unwrap();
         });
     }
+}
+
+/// What a message costs whose key is agreed on: the sender makes a key pair and agrees, the receiver reads its public half and agrees.
+fn agreements(table: &Table) {
+    for (algorithm, kind) in [
+        (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P256)),
+        (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P384)),
+        (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P521)),
+        (KeyAgreement::X25519, KeyKind::X25519),
+        (KeyAgreement::X448, KeyKind::X448),
+    ] {
+        let key = PrivateKey::generate(kind).unwrap();
+        table.row(&format!("{algorithm} make and agree, {kind}"), 0, || {
+            black_box(key.public_key().agree_ephemeral(algorithm).unwrap());
+        });
+        let made = key.public_key().agree_ephemeral(algorithm).unwrap();
+        table.row(&format!("{algorithm} agree, {kind}"), 0, || {
+            black_box(key.agree(algorithm, &made.originator).unwrap());
+        });
+        table.row(&format!("{algorithm} read and agree, {kind}"), 0, || {
+            let other = PublicKey::from_spki_der(made.originator.spki_der()).unwrap();
+            black_box(key.agree(algorithm, &other).unwrap());
+        });
+    }
+    let secret = SecretBytes::random(32);
+    let concat = ConcatKdf {
+        digest: DigestAlgorithm::Sha256,
+        other_info: vec![7; 42],
+    };
+    let hkdf = Hkdf {
+        prf: SignatureAlgorithm::HmacSha256,
+        salt: vec![7; 32],
+        info: Vec::new(),
+    };
+    table.row("concat-kdf sha256, 16 octets", 0, || {
+        black_box(concat.derive(&secret, 16).unwrap());
+    });
+    table.row("hkdf hmac-sha256, 16 octets", 0, || {
+        black_box(hkdf.derive(&secret, 16).unwrap());
+    });
+    let wrapping = SymmetricKey::generate(16).unwrap();
+    table.row("kw-aes128 wrap, 16 octets", 0, || {
+        black_box(wrapping.wrap(KeyWrap::Aes128, &[7; 16]).unwrap());
+    });
 }
 
 fn key_pairs(table: &Table) {

@@ -1,13 +1,29 @@
 //! Agreement on a secret between two key pairs (XML-Enc 1.1 section 5.6): ECDH, X25519 and X448.
 //!
-//! The secret is never used as a key itself: it goes through one of the functions of [`derive`](crate::derive).
+//! The secret is never used as a key itself: it goes through one of the functions of [`derive`](crate::derive). Both libraries compute it
+//! in constant time, and both refuse points that are not on the curve; one key pair may agree with any number of others.
 
+use aws_lc_rs::agreement as aws;
 use openssl::derive::Deriver;
 
 use crate::algorithms::KeyAgreement;
 use crate::error::{CryptoError, OrLibrary};
-use crate::key::{KeyKind, PrivateKey, PublicKey};
+use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
 use crate::secret::SecretBytes;
+
+/// What is told of an agreement that fails.
+const FAILED: &str = "agreeing on a secret";
+
+/// What keys of this kind agree by in `aws-lc-rs`, if it has that.
+pub(crate) const fn aws_algorithm(kind: KeyKind) -> Option<&'static aws::Algorithm> {
+    match kind {
+        KeyKind::Ec(Curve::P256) => Some(&aws::ECDH_P256),
+        KeyKind::Ec(Curve::P384) => Some(&aws::ECDH_P384),
+        KeyKind::Ec(Curve::P521) => Some(&aws::ECDH_P521),
+        KeyKind::X25519 => Some(&aws::X25519),
+        _ => None,
+    }
+}
 
 impl KeyAgreement {
     /// Whether this algorithm can be used with a key of this kind.
@@ -19,6 +35,55 @@ impl KeyAgreement {
                 | (Self::X25519, KeyKind::X25519)
                 | (Self::X448, KeyKind::X448)
         )
+    }
+
+    fn require_fit(self, kind: KeyKind) -> Result<(), CryptoError> {
+        if self.fits(kind) {
+            return Ok(());
+        }
+        Err(CryptoError::WrongKey {
+            operation: self.short_name(),
+            key: kind,
+        })
+    }
+}
+
+/// A secret for one message: shared by a key pair that was made for it, and the recipient's.
+#[derive(Debug)]
+pub struct EphemeralAgreement {
+    /// The public half of the pair that was made, for `xenc:OriginatorKeyInfo`. The private half is gone.
+    pub originator: PublicKey,
+    /// The secret.
+    pub secret: SecretBytes,
+}
+
+impl PublicKey {
+    /// Makes a key pair for one message, agrees with the holder of this key, and forgets the private half (ephemeral-static
+    /// Diffie-Hellman, XML-Enc 1.1 section 5.6.4).
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::WrongKey`] if this key does not fit the algorithm; [`CryptoError::Library`] if there is no secret, as with a
+    /// point of low order.
+    pub fn agree_ephemeral(
+        &self,
+        algorithm: KeyAgreement,
+    ) -> Result<EphemeralAgreement, CryptoError> {
+        let kind = self.kind();
+        algorithm.require_fit(kind)?;
+        let Some(known) = aws_algorithm(kind) else {
+            let private = PrivateKey::generate(kind)?;
+            return Ok(EphemeralAgreement {
+                secret: private.agree(algorithm, self)?,
+                originator: private.public_key().clone(),
+            });
+        };
+        let private = aws::PrivateKey::generate(known).or_library(FAILED)?;
+        let public = private.compute_public_key().or_library(FAILED)?;
+        Ok(EphemeralAgreement {
+            secret: agree(&private, known, self)?,
+            originator: Self::generated(kind, public.as_ref())?,
+        })
     }
 }
 
@@ -37,33 +102,42 @@ impl PrivateKey {
         algorithm: KeyAgreement,
         other: &PublicKey,
     ) -> Result<SecretBytes, CryptoError> {
-        let operation = algorithm.short_name();
-        let failed = "agreeing on a secret";
-        if !algorithm.fits(self.kind()) {
-            return Err(CryptoError::WrongKey {
-                operation,
-                key: self.kind(),
-            });
-        }
+        algorithm.require_fit(self.kind())?;
         if other.kind() != self.kind() {
             return Err(CryptoError::WrongKey {
-                operation,
+                operation: algorithm.short_name(),
                 key: other.kind(),
             });
         }
-        let mut deriver = Deriver::new(self.openssl()).or_library(failed)?;
-        deriver.set_peer(other.openssl()?).or_library(failed)?;
+        if let (Some(private), Some(known)) = (self.agreeing(), aws_algorithm(self.kind())) {
+            return agree(private, known, other);
+        }
+        let mut deriver = Deriver::new(self.openssl()).or_library(FAILED)?;
+        deriver.set_peer(other.openssl()?).or_library(FAILED)?;
         deriver
             .derive_to_vec()
             .map(SecretBytes::new)
-            .or_library(failed)
+            .or_library(FAILED)
     }
+}
+
+fn agree(
+    private: &aws::PrivateKey,
+    algorithm: &'static aws::Algorithm,
+    other: &PublicKey,
+) -> Result<SecretBytes, CryptoError> {
+    let failed = CryptoError::Library { operation: FAILED };
+    let Some(other) = other.agreeing(algorithm) else {
+        return Err(failed);
+    };
+    aws::agree(private, other.clone(), failed, |secret| {
+        Ok(SecretBytes::copy_of(secret))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Curve;
     use crate::testing::hex;
 
     #[test]
@@ -120,6 +194,80 @@ mod tests {
                 operation: "agreeing on a secret"
             })
         );
+    }
+
+    /// The points of order 1, 2, 4 and 8, and their other encodings (RFC 7748 section 6.1; RFC 7748 section 7 on contributory behaviour).
+    #[test]
+    fn every_point_of_low_order_is_refused_by_either_side() {
+        let private = PrivateKey::generate(KeyKind::X25519).unwrap();
+        for point in [
+            "0000000000000000000000000000000000000000000000000000000000000000",
+            "0100000000000000000000000000000000000000000000000000000000000000",
+            "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+            "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+            "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+            "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+            "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        ] {
+            let low = PublicKey::x25519(&hex(point)).unwrap();
+            let refused = CryptoError::Library {
+                operation: "agreeing on a secret",
+            };
+            assert_eq!(
+                private.agree(KeyAgreement::X25519, &low).map(drop),
+                Err(refused.clone()),
+                "{point}"
+            );
+            let ephemeral = low.agree_ephemeral(KeyAgreement::X25519);
+            assert_eq!(ephemeral.map(drop), Err(refused), "{point}");
+        }
+    }
+
+    #[test]
+    fn the_holder_of_the_key_finds_the_secret_of_one_message() {
+        for (algorithm, kind) in [
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P256)),
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P384)),
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P521)),
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::Brainpool256)),
+            (KeyAgreement::X25519, KeyKind::X25519),
+            (KeyAgreement::X448, KeyKind::X448),
+        ] {
+            let private = PrivateKey::generate(kind).unwrap();
+            let one = private.public_key().agree_ephemeral(algorithm).unwrap();
+            let other = private.public_key().agree_ephemeral(algorithm).unwrap();
+            assert_ne!(one.originator, other.originator, "{kind}");
+            assert_eq!(
+                private.agree(algorithm, &one.originator).unwrap().expose(),
+                one.secret.expose(),
+                "{kind}"
+            );
+            // What was made is what would be read.
+            PublicKey::from_spki_der(one.originator.spki_der()).unwrap();
+        }
+    }
+
+    /// Both libraries compute the same: the keys go through OpenSSL here.
+    #[test]
+    fn the_secret_is_that_of_openssl() {
+        for (algorithm, kind) in [
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P256)),
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P384)),
+            (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P521)),
+            (KeyAgreement::X25519, KeyKind::X25519),
+        ] {
+            let one = PrivateKey::generate(kind).unwrap();
+            let two = PrivateKey::generate(kind).unwrap();
+            let mut deriver = Deriver::new(one.openssl()).unwrap();
+            deriver
+                .set_peer(two.public_key().openssl().unwrap())
+                .unwrap();
+            assert_eq!(
+                one.agree(algorithm, two.public_key()).unwrap().expose(),
+                &deriver.derive_to_vec().unwrap(),
+                "{kind}"
+            );
+        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub mod transport;
 pub mod trust;
 mod wrap;
 
+pub use agreement::EphemeralAgreement;
 pub use algorithms::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
     SignatureAlgorithm, SignatureFamily, UnknownAlgorithm,

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use aws_lc_rs::agreement;
 use aws_lc_rs::rsa::{OaepPrivateDecryptingKey, Pkcs1PrivateDecryptingKey, PrivateDecryptingKey};
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING,
@@ -17,6 +18,7 @@ use openssl::rsa::Rsa;
 use zeroize::Zeroizing;
 
 use super::{Curve, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
+use crate::agreement::aws_algorithm;
 use crate::algorithms::SignatureAlgorithm;
 use crate::context_pool::ContextPool;
 use crate::error::{CryptoError, OrLibrary};
@@ -33,6 +35,7 @@ struct Inner {
     openssl: PKey<Private>,
     contexts: ContextPool<Private>,
     aws: AwsKeys,
+    agreeing: Option<agreement::PrivateKey>,
 }
 
 /// The key as `aws-lc-rs` wants it, where it takes it at all.
@@ -171,11 +174,16 @@ impl PrivateKey {
             ),
             _ => AwsKeys::None,
         };
+        let agreeing = match aws_algorithm(public.kind()) {
+            Some(algorithm) => Some(agreeing_key(algorithm, &key, &pkcs8).ok_or_else(unreadable)?),
+            None => None,
+        };
         Ok(Self(Arc::new(Inner {
             public,
             openssl: key,
             contexts: ContextPool::new(),
             aws,
+            agreeing,
         })))
     }
 
@@ -225,6 +233,11 @@ impl PrivateKey {
         &self.0.aws
     }
 
+    /// The key for agreement, if `aws-lc-rs` takes it (the curves of NIST, and X25519).
+    pub(crate) fn agreeing(&self) -> Option<&agreement::PrivateKey> {
+        self.0.agreeing.as_ref()
+    }
+
     /// The key for decryption, if `aws-lc-rs` takes it (RSA from 2048 to 8192 bits).
     pub(crate) fn rsa_decryption(&self) -> Option<&RsaKeys> {
         match &self.0.aws {
@@ -241,6 +254,18 @@ fn rsa_keys(pkcs8: &[u8]) -> Option<AwsKeys> {
         pkcs1: Pkcs1PrivateDecryptingKey::new(decrypting()?).ok()?,
         oaep: OaepPrivateDecryptingKey::new(decrypting()?).ok()?,
     }))
+}
+
+fn agreeing_key(
+    algorithm: &'static agreement::Algorithm,
+    key: &PKeyRef<Private>,
+    pkcs8: &[u8],
+) -> Option<agreement::PrivateKey> {
+    if *algorithm == agreement::X25519 {
+        let octets = Zeroizing::new(key.raw_private_key().ok()?);
+        return agreement::PrivateKey::from_private_key(algorithm, &octets).ok();
+    }
+    agreement::PrivateKey::from_private_key_der(algorithm, pkcs8).ok()
 }
 
 fn ecdsa_key(curve: Curve, pkcs8: &[u8]) -> Result<AwsKeys, ()> {

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use aws_lc_rs::agreement;
 use aws_lc_rs::rsa::{OaepPublicEncryptingKey, Pkcs1PublicEncryptingKey, PublicEncryptingKey};
 use aws_lc_rs::signature::{ParsedPublicKey, VerificationAlgorithm};
 use openssl::bn::BigNum;
@@ -42,6 +43,7 @@ struct Inner {
     contexts: ContextPool<Public>,
     oaep: OnceLock<Option<OaepPublicEncryptingKey>>,
     pkcs1: OnceLock<Option<Pkcs1PublicEncryptingKey>>,
+    agreeing: OnceLock<Option<agreement::ParsedPublicKey>>,
     /// One parsed form per signature algorithm of `aws-lc-rs`, made at first use.
     verifiers: [OnceLock<Option<ParsedPublicKey>>; VERIFIERS],
 }
@@ -54,6 +56,13 @@ impl PublicKey {
     /// [`CryptoError::Malformed`] if it is not one; [`CryptoError::RsaSize`] and [`CryptoError::RsaExponent`] for RSA keys out of
     /// bounds; [`CryptoError::Unsupported`] for other kinds of keys, and for curves that are not named or not known.
     pub fn from_spki_der(spki: &[u8]) -> Result<Self, CryptoError> {
+        let key = Self::read(spki)?;
+        key.require_point_on_curve()?;
+        Ok(key)
+    }
+
+    /// Reads a `SubjectPublicKeyInfo`; whether a point lies on its curve is not looked at.
+    fn read(spki: &[u8]) -> Result<Self, CryptoError> {
         let malformed = || NotDer::reading("a public key (SubjectPublicKeyInfo)");
         let mut outer = Reader::new(spki);
         let mut reader = outer.enter(der::SEQUENCE).map_err(malformed())?;
@@ -80,7 +89,7 @@ impl PublicKey {
                 });
             }
         };
-        let key = Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Inner {
             spki: spki.to_vec(),
             bits_start: spki.len() - bits.len(),
             kind,
@@ -88,10 +97,19 @@ impl PublicKey {
             contexts: ContextPool::new(),
             oaep: OnceLock::new(),
             pkcs1: OnceLock::new(),
+            agreeing: OnceLock::new(),
             verifiers: [const { OnceLock::new() }; VERIFIERS],
-        }));
-        key.require_point_on_curve()?;
-        Ok(key)
+        })))
+    }
+
+    /// The public half of a key pair that a library has just made: its point needs no check.
+    pub(crate) fn generated(kind: KeyKind, octets: &[u8]) -> Result<Self, CryptoError> {
+        match kind {
+            KeyKind::Ec(curve) => {
+                Self::read(&spki(EC, &der::element(der::OID, &[curve.oid()]), octets))
+            }
+            _ => Self::x25519(octets),
+        }
     }
 
     /// Reads a PEM block `PUBLIC KEY`, `RSA PUBLIC KEY` or `CERTIFICATE`.
@@ -302,6 +320,21 @@ impl PublicKey {
             .get_or_init(|| {
                 let key = PublicEncryptingKey::from_der(&self.0.spki).ok()?;
                 OaepPublicEncryptingKey::new(key).ok()
+            })
+            .as_ref()
+    }
+
+    /// The key for agreement, if `aws-lc-rs` takes it. Making it checks that a point lies on its curve.
+    pub(crate) fn agreeing(
+        &self,
+        algorithm: &'static agreement::Algorithm,
+    ) -> Option<&agreement::ParsedPublicKey> {
+        self.0
+            .agreeing
+            .get_or_init(|| {
+                agreement::UnparsedPublicKey::new(algorithm, self.key_bits())
+                    .try_into()
+                    .ok()
             })
             .as_ref()
     }
