@@ -30,6 +30,7 @@
 //!
 //! The one rule: decryption has one error, [`EncryptionError::Failed`].
 
+mod agreed;
 mod decrypt;
 mod encrypted;
 mod error;

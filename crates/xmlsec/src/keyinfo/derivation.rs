@@ -1,18 +1,22 @@
 //! Derived and agreed keys: `xenc11:DerivedKey`, `xenc11:KeyDerivationMethod` and `xenc:AgreementMethod`
 //! (XML-Enc 5.4, 5.6 and 5.8; RFC 9231 for HKDF).
 //!
-//! The one rule: the cost of a derivation is bounded before it begins.
+//! The one rule: the cost of a derivation is bounded before it begins, and so is what it is computed from.
 
 use soapstone_crypto::derive::PBKDF2_MAXIMUM_ITERATIONS;
 use soapstone_crypto::{
-    ConcatKdf, DigestAlgorithm, Hkdf, KeyAgreement, KeyDerivation, Pbkdf2, SecretBytes,
+    ConcatKdf, DigestAlgorithm, Hkdf, KeyAgreement, KeyDerivation, Pbkdf2, PublicKey, SecretBytes,
     SignatureAlgorithm, base64,
 };
 use soapstone_xml::{Element, NodeId};
 
 use super::error::KeyInfoError;
-use crate::namespaces::{DSIG, DSIG_MORE_2021, XENC, XENC11};
-use crate::structure::{Children, required_attribute, simple_content};
+use super::key_value::{KeyValue, der_encoded_key_value};
+use crate::namespaces::{DSIG, DSIG_MORE_2021, DSIG11, XENC, XENC11};
+use crate::structure::{Children, StructureError, required_attribute, simple_content};
+
+/// Longest salt, and longest of what else a key is derived for, in octets: the names of two parties, with room.
+const LONGEST_PARAMETER: usize = 1024;
 
 /// Longest derived key in octets: no algorithm takes a longer one than 64.
 const LONGEST_KEY: usize = 64;
@@ -85,6 +89,16 @@ impl KeyDerivationMethod {
         };
         children.end("the parameters of the algorithm and nothing else")?;
         Ok(parsed)
+    }
+
+    /// Which function it is.
+    #[must_use]
+    pub const fn algorithm(&self) -> KeyDerivation {
+        match self {
+            Self::ConcatKdf(_) => KeyDerivation::ConcatKdf,
+            Self::Pbkdf2(..) => KeyDerivation::Pbkdf2,
+            Self::Hkdf(..) => KeyDerivation::Hkdf,
+        }
     }
 
     /// The key length that the method itself says, in octets.
@@ -178,6 +192,34 @@ impl AgreementMethod {
             recipient,
         })
     }
+
+    /// The public key that the sender made for this message, where it is written out as XML-Enc 1.1 section 5.6.4 wants it: one `ds:KeyValue` or
+    /// one `dsig11:DEREncodedKeyValue`, alone. `None` where what stands there is no key: a point that is not on its curve, for instance.
+    ///
+    /// # Errors
+    /// [`KeyInfoError::Structure`] when there is no `xenc:OriginatorKeyInfo`, or something else in it.
+    pub fn originator_key(
+        &self,
+        agreement: Element<'_>,
+    ) -> Result<Option<PublicKey>, KeyInfoError> {
+        let wanted =
+            "one `ds:KeyValue` or `dsig11:DEREncodedKeyValue` in an `xenc:OriginatorKeyInfo`";
+        let originator = agreement
+            .child(XENC, "OriginatorKeyInfo")
+            .ok_or_else(|| StructureError::new(agreement, wanted, None))?;
+        let mut children = Children::of(originator);
+        let read = if let Some(value) = children.optional(DSIG, "KeyValue") {
+            KeyValue::parse(value).map(|value| value.map(KeyValue::into_public_key))
+        } else {
+            let value = children.required(DSIG11, "DEREncodedKeyValue", wanted)?;
+            der_encoded_key_value(value).map(Some)
+        };
+        children.end(wanted)?;
+        match read {
+            Err(KeyInfoError::Crypto(_) | KeyInfoError::UnknownCurve { .. }) => Ok(None),
+            other => other,
+        }
+    }
 }
 
 /// XML-Enc 5.4.1: bit strings in hexadecimal, their first octet being the number of unused bits of the last one.
@@ -195,19 +237,22 @@ fn concat_kdf(parameters: Element<'_>) -> Result<KeyDerivationMethod, KeyInfoErr
         let Some(text) = parameters.attribute("", name) else {
             continue;
         };
-        let octets = from_hexadecimal(text.trim()).ok_or(KeyInfoError::Malformed {
+        let malformed = |reason| KeyInfoError::Malformed {
             element: "xenc11:ConcatKDFParams",
-            reason: "an attribute is not hexadecimal",
-        })?;
+            reason,
+        };
+        if text.len() > 2 * (LONGEST_PARAMETER + 1) {
+            return Err(malformed("an attribute has more than 1024 octets"));
+        }
+        let octets = from_hexadecimal(text.trim())
+            .ok_or_else(|| malformed("an attribute is not hexadecimal"))?;
         match octets.split_first() {
             None => {}
             Some((0, bits)) => other_info.extend_from_slice(bits),
             Some(_) => {
-                let reason = "bit strings that are not whole octets are not supported";
-                return Err(KeyInfoError::Malformed {
-                    element: "xenc11:ConcatKDFParams",
-                    reason,
-                });
+                return Err(malformed(
+                    "bit strings that are not whole octets are not supported",
+                ));
             }
         }
     }
@@ -313,12 +358,16 @@ fn integer<T: std::str::FromStr>(
 }
 
 fn octets(element: Element<'_>, name: &'static str) -> Result<Vec<u8>, KeyInfoError> {
-    base64::decode_xml_to_vec(simple_content(element)?.as_bytes()).map_err(|_| {
-        KeyInfoError::Malformed {
-            element: name,
-            reason: "not base64",
-        }
-    })
+    let coded = simple_content(element)?;
+    let malformed = |reason| KeyInfoError::Malformed {
+        element: name,
+        reason,
+    };
+    // With line breaks, base64 takes less than twice what it stands for.
+    if coded.len() > 2 * LONGEST_PARAMETER {
+        return Err(malformed("more than 1024 octets"));
+    }
+    base64::decode_xml_to_vec(coded.as_bytes()).map_err(|_| malformed("not base64"))
 }
 
 fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {

@@ -77,7 +77,7 @@ pub fn x509_issuer_serial(certificate: &Certificate, out: &mut Vec<u8>) {
     });
 }
 
-fn element(name: &str, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn element(name: &str, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
     // Tags and a short content.
     out.reserve(4 * name.len());
     out.push(b'<');

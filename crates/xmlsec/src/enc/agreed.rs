@@ -1,0 +1,66 @@
+//! The key inside an `xenc:EncryptedKey` that was wrapped with a key agreed on (XML-Enc 1.1 section 5.6): what has to be the same for
+//! every agreement, whoever reads the element.
+//!
+//! The one rule: a point that is not on the curve, one of low order, a key of another curve, a wrapped key that was changed: nothing of it
+//! shows. A random key takes the place of the one inside, and the message fails where any wrong key fails.
+
+use soapstone_crypto::{PrivateKey, PublicKey, SecretBytes, SymmetricKey};
+
+use super::encrypted::EncryptedKey;
+use super::error::EncryptionError;
+use super::method::KeyEncryption;
+use crate::keyinfo::AgreementMethod;
+
+/// Octets of the secret that stands in for one that could not be agreed on: as many as P-256 and X25519 give.
+const SUBSTITUTE_SECRET: usize = 32;
+
+impl EncryptedKey {
+    /// The key inside, `length` octets long, with the private key that the recipient has.
+    ///
+    /// `originator` is the public key of `xenc:OriginatorKeyInfo`; `None` where what stands there is no key, such as a point that is not
+    /// on its curve. Whatever goes wrong with it, with the agreement or with the wrapped key gives a random key: after as much work, so that
+    /// a stranger learns of a private key neither from an answer nor from how long it takes (the invalid-curve attack on ECDH-ES of JWE,
+    /// CVE-2016-9121, and the small subgroups of RFC 7748 section 7 need to see a difference).
+    ///
+    /// # Errors
+    /// [`EncryptionError::WrongKey`] when the key is not wrapped, or the private key is of another kind than the agreement takes;
+    /// [`EncryptionError::Failed`] when the derivation is one that cannot be computed.
+    pub fn open_agreed(
+        &self,
+        private: &PrivateKey,
+        agreement: &AgreementMethod,
+        originator: Option<&PublicKey>,
+        length: usize,
+    ) -> Result<SymmetricKey, EncryptionError> {
+        let KeyEncryption::Wrap(wrap) = self.method else {
+            return Err(EncryptionError::WrongKey {
+                algorithm: self.method.short_name(),
+            });
+        };
+        if !agreement.algorithm.fits(private.kind()) {
+            return Err(EncryptionError::WrongKey {
+                algorithm: agreement.algorithm.short_name(),
+            });
+        }
+        let substitute = SecretBytes::random(length);
+        let fitting = originator.filter(|key| key.kind() == private.kind());
+        let agreed = private.agree(
+            agreement.algorithm,
+            fitting.unwrap_or_else(|| private.public_key()),
+        );
+        let succeeded = fitting.is_some() && agreed.is_ok();
+        let secret = agreed.unwrap_or_else(|_| SecretBytes::random(SUBSTITUTE_SECRET));
+        let wrapping = agreement
+            .derivation
+            .derive(&secret, wrap.key_length())
+            .ok()
+            .and_then(|key| SymmetricKey::from_secret(key).ok())
+            .ok_or(EncryptionError::Failed)?;
+        let opened = wrapping
+            .unwrap(wrap, &self.cipher_value)
+            .ok()
+            .filter(|key| succeeded && key.len() == length)
+            .unwrap_or(substitute);
+        SymmetricKey::from_secret(opened).map_err(|_| EncryptionError::Failed)
+    }
+}
