@@ -67,6 +67,7 @@ pub fn known(identity: Arc<Identity>, peer: &str) -> Keys {
     let shared = SymmetricKey::new((1..=32).collect()).expect("octets");
     Keys {
         identity: Some(identity),
+        decryption: Vec::new(),
         peer: Some(certificate(peer)),
         trust: Some(Arc::new(TrustStore::new(rules).expect("an anchor"))),
         shared: Some(Arc::new(SharedKey {

@@ -54,6 +54,24 @@ fn every_kind_of_key_can_be_made() {
 }
 
 #[test]
+fn a_key_that_cannot_sign_gets_its_certificate_from_an_authority() {
+    let folder = Folder::new();
+    folder
+        .run("keys new reader --kind x25519")
+        .fails("let an authority sign it: --signed-by NAME");
+    assert!(!folder.exists("reader.key.pem"));
+    folder
+        .run("keys new ca --ca --kind ed25519 --subject CN=Example")
+        .succeeds();
+    folder
+        .run("keys new reader --kind x25519 --signed-by ca")
+        .succeeds();
+    let made = &list(&folder, "reader.cert.pem")[0];
+    assert_eq!(made["key"], "X25519");
+    assert_eq!(made["issuer"], "CN=Example");
+}
+
+#[test]
 fn subject_names_and_validity_are_as_asked_for() {
     let folder = Folder::new();
     let words = [

@@ -52,7 +52,8 @@ fn round_trip(
     }
     if client.mechanism.contains("sign") {
         assert_eq!(
-            verdict["signatures"][0]["signer"]["subject"], "CN=client",
+            verdict["signatures"][0]["signer"]["subject"],
+            format!("CN={}", client.own),
             "{verdict}"
         );
     }
@@ -78,13 +79,36 @@ fn every_suite_signs_and_encrypts() {
     let folder = Folder::new();
     for suite in soapstone::wss::SUITE_NAMES {
         let security = format!("suite = \"{suite}\"");
+        // Who signs, and whose key decrypts.
+        let (signer, reader, found) = if suite.ends_with("EcdhEs") {
+            ("p256", "p256", "ecdh-es concat-kdf")
+        } else if suite.ends_with("X25519") {
+            ("ed25519", "x25519", "x25519 hkdf")
+        } else {
+            ("client", "server", "")
+        };
         for mechanism in ["sign-encrypt", "encrypt-sign"] {
-            let (client, server) = (
-                Endpoint::client(mechanism, &security),
-                Endpoint::server(mechanism, &security),
-            );
+            let client = Endpoint {
+                own: signer,
+                peer: reader,
+                ..Endpoint::client(mechanism, &security)
+            };
+            let server = Endpoint {
+                decryption: Some(reader),
+                ..Endpoint::server(mechanism, &security)
+            };
             let verdict = round_trip(&folder, &client, &server, &envelope(SOAP11));
             assert_eq!(verdict["suite"], suite);
+            let key = &verdict["keys"][0];
+            if found.is_empty() {
+                assert!(key["transport"].as_str().is_some(), "{verdict}");
+            } else {
+                let text = |name: &str| key[name].as_str().unwrap_or_default().to_owned();
+                assert_eq!(
+                    format!("{} {}", text("agreement"), text("derivation")),
+                    found
+                );
+            }
         }
     }
 }

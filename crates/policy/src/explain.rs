@@ -235,6 +235,10 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
                 .iter()
                 .map(|one| one.algorithm.short_name().to_owned()),
         );
+        names.extend(suite.key_agreement.iter().map(|one| {
+            let (agreement, derivation, wrap) = (one.algorithm, one.derivation, one.wrap);
+            format!("{agreement} with {derivation} ({}) and {wrap}", one.digest)
+        }));
     }
     if policy.encryption.is_some() {
         names.extend(suite.data.iter().map(|one| one.short_name().to_owned()));

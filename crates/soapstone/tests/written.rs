@@ -116,6 +116,7 @@ fn noticed(policy: &Policy) -> Policy {
     }
     if encrypts != Some(KeyBinding::Certificate) {
         suite.key_transport.clear();
+        suite.key_agreement.clear();
     }
     policy
 }
@@ -141,7 +142,9 @@ fn suites() -> Vec<(String, bool, bool)> {
     let mut suites = Vec::new();
     for name in SUITE_NAMES {
         let classic = !name.contains("GCM");
-        suites.push((format!("suite = \"{name}\""), true, classic));
+        // No name has the signatures of elliptic curves.
+        let by_rsa = !name.ends_with("EcdhEs") && !name.ends_with("X25519");
+        suites.push((format!("suite = \"{name}\""), by_rsa, classic));
         let both = classic && name.contains("Sha256");
         // By the letter no name has SHA-1 digests under SHA-256 signatures.
         suites.push((

@@ -22,6 +22,7 @@ use crate::freshness::Freshness;
 use crate::objects::PartDigest;
 use crate::policy::Extent;
 use crate::rejected::Rejected;
+use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
 
 /// Whose key made a signature.
 #[derive(Clone, Debug)]
@@ -101,6 +102,15 @@ pub struct EncryptionEvidence {
     pub(crate) step: u32,
 }
 
+/// How a session key came with the message: an `EncryptedKey` that was accepted. It proves nothing about who sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyEvidence {
+    /// Encrypted to our RSA key.
+    Transport(KeyTransportMethod),
+    /// Wrapped with a key that was agreed on with our key.
+    Agreement(KeyAgreementMethod),
+}
+
 /// All that was proven about a message.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -109,6 +119,8 @@ pub struct Evidence {
     pub signatures: Vec<SignatureEvidence>,
     /// Encrypted elements and contents, in the order of decryption.
     pub encrypted: Vec<EncryptionEvidence>,
+    /// The session keys, in the order of the header.
+    pub keys: Vec<KeyEvidence>,
     /// The user who authenticated with a password.
     pub user: Option<String>,
     /// The life of the message.

@@ -47,8 +47,8 @@ pub use conversation::{
 };
 pub use envelope::{Envelope, EnvelopeError, SoapVersion};
 pub use evidence::{
-    EncryptionEvidence, Evidence, FirstSeen, Mark, Opened, SignatureEvidence, SignatureRole,
-    Signer, Verified,
+    EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Mark, Opened, SignatureEvidence,
+    SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt};
 pub use freshness::Freshness;
@@ -65,6 +65,6 @@ pub use policy::{
 };
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, SecureError, Secured};
-pub use suite::{KeyTransportMethod, NAMES as SUITE_NAMES, Suite};
+pub use suite::{KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Suite};
 pub use tuning::{Buffering, CacheBounds, Tuning};
 pub use username::User;

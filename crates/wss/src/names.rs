@@ -16,6 +16,8 @@ pub const WSU: &str =
 pub const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 /// XML-Encryption.
 pub const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
+/// XML-Encryption 1.1.
+pub const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
 
 /// SOAP 1.2 role of the last node of the message path (SOAP 1.2 part 1, 2.2).
 pub const ULTIMATE_RECEIVER: &str = "http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver";

@@ -4,11 +4,18 @@
 //! digest, while signatures stay RSA-SHA1 and HMAC-SHA1. [`Suite::with_sha256_signatures`] is the other reading,
 //! which WCF and many others use. Neither reading accepts the other's messages.
 //!
+//! Beside them stand suites with authenticated encryption, and suites without RSA: their session keys are wrapped with a key that sender and
+//! receiver agree on. Each of these has the algorithms of one published profile and no others.
+//!
 //! The one rule: an algorithm is used or accepted only if the suite lists it. The first of a list is the one
 //! used in messages that we make.
 
-use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
+use soapstone_crypto::{
+    DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyTransport, KeyWrap,
+    SignatureAlgorithm, SignatureFamily,
+};
 use soapstone_xml::Canonicalization;
+use soapstone_xmlsec::keyinfo::KeyDerivationMethod;
 
 /// A key transport algorithm with the parameters that it may come with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +57,79 @@ impl KeyTransportMethod {
     }
 }
 
+/// A key agreement algorithm with how the agreed secret becomes a key, and how that key wraps a session key (XML-Enc 1.1 section 5.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyAgreementMethod {
+    /// The algorithm.
+    pub algorithm: KeyAgreement,
+    /// ConcatKDF or HKDF.
+    pub derivation: KeyDerivation,
+    /// The digest of ConcatKDF, or of the HMAC of HKDF.
+    pub digest: DigestAlgorithm,
+    /// Wrapping of the session key.
+    pub wrap: KeyWrap,
+}
+
+impl KeyAgreementMethod {
+    /// ECDH-ES with ConcatKDF over SHA-256, which XML-Enc 1.1 section 5.6.4 asks of every implementation.
+    pub const fn ecdh_es(wrap: KeyWrap) -> Self {
+        Self {
+            algorithm: KeyAgreement::EcdhEs,
+            derivation: KeyDerivation::ConcatKdf,
+            digest: DigestAlgorithm::Sha256,
+            wrap,
+        }
+    }
+
+    /// X25519 with HKDF over HMAC-SHA256, as eDelivery AS4 2.0 has it.
+    pub const fn x25519(wrap: KeyWrap) -> Self {
+        Self {
+            algorithm: KeyAgreement::X25519,
+            derivation: KeyDerivation::Hkdf,
+            digest: DigestAlgorithm::Sha256,
+            wrap,
+        }
+    }
+
+    /// The HMAC of HKDF; none where the digest has none.
+    pub(crate) fn prf(&self) -> Option<SignatureAlgorithm> {
+        let mut macs = SignatureAlgorithm::ALL.iter().copied();
+        macs.find(|one| one.is_mac() && one.digest() == Some(self.digest))
+    }
+
+    /// Whether this names the derivation that a message comes with.
+    pub(crate) fn derives(&self, found: &KeyDerivationMethod) -> bool {
+        match (self.derivation, found) {
+            (KeyDerivation::ConcatKdf, KeyDerivationMethod::ConcatKdf(parameters)) => {
+                parameters.digest == self.digest
+            }
+            (KeyDerivation::Hkdf, KeyDerivationMethod::Hkdf(parameters, _)) => {
+                self.prf() == Some(parameters.prf)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How a session key gets to the holder of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrapping<'s> {
+    /// Encrypted to an RSA key.
+    Transport(&'s KeyTransportMethod),
+    /// Wrapped with a key that was agreed on.
+    Agreement(&'s KeyAgreementMethod),
+}
+
+impl Wrapping<'_> {
+    /// Short name of the algorithm that encrypts the key.
+    pub(crate) fn short_name(self) -> &'static str {
+        match self {
+            Self::Transport(method) => method.algorithm.short_name(),
+            Self::Agreement(method) => method.wrap.short_name(),
+        }
+    }
+}
+
 /// The algorithms of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {
@@ -63,14 +143,16 @@ pub struct Suite {
     pub digest: Vec<DigestAlgorithm>,
     /// Canonical forms, of `SignedInfo` and of references.
     pub canonicalization: Vec<Canonicalization>,
-    /// Wrapping of session keys to a certificate.
+    /// Encryption of session keys to a certificate with an RSA key.
     pub key_transport: Vec<KeyTransportMethod>,
+    /// Wrapping of session keys with a key agreed on with the holder of a certificate with any other key.
+    pub key_agreement: Vec<KeyAgreementMethod>,
     /// Encryption of content.
     pub data: Vec<DataEncryption>,
 }
 
 /// Every name that [`Suite::named`] knows.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 22] = [
     "Basic256",
     "Basic192",
     "Basic128",
@@ -89,23 +171,46 @@ pub const NAMES: [&str; 18] = [
     "TripleDesSha256Rsa15",
     "Basic128GCM",
     "Basic256GCM",
+    "Basic128GCMEcdhEs",
+    "Basic256GCMEcdhEs",
+    "Basic128GCMX25519",
+    "Basic256GCMX25519",
 ];
 
 impl Suite {
     /// The suite of this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
-        if let Some(data) = match name {
-            "Basic128GCM" => Some(DataEncryption::Aes128Gcm),
-            "Basic256GCM" => Some(DataEncryption::Aes256Gcm),
-            _ => None,
-        } {
+        let modern = [
+            ("Basic128GCM", DataEncryption::Aes128Gcm, KeyWrap::Aes128),
+            ("Basic256GCM", DataEncryption::Aes256Gcm, KeyWrap::Aes256),
+        ];
+        for (base, data, wrap) in modern {
+            let (signature, transport, agreement) = match name.strip_prefix(base) {
+                Some("") => (
+                    SignatureAlgorithm::RsaSha256,
+                    Some(KeyTransportMethod::OAEP_SHA256),
+                    None,
+                ),
+                Some("EcdhEs") => (
+                    SignatureAlgorithm::EcdsaSha256,
+                    None,
+                    Some(KeyAgreementMethod::ecdh_es(wrap)),
+                ),
+                Some("X25519") => (
+                    SignatureAlgorithm::Ed25519,
+                    None,
+                    Some(KeyAgreementMethod::x25519(wrap)),
+                ),
+                _ => continue,
+            };
             return Some(Self {
                 name: name.to_owned(),
-                signature: vec![SignatureAlgorithm::RsaSha256],
+                signature: vec![signature],
                 symmetric_signature: vec![SignatureAlgorithm::HmacSha256],
                 digest: vec![DigestAlgorithm::Sha256],
                 canonicalization: vec![Canonicalization::Exclusive],
-                key_transport: vec![KeyTransportMethod::OAEP_SHA256],
+                key_transport: transport.into_iter().collect(),
+                key_agreement: agreement.into_iter().collect(),
                 data: vec![data],
             });
         }
@@ -131,7 +236,34 @@ impl Suite {
             digest: vec![digest],
             canonicalization: vec![Canonicalization::Exclusive],
             key_transport: vec![key_transport],
+            key_agreement: Vec::new(),
             data: vec![data],
+        })
+    }
+
+    /// How a session key gets to the holder of a certificate with a key of this kind: the first of the suite's ways that fits it; none,
+    /// where none does.
+    pub(crate) fn wrapping(&self, kind: KeyKind) -> Option<Wrapping<'_>> {
+        if let KeyKind::Rsa { .. } = kind {
+            return self.key_transport.first().map(Wrapping::Transport);
+        }
+        let mut agreements = self.key_agreement.iter();
+        let found = agreements.find(|one| one.algorithm.fits(kind));
+        found.map(Wrapping::Agreement)
+    }
+
+    /// Whether a certificate that signs by an algorithm of the suite may be one to which session keys can be wrapped by another: not where
+    /// signatures are Ed25519's, whose keys do nothing else. An answer to whoever signed the request can be encrypted to the signer's
+    /// certificate only then.
+    pub fn wraps_to_signers(&self) -> bool {
+        let agrees = |wanted| {
+            let mut agreements = self.key_agreement.iter();
+            agreements.any(|one| one.algorithm == wanted)
+        };
+        self.signature.iter().any(|one| match one.family() {
+            SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss => !self.key_transport.is_empty(),
+            SignatureFamily::Ecdsa => agrees(KeyAgreement::EcdhEs),
+            SignatureFamily::Dsa | SignatureFamily::EdDsa | SignatureFamily::Hmac => false,
         })
     }
 
@@ -167,8 +299,46 @@ mod tests {
             "basic256",
             "Rsa15",
             "Basic256GCMRsa15",
+            "Basic128EcdhEs",
+            "Basic192GCMX25519",
         ] {
             assert_eq!(Suite::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_the_recipients_key_chooses_between_transport_and_agreement() {
+        use soapstone_crypto::Curve;
+        let (rsa, p256) = (KeyKind::Rsa { bits: 2048 }, KeyKind::Ec(Curve::P256));
+        let named = |name| Suite::named(name).unwrap();
+        let name_of = |suite: &Suite, kind| suite.wrapping(kind).map(Wrapping::short_name);
+        let transport = named("Basic128GCM");
+        assert_eq!(name_of(&transport, rsa), Some("rsa-oaep"));
+        assert_eq!(name_of(&transport, p256), None);
+        let mut ecdh = named("Basic256GCMEcdhEs");
+        assert_eq!(name_of(&ecdh, p256), Some("kw-aes256"));
+        for kind in [rsa, KeyKind::X25519, KeyKind::Ed25519] {
+            assert_eq!(name_of(&ecdh, kind), None, "{kind}");
+        }
+        ecdh.key_transport = transport.key_transport;
+        assert_eq!(name_of(&ecdh, rsa), Some("rsa-oaep"));
+        assert_eq!(name_of(&ecdh, p256), Some("kw-aes256"));
+        assert_eq!(
+            name_of(&named("Basic128GCMX25519"), KeyKind::X25519),
+            Some("kw-aes128")
+        );
+    }
+
+    #[test]
+    fn answers_are_wrapped_to_signers_where_a_key_can_do_both() {
+        for (name, wraps) in [
+            ("Basic256", true),
+            ("Basic256GCM", true),
+            ("Basic128GCMEcdhEs", true),
+            ("Basic128GCMX25519", false),
+        ] {
+            let suite = Suite::named(name).unwrap();
+            assert_eq!(suite.wraps_to_signers(), wraps, "{name}");
         }
     }
 

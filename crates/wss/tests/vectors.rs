@@ -236,6 +236,7 @@ impl Seen {
             digest: vec![DigestAlgorithm::Sha1, DigestAlgorithm::Sha256],
             canonicalization: vec![Canonicalization::Exclusive, Canonicalization::Inclusive10],
             key_transport: vec![KeyTransportMethod::RSA15, KeyTransportMethod::OAEP_SHA1],
+            key_agreement: Vec::new(),
             data: self.data.clone(),
         };
         let mut policy = Mechanism::SignEncrypt.policy(suite);

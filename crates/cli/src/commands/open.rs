@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::wss::{Envelope, Extent, FaultCode, Rejected, Signer, Verified};
+use soapstone::wss::{Envelope, Extent, FaultCode, KeyEvidence, Rejected, Signer, Verified};
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
 use soapstone::xmlsec::enc::EncryptionError;
@@ -157,6 +157,9 @@ struct Accepted {
     suite: String,
     signatures: Vec<SignatureFound>,
     encrypted: Vec<EncryptionFound>,
+    /// How session keys came with the message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<KeyFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,6 +202,36 @@ struct EncryptionFound {
     part: String,
     extent: &'static str,
     algorithm: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum KeyFound {
+    Transport {
+        transport: &'static str,
+    },
+    Agreement {
+        agreement: &'static str,
+        derivation: &'static str,
+        digest: &'static str,
+        wrap: &'static str,
+    },
+}
+
+impl From<&KeyEvidence> for KeyFound {
+    fn from(evidence: &KeyEvidence) -> Self {
+        match evidence {
+            KeyEvidence::Transport(method) => Self::Transport {
+                transport: method.algorithm.short_name(),
+            },
+            KeyEvidence::Agreement(method) => Self::Agreement {
+                agreement: method.algorithm.short_name(),
+                derivation: method.derivation.short_name(),
+                digest: method.digest.short_name(),
+                wrap: method.wrap.short_name(),
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -249,6 +282,7 @@ fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) 
         suite: endpoint.suite().to_owned(),
         signatures: signatures.collect(),
         encrypted: encrypted.collect(),
+        keys: evidence.keys.iter().map(KeyFound::from).collect(),
         user: evidence.user.clone(),
         timestamp: evidence.freshness.map(|freshness| TimestampFound {
             created: freshness.created.to_string(),

@@ -12,6 +12,8 @@ pub(crate) struct Endpoint {
     pub(crate) security: String,
     /// Whose key is ours.
     pub(crate) own: &'static str,
+    /// Whose key decrypts, if not the same.
+    pub(crate) decryption: Option<&'static str>,
     /// Whom we encrypt to.
     pub(crate) peer: &'static str,
     /// Lines of `[trust]`.
@@ -26,6 +28,7 @@ impl Endpoint {
             mechanism,
             security: security.to_owned(),
             own: "client",
+            decryption: None,
             peer: "server",
             trust: trust("ca"),
             password: "ALICE_PASSWORD",
@@ -54,12 +57,20 @@ impl Endpoint {
                 ));
             }
             _ => {
-                let path = |name: &str| key(name);
+                let pair = |name: &str| {
+                    let (key, certificate) = (
+                        key(&format!("{name}.key.pem")),
+                        key(&format!("{name}.cert.pem")),
+                    );
+                    format!("key = \"{key}\"\ncertificate = \"{certificate}\"\n")
+                };
+                text.push_str(&format!("[identity]\n{}", pair(self.own)));
+                if let Some(name) = self.decryption {
+                    text.push_str(&format!("[identity.decryption]\n{}", pair(name)));
+                }
                 text.push_str(&format!(
-                    "[identity]\nkey = \"{}\"\ncertificate = \"{}\"\n[peer]\ncertificate = \"{}\"\n[trust]\n{}\n",
-                    path(&format!("{}.key.pem", self.own)),
-                    path(&format!("{}.cert.pem", self.own)),
-                    path(&format!("{}.cert.pem", self.peer)),
+                    "[peer]\ncertificate = \"{}\"\n[trust]\n{}\n",
+                    key(&format!("{}.cert.pem", self.peer)),
                     self.trust
                 ));
             }

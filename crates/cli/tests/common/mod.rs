@@ -177,6 +177,7 @@ pub(crate) fn keys() -> &'static Path {
             "keys new p384 --kind ec-p384 --signed-by ca",
             "keys new p521 --kind ec-p521 --signed-by ca",
             "keys new ed25519 --kind ed25519 --signed-by ca",
+            "keys new x25519 --kind x25519 --signed-by ca",
             "keys new shared --symmetric 32",
         ] {
             folder.run(words).succeeds();

@@ -1,6 +1,7 @@
 //! The gateway over real sockets: what clients and backends see of it.
 
 mod admin;
+mod agreements;
 mod brief;
 mod configuration;
 mod conversations;

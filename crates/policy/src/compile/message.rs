@@ -104,6 +104,7 @@ impl Message<'_> {
                 digest: Vec::new(),
                 canonicalization: Vec::new(),
                 key_transport: Vec::new(),
+                key_agreement: Vec::new(),
                 data: Vec::new(),
             }),
         }

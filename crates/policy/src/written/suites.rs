@@ -4,7 +4,9 @@
 //! an endpoint file's does not. Algorithms that no message uses do not count.
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
-use soapstone_wss::{KeyBinding, KeyTransportMethod, Policy, SUITE_NAMES, Suite};
+use soapstone_wss::{
+    KeyAgreementMethod, KeyBinding, KeyTransportMethod, Policy, SUITE_NAMES, Suite,
+};
 use soapstone_xml::Canonicalization;
 
 use crate::compile::{Agreement, SignatureReading};
@@ -22,6 +24,7 @@ pub(super) struct Algorithms<'s> {
     digest: &'s [DigestAlgorithm],
     canonicalization: &'s [Canonicalization],
     key_transport: &'s [KeyTransportMethod],
+    key_agreement: &'s [KeyAgreementMethod],
     data: &'s [DataEncryption],
 }
 
@@ -43,6 +46,7 @@ impl<'s> Algorithms<'s> {
             digest: only(&suite.digest, signs.is_some()),
             canonicalization: only(&suite.canonicalization, signs.is_some()),
             key_transport: only(&suite.key_transport, wraps),
+            key_agreement: only(&suite.key_agreement, wraps),
             data: only(&suite.data, encrypts.is_some()),
         }
     }

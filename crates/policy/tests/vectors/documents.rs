@@ -134,6 +134,7 @@ pub(crate) fn every_key() -> Keys {
             password: SecretBytes::copy_of(b"open sesame"),
         })),
         identity: Some(Arc::new(identity)),
+        decryption: Vec::new(),
         shared: None,
     }
 }

@@ -44,6 +44,8 @@ pub struct IdentityConfig {
     pub source: IdentitySource,
     /// What opens the key or the keystore.
     pub password: Option<Located<Confidential<String>>>,
+    /// `decryption = { … }` or `[{ … }, …]`: the keys that messages are encrypted to, where that is not the one that signs.
+    pub decryption: Vec<IdentityConfig>,
 }
 
 /// `[peer]`.
@@ -201,7 +203,7 @@ impl EndpointConfig {
             .into_iter()
             .filter(|name| table.has(name) && !table.is_empty_list(name))
             .collect();
-        let identity = table.table("identity").and_then(read_identity);
+        let identity = table.table("identity").and_then(read_own_keys);
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
@@ -255,6 +257,27 @@ impl EndpointConfig {
     }
 }
 
+/// The key that signs, and those that decrypt where others do.
+fn read_own_keys(mut table: Table<'_>) -> Option<IdentityConfig> {
+    if table.is_empty_list("decryption") {
+        let place = table.place_of("decryption").unwrap_or_default();
+        table.report_with_hint(
+            place,
+            "`decryption` names no key",
+            "leave it out where the key that signs decrypts as well",
+        );
+    }
+    let tables = table.table_or_tables("decryption");
+    let wanted = tables.len();
+    let decryption: Vec<_> = tables.into_iter().filter_map(read_identity).collect();
+    let identity = read_identity(table)?;
+    // Without one of them, what is encrypted to it would be refused, or to the key that signs accepted.
+    (decryption.len() == wanted).then_some(IdentityConfig {
+        decryption,
+        ..identity
+    })
+}
+
 fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
     let place = table.place();
     if let (Some(place), true) = (
@@ -305,6 +328,7 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
         place,
         source,
         password,
+        decryption: Vec::new(),
     })
 }
 

@@ -56,6 +56,14 @@ pub struct AlgorithmsConfig {
     pub oaep_digest: Vec<Located<String>>,
     /// Digest algorithms of OAEP's mask generation function.
     pub oaep_mgf: Vec<Located<String>>,
+    /// Key agreement algorithms.
+    pub key_agreement: Vec<Located<String>>,
+    /// How an agreed secret becomes a key.
+    pub key_derivation: Vec<Located<String>>,
+    /// Digest algorithms of key derivation.
+    pub derivation_digest: Vec<Located<String>>,
+    /// Key wrap algorithms, by which an agreed key encrypts a session key.
+    pub key_wrap: Vec<Located<String>>,
     /// Data encryption algorithms.
     pub data: Vec<Located<String>>,
 }
@@ -342,6 +350,8 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
         (list("signature"), list("digest"), list("canonicalization"));
     let (key_transport, oaep_digest, oaep_mgf) =
         (list("key_transport"), list("oaep_digest"), list("oaep_mgf"));
+    let (key_agreement, key_derivation) = (list("key_agreement"), list("key_derivation"));
+    let (derivation_digest, key_wrap) = (list("derivation_digest"), list("key_wrap"));
     let data = list("data");
     let place = table.place();
     table.finish();
@@ -353,6 +363,10 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
         key_transport,
         oaep_digest,
         oaep_mgf,
+        key_agreement,
+        key_derivation,
+        derivation_digest,
+        key_wrap,
         data,
     }
 }

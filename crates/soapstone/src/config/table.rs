@@ -378,6 +378,14 @@ impl<'d> Table<'d> {
         }
     }
 
+    /// A table, or an array of them; empty when the key is absent.
+    pub fn table_or_tables(&mut self, key: &'static str) -> Vec<Table<'d>> {
+        match self.table.entry(key).map(|entry| &entry.value) {
+            Some(Value::Array(_)) => self.tables(key),
+            _ => self.table(key).into_iter().collect(),
+        }
+    }
+
     /// An array of tables (`[[key]]`), empty when the key is absent.
     pub fn tables(&mut self, key: &'static str) -> Vec<Table<'d>> {
         let Some((value, place)) = self.value(key) else {

@@ -150,7 +150,10 @@ impl Compiler<'_> {
     pub(super) fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
         let suite = self.suite()?;
         let has_certificate = match role {
-            Role::Client => self.config.identity.is_some(),
+            // Where no key signs and decrypts as well, a client without a key of its own for that has none to answer to.
+            Role::Client => self.config.identity.as_ref().is_some_and(|identity| {
+                !identity.decryption.is_empty() || suite.wraps_to_signers() || !mechanism.signs()
+            }),
             _ => self.config.peer.is_some(),
         };
         let request = self.policy(mechanism, suite.clone());

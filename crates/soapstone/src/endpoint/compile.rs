@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
+use soapstone_crypto::{
+    DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
+};
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
     EncryptionPolicy, InboundPlan, KeyBinding, KeyField, KeyReference, Keys, Mechanism,
@@ -47,6 +49,20 @@ fn where_it_stands(field: KeyField) -> (&'static str, &'static str) {
             "users",
             "say who we are: users = [{ name = \"…\", password_env = \"…\" }]",
         ),
+    }
+}
+
+/// What to do about a certificate to which no session key can be encrypted.
+fn what_would_fit(field: KeyField) -> &'static str {
+    match field {
+        KeyField::Peer => {
+            "name the peer's certificate for encryption, or a suite that fits its key: Basic256GCM for RSA, Basic256GCMEcdhEs for P-256, \
+             Basic256GCMX25519 for X25519"
+        }
+        _ => {
+            "where another key decrypts than the one that signs, name it: identity = { …, decryption = { key = \"….key.pem\", \
+             certificate = \"….cert.pem\" } }"
+        }
     }
 }
 
@@ -244,6 +260,11 @@ impl Compiler<'_> {
             Ok(plan) => Some(plan),
             Err(problems) => {
                 for problem in problems {
+                    if let PlanProblem::RecipientDoesNotFit { field, .. } = &problem {
+                        let hint = what_would_fit(*field);
+                        self.report_with_hint(place, problem.to_string(), hint);
+                        continue;
+                    }
                     let PlanProblem::KeyMissing { field, .. } = problem else {
                         self.report(place, problem.to_string());
                         continue;
@@ -277,7 +298,7 @@ impl Compiler<'_> {
                 .parts
                 .retain(|wanted| wanted.part != Part::UsernameToken);
             if encryption.key == KeyBinding::Certificate && !has_certificate {
-                if signs {
+                if signs && policy.suite.wraps_to_signers() {
                     encryption.recipient = Recipient::Requester;
                 } else {
                     encryption.key = KeyBinding::RequestKey;
@@ -371,7 +392,8 @@ impl Compiler<'_> {
                 .map(SignatureAlgorithm::short_name)
                 .or_else(|| DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name))
                 .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
-                .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name));
+                .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name))
+                .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name));
             match known {
                 Some(known) => policy.retirements.push(Retirement {
                     algorithm: known.to_owned(),

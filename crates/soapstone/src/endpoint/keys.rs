@@ -8,12 +8,21 @@ use soapstone_crypto::{
 use soapstone_wss::{Keys, SharedKey, User};
 
 use super::compile::Compiler;
-use crate::config::{IdentitySource, LoadedFile};
+use crate::config::{IdentityConfig, IdentitySource, LoadedFile};
 
 impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
+        let config = self.config.identity.as_ref();
+        let decrypting = config.map_or(&[][..], |identity| &identity.decryption);
+        let decryption: Vec<_> = decrypting
+            .iter()
+            .filter_map(|identity| self.identity(identity))
+            .collect();
+        let identity = config.and_then(|identity| self.identity(identity));
         Keys {
-            identity: self.identity().map(Arc::new),
+            // In the place of a key that cannot be read none decrypts, and nothing more is to be said of it.
+            identity: identity.filter(|_| decryption.len() == decrypting.len()),
+            decryption,
             peer: self
                 .config
                 .peer
@@ -41,8 +50,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    fn identity(&mut self) -> Option<Identity> {
-        let config = self.config.identity.as_ref()?;
+    fn identity(&mut self, config: &IdentityConfig) -> Option<Arc<Identity>> {
         let password = config
             .password
             .as_ref()
@@ -68,7 +76,10 @@ impl Compiler<'_> {
                 )
             }
         };
-        identity.map_err(|error| self.unreadable(file, &error)).ok()
+        identity
+            .map(Arc::new)
+            .map_err(|error| self.unreadable(file, &error))
+            .ok()
     }
 
     fn shared_key(&mut self) -> Option<SharedKey> {

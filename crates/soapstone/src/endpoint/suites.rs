@@ -2,8 +2,11 @@
 //!
 //! The one rule: what a file lists takes the place of what the suite has of that kind; nothing is added to it.
 
-use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport, SignatureAlgorithm};
-use soapstone_wss::{KeyTransportMethod, SUITE_NAMES, Suite};
+use soapstone_crypto::{
+    DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
+    SignatureAlgorithm,
+};
+use soapstone_wss::{KeyAgreementMethod, KeyTransportMethod, SUITE_NAMES, Suite};
 use soapstone_xml::Canonicalization;
 
 use super::compile::Compiler;
@@ -80,6 +83,7 @@ impl Compiler<'_> {
                     signatures.into_iter().partition(|one| one.is_mac());
             }
             self.key_transport(&mut suite);
+            self.key_agreement(&mut suite);
         }
         Some(suite)
     }
@@ -101,7 +105,7 @@ impl Compiler<'_> {
                 None => self.report_with_hint(
                     name.place,
                     format!("no {what} is called \"{}\"", name.value),
-                    "name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \"exc-c14n\"",
+                    "name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \"exc-c14n\", \"x25519\", \"hkdf\", \"kw-aes128\"",
                 ),
             }
         }
@@ -133,6 +137,11 @@ impl Compiler<'_> {
             "digest algorithm",
         );
         if transports.is_empty() {
+            if !named.key_agreement.is_empty() {
+                // One way to encrypt a session key is named, and the other is not: what is not named is not accepted.
+                suite.key_transport.clear();
+                return;
+            }
             if digests.is_empty() && masks.is_empty() {
                 return;
             }
@@ -172,6 +181,102 @@ impl Compiler<'_> {
                         digest,
                         mask,
                     });
+                }
+            }
+        }
+    }
+
+    /// Each key agreement algorithm with each derivation, each of its digests, and each key wrap that the file names.
+    fn key_agreement(&mut self, suite: &mut Suite) {
+        let config = self.config;
+        let Some(named) = &config.security.algorithms else {
+            return;
+        };
+        let mut agreements = Vec::new();
+        self.override_list(
+            &named.key_agreement,
+            &mut agreements,
+            KeyAgreement::from_name,
+            "key agreement algorithm",
+        );
+        let mut derivations = vec![KeyDerivation::ConcatKdf];
+        self.override_list(
+            &named.key_derivation,
+            &mut derivations,
+            KeyDerivation::from_name,
+            "key derivation algorithm",
+        );
+        let mut digests = vec![DigestAlgorithm::Sha256];
+        self.override_list(
+            &named.derivation_digest,
+            &mut digests,
+            DigestAlgorithm::from_name,
+            "digest algorithm",
+        );
+        // As strong as what encrypts the data.
+        let bits_128 = suite
+            .data
+            .first()
+            .is_some_and(|data| data.key_length() == 16);
+        let customary = if bits_128 {
+            KeyWrap::Aes128
+        } else {
+            KeyWrap::Aes256
+        };
+        let mut wraps = vec![customary];
+        self.override_list(
+            &named.key_wrap,
+            &mut wraps,
+            KeyWrap::from_name,
+            "key wrap algorithm",
+        );
+        if named.key_agreement.is_empty() {
+            for (key, list) in [
+                ("key_derivation", &named.key_derivation),
+                ("derivation_digest", &named.derivation_digest),
+                ("key_wrap", &named.key_wrap),
+            ] {
+                if let Some(first) = list.first() {
+                    self.report_with_hint(
+                        first.place,
+                        format!("`{key}` says how an agreed key is used, and `key_agreement` names no agreement"),
+                        "name one: key_agreement = [\"x25519\"] or [\"ecdh-es\"]",
+                    );
+                }
+            }
+            return;
+        }
+        for (derivation, name) in derivations.iter().zip(&named.key_derivation) {
+            if *derivation == KeyDerivation::Pbkdf2 {
+                self.report_with_hint(
+                    name.place,
+                    "`pbkdf2` derives keys from passwords, not from what two key pairs agree on",
+                    "name \"hkdf\" or \"concat-kdf\"",
+                );
+            }
+        }
+        for (digest, name) in digests.iter().zip(&named.derivation_digest) {
+            let derives = digest.output_length() >= 32 && digest.mgf1_uri().is_some();
+            if !derives {
+                self.report_with_hint(
+                    name.place,
+                    format!("no key is derived with \"{}\"", name.value),
+                    "name \"sha256\", \"sha384\" or \"sha512\"",
+                );
+            }
+        }
+        suite.key_agreement.clear();
+        for &algorithm in &agreements {
+            for &derivation in &derivations {
+                for &digest in &digests {
+                    for &wrap in &wraps {
+                        suite.key_agreement.push(KeyAgreementMethod {
+                            algorithm,
+                            derivation,
+                            digest,
+                            wrap,
+                        });
+                    }
                 }
             }
         }

@@ -44,8 +44,8 @@ pub(super) fn token_rules(
     service.issuer_key_alone = !demands.client_entropy;
     service.applies_to_required = demands.applies_to;
     let key = keys
-        .identity
-        .as_ref()
+        .decrypting()
+        .next()
         .map(|identity| identity.key().clone());
     service.decryption_key.clone_from(&key);
     client.decryption_key = key;

@@ -2,12 +2,15 @@
 //!
 //! The one rule: from the moment a secret is in play there is one failure, `EncryptionError::Failed`, whatever went wrong.
 
-use soapstone_crypto::{DataEncryption, SymmetricKey};
+use std::sync::Arc;
+
+use soapstone_crypto::{Certificate, DataEncryption, Identity, KeyKind, SymmetricKey};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::{
     ContentType, EncryptedData, EncryptedKey, EncryptionError, KeyEncryption, OpeningKey,
     ReferenceList,
 };
+use soapstone_xmlsec::keyinfo::AgreementMethod;
 
 use super::keys::Purpose;
 use super::signature::not_allowed;
@@ -15,7 +18,7 @@ use super::{Graft, Opening, SessionKey};
 use crate::conversation;
 use crate::digest;
 use crate::envelope::expanded_name;
-use crate::evidence::{EncryptionEvidence, Signer};
+use crate::evidence::{EncryptionEvidence, KeyEvidence, Signer};
 use crate::key_reference::KeyLocator;
 use crate::marks;
 use crate::names::XENC;
@@ -53,71 +56,15 @@ impl Opening<'_> {
         }
         let wrapped = EncryptedKey::parse(&self.envelope.document, node, limits.references)?;
         self.count_references(wrapped.data_references.len())?;
-        let KeyEncryption::Transport { algorithm, oaep } = &wrapped.method else {
-            let allowed = self
-                .plan
-                .policy
-                .suite
-                .key_transport
-                .iter()
-                .map(|one| one.algorithm.short_name());
-            return Err(not_allowed(
-                AlgorithmUse::KeyTransport,
-                wrapped.method.uri(),
-                allowed,
-            ));
+        let (evidence, agreement) = self.key_method(&wrapped)?;
+        let locator = match &agreement {
+            Some(agreement) => self.recipient(agreement)?,
+            None => wrapped
+                .key_info
+                .map(|info| KeyLocator::read(self.envelope.document.element(info)))
+                .transpose()?,
         };
-        let found = KeyTransportMethod {
-            algorithm: *algorithm,
-            digest: oaep.digest,
-            mask: oaep.mgf,
-        };
-        if !self
-            .plan
-            .policy
-            .suite
-            .key_transport
-            .iter()
-            .any(|allowed| allowed.accepts(&found))
-        {
-            let allowed = self
-                .plan
-                .policy
-                .suite
-                .key_transport
-                .iter()
-                .map(|one| one.algorithm.short_name());
-            let described = format!(
-                "{} with digest {} and mask {}",
-                algorithm.uri(),
-                oaep.digest,
-                oaep.mgf
-            );
-            return Err(not_allowed(AlgorithmUse::KeyTransport, &described, allowed));
-        }
-        self.note_weak(algorithm.is_weak(), algorithm.short_name())?;
-        let identity = self
-            .plan
-            .keys
-            .identity
-            .as_ref()
-            .ok_or_else(|| Rejected::KeyNotFound {
-                reference: "our private key".to_owned(),
-            })?;
-        if let Some(info) = wrapped.key_info {
-            let locator = KeyLocator::read(self.envelope.document.element(info))?;
-            let ours = match &locator {
-                KeyLocator::Token(_) => {
-                    self.certificate(&locator)?.certificate.der() == identity.certificate().der()
-                }
-                _ => locator.names(identity.certificate()),
-            };
-            if !ours {
-                return Err(Rejected::KeyNotFound {
-                    reference: locator.to_string(),
-                });
-            }
-        }
+        let identity = self.decrypting(locator.as_ref(), evidence)?;
         // The data says how long the key must be, so that a failed unwrapping can go on with a key of that length.
         let listed = self.listed(wrapped.data_references.iter().map(String::as_str))?;
         let length = match listed.data.first() {
@@ -130,11 +77,96 @@ impl Opening<'_> {
                 .first()
                 .map_or(32, |method| method.key_length()),
         };
-        let key = wrapped.open(OpeningKey::Private(identity.key()), Some(length))?;
+        let key = match &agreement {
+            Some(agreement) => self.open_agreed(&wrapped, agreement, identity.key(), length)?,
+            None => wrapped.open(OpeningKey::Private(identity.key()), Some(length))?,
+        };
+        self.evidence.keys.push(evidence);
         let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
         self.decrypt_listed(listed, buffers, |_, _| Ok(key.clone()))?;
         self.session_keys.push(SessionKey { node, sha1, key });
         Ok(())
+    }
+
+    /// How the key is encrypted, if the suite lists it; with the agreement, where there is one.
+    fn key_method(
+        &mut self,
+        wrapped: &EncryptedKey,
+    ) -> Result<(KeyEvidence, Option<AgreementMethod>), Rejected> {
+        let suite = &self.plan.policy.suite;
+        let transports = || {
+            let transports = suite.key_transport.iter();
+            let agreements = suite.key_agreement.iter();
+            let wraps = agreements.map(|one| one.wrap.short_name());
+            transports
+                .map(|one| one.algorithm.short_name())
+                .chain(wraps)
+        };
+        let refused = |found: &str| not_allowed(AlgorithmUse::KeyTransport, found, transports());
+        match &wrapped.method {
+            KeyEncryption::Wrap(wrap) if !suite.key_agreement.is_empty() => {
+                let (agreement, method) = self.agreement(wrapped, *wrap)?;
+                self.note_weak(wrap.is_weak(), wrap.short_name())?;
+                Ok((KeyEvidence::Agreement(method), Some(agreement)))
+            }
+            KeyEncryption::Transport { algorithm, oaep } => {
+                let found = KeyTransportMethod {
+                    algorithm: *algorithm,
+                    digest: oaep.digest,
+                    mask: oaep.mgf,
+                };
+                if !suite.key_transport.iter().any(|one| one.accepts(&found)) {
+                    return Err(refused(&format!(
+                        "{} with digest {} and mask {}",
+                        algorithm.uri(),
+                        oaep.digest,
+                        oaep.mgf
+                    )));
+                }
+                self.note_weak(algorithm.is_weak(), algorithm.short_name())?;
+                Ok((KeyEvidence::Transport(found), None))
+            }
+            other => Err(refused(other.uri())),
+        }
+    }
+
+    /// The key pair of ours that a session key is for: the one that is named, where one is, and that can do what was done.
+    fn decrypting(
+        &self,
+        locator: Option<&KeyLocator>,
+        method: KeyEvidence,
+    ) -> Result<Arc<Identity>, Rejected> {
+        let token = match locator {
+            Some(locator @ KeyLocator::Token(_)) => Some(self.certificate(locator)?.certificate),
+            _ => None,
+        };
+        let is_meant = |own: &Certificate| match (&token, locator) {
+            (Some(token), _) => token.der() == own.der(),
+            (None, Some(locator)) => locator.names(own),
+            (None, None) => true,
+        };
+        let fits = |kind| match method {
+            KeyEvidence::Transport(_) => matches!(kind, KeyKind::Rsa { .. }),
+            KeyEvidence::Agreement(agreement) => agreement.algorithm.fits(kind),
+        };
+        let found = self
+            .plan
+            .keys
+            .decrypting()
+            .find(|one| is_meant(one.certificate()) && fits(one.key().kind()));
+        found.cloned().ok_or_else(|| Rejected::KeyNotFound {
+            reference: match locator {
+                Some(locator) => locator.to_string(),
+                None => match method {
+                    KeyEvidence::Transport(transport) => {
+                        format!("a private key of ours for {}", transport.algorithm)
+                    }
+                    KeyEvidence::Agreement(agreement) => {
+                        format!("a private key of ours for {}", agreement.algorithm)
+                    }
+                },
+            },
+        })
     }
 
     pub(super) fn process_reference_list(

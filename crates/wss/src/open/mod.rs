@@ -4,6 +4,7 @@
 //! plan speaks of is among them. Neither names nor ids decide anything, which is what makes signature wrapping
 //! (McIntosh and Austel 2005) fruitless.
 
+mod agreed;
 mod compare;
 mod decrypt;
 mod keys;
@@ -417,7 +418,7 @@ impl Opening<'_> {
     /// Certificates that a message may name without carrying them.
     fn known_certificates(&self) -> impl Iterator<Item = &Certificate> {
         let keys = &self.plan.keys;
-        let identity = keys.identity.iter().map(|identity| identity.certificate());
+        let identity = keys.own().map(|identity| identity.certificate());
         let pinned = keys
             .trust
             .iter()

@@ -320,9 +320,7 @@ impl Opening<'_> {
         let keys = &self.plan.keys;
         let is_it = |other: &Certificate| other.der() == certificate.der();
         let pinned = keys.trust.iter().flat_map(|trust| &trust.rules().pinned);
-        keys.identity
-            .as_ref()
-            .is_some_and(|identity| is_it(identity.certificate()))
+        keys.own().any(|identity| is_it(identity.certificate()))
             && !keys.peer.iter().chain(pinned).any(is_it)
     }
 }

@@ -1,16 +1,26 @@
 //! What can be wrong with a policy, whatever the keys: demands that fit no message, or not each other.
 
+use soapstone_crypto::KeyDerivation;
+
 use super::PlanProblem;
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::part::Part;
 use crate::policy::{Extent, KeyBinding, Policy};
+use crate::suite::KeyAgreementMethod;
 
 impl Policy {
     /// Everything that is wrong.
     pub(super) fn check(&self, problems: &mut Vec<PlanProblem>) {
-        if self.wraps_key() && self.suite.key_transport.is_empty() {
+        let suite = &self.suite;
+        if self.wraps_key() && suite.key_transport.is_empty() && suite.key_agreement.is_empty() {
             problems.push(PlanProblem::NoAlgorithm {
-                purpose: "key transport",
+                purpose: "key transport or key agreement",
+            });
+        }
+        let derived = |one: &KeyAgreementMethod| one.derivation != KeyDerivation::Pbkdf2;
+        if !suite.key_agreement.iter().all(derived) {
+            problems.push(PlanProblem::Combination {
+                problem: "a key that was agreed on is derived with ConcatKDF or HKDF, not as from a password",
             });
         }
         self.check_combinations(problems);

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use soapstone_crypto::{
-    Certificate, Digest, Identity, SignatureAlgorithm, SymmetricKey, TrustStore,
+    Certificate, Digest, Identity, KeyKind, SignatureAlgorithm, SymmetricKey, TrustStore,
 };
 use soapstone_xml::Canonicalization;
 
@@ -41,8 +41,12 @@ impl SharedKey {
 /// The keys that a plan may use.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    /// Our private key and certificate: signs outbound, decrypts inbound.
+    /// Our private key and certificate: signs outbound, and decrypts inbound unless there is another one for that.
     pub identity: Option<Arc<Identity>>,
+    /// The private keys and certificates that decrypt inbound, where [`identity`](Self::identity) does not: an Ed25519 key signs and
+    /// agrees on nothing, an X25519 key the other way round. Several, while partners change from one to the other. Empty, the identity
+    /// decrypts; otherwise it does not.
+    pub decryption: Vec<Arc<Identity>>,
     /// The peer's certificate: encrypted to outbound, known inbound when a message only names it.
     pub peer: Option<Certificate>,
     /// Whom to believe, inbound.
@@ -51,6 +55,22 @@ pub struct Keys {
     pub shared: Option<Arc<SharedKey>>,
     /// Who we are, outbound.
     pub user: Option<Arc<User>>,
+}
+
+impl Keys {
+    /// The private keys and certificates that decrypt.
+    pub fn decrypting(&self) -> impl Iterator<Item = &Arc<Identity>> {
+        let identity = self.identity.iter();
+        let signs_alone = !self.decryption.is_empty();
+        self.decryption
+            .iter()
+            .chain(identity.filter(move |_| !signs_alone))
+    }
+
+    /// Every private key and certificate of ours.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &Arc<Identity>> {
+        self.identity.iter().chain(&self.decryption)
+    }
 }
 
 /// A field of [`Keys`].
@@ -100,6 +120,15 @@ pub enum PlanProblem {
         /// The suite's name.
         suite: String,
     },
+    /// The suite has no way to encrypt a session key to a certificate.
+    RecipientDoesNotFit {
+        /// Whose certificate it is.
+        field: KeyField,
+        /// Kind of its key.
+        key: KeyKind,
+        /// The suite's name.
+        suite: String,
+    },
     /// A part that cannot be treated this way.
     Part {
         /// The part.
@@ -141,6 +170,16 @@ impl fmt::Display for PlanProblem {
                 write!(
                     out,
                     "suite `{suite}` names no signature algorithm for a key of kind {key}"
+                )
+            }
+            Self::RecipientDoesNotFit { field, key, suite } => {
+                let whose = match field {
+                    KeyField::Peer => "the peer's certificate",
+                    _ => "our certificate",
+                };
+                write!(
+                    out,
+                    "suite `{suite}` names no key transport and no key agreement for {whose}, whose key is {key}"
                 )
             }
             Self::Part { part, problem } => write!(out, "`{part}` {problem}"),
@@ -231,6 +270,19 @@ fn need<T>(
     }
 }
 
+/// Notes that the suite has no way to encrypt a session key to a certificate with a key of this kind.
+fn fit(policy: &Policy, key: KeyKind, field: KeyField, problems: &mut Vec<PlanProblem>) {
+    let suite = &policy.suite;
+    let names_none = suite.key_transport.is_empty() && suite.key_agreement.is_empty();
+    if !names_none && suite.wrapping(key).is_none() {
+        problems.push(PlanProblem::RecipientDoesNotFit {
+            field,
+            key,
+            suite: suite.name.clone(),
+        });
+    }
+}
+
 /// The first signature algorithm of the suite that our private key can do.
 fn fitting(
     policy: &Policy,
@@ -301,12 +353,20 @@ impl InboundPlan {
         }
         if policy.wraps_key() {
             need(
-                &keys.identity,
+                &keys.decrypting().next(),
                 KeyField::Identity,
                 "our private key",
                 "unwrap session keys",
                 &mut problems,
             );
+            for identity in keys.decrypting() {
+                fit(
+                    &policy,
+                    identity.key().kind(),
+                    KeyField::Identity,
+                    &mut problems,
+                );
+            }
         }
         if policy
             .encryption
@@ -439,6 +499,10 @@ impl OutboundPlan {
                 "wrap session keys to it",
                 &mut problems,
             );
+        }
+        if let Some(peer) = keys.peer.as_ref().filter(|_| policy.wraps_key()) {
+            let kind = peer.public_key().kind();
+            fit(&policy, kind, KeyField::Peer, &mut problems);
         }
         if policy.include_certificate {
             need(

@@ -35,8 +35,12 @@ pub enum AlgorithmUse {
     KeyTransport,
     /// `xenc:EncryptionMethod` of an `EncryptedData`.
     Data,
-    /// `wsc:DerivedKeyToken/@Algorithm`.
+    /// `xenc:AgreementMethod`.
+    KeyAgreement,
+    /// `wsc:DerivedKeyToken/@Algorithm`, or the `xenc11:KeyDerivationMethod` of a key that was agreed on.
     KeyDerivation,
+    /// `xenc:EncryptionMethod` of an `EncryptedKey` whose key was agreed on.
+    KeyWrap,
 }
 
 impl fmt::Display for AlgorithmUse {
@@ -48,7 +52,9 @@ impl fmt::Display for AlgorithmUse {
             Self::Transform => "transform",
             Self::KeyTransport => "key transport",
             Self::Data => "data encryption",
+            Self::KeyAgreement => "key agreement",
             Self::KeyDerivation => "key derivation",
+            Self::KeyWrap => "key wrap",
         })
     }
 }

@@ -14,7 +14,7 @@ mod wrap;
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone_crypto::{CryptoError, DataEncryption, SymmetricKey, random};
+use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, SymmetricKey, random};
 use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
 
 use self::edits::Edits;
@@ -32,6 +32,7 @@ use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::OutboundPlan;
 use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
+use crate::suite::Wrapping;
 use crate::username;
 
 /// Why a message cannot be secured. Always our own side's matter.
@@ -61,6 +62,13 @@ pub enum SecureError {
     RequestKeyMissing,
     /// The plan uses a key that it was not compiled with.
     KeyMissing,
+    /// The suite has no way to encrypt a session key to the certificate that signed the request.
+    RecipientUnfit {
+        /// Kind of the certificate's key.
+        key: KeyKind,
+        /// The suite's name.
+        suite: String,
+    },
     /// The plan speaks in a conversation, and was given no security context.
     ContextMissing,
     /// The security context has expired.
@@ -103,6 +111,10 @@ impl fmt::Display for SecureError {
                 "the answer uses a key of its request, and the request left none behind",
             ),
             Self::KeyMissing => out.write_str("the plan uses a key that it was not compiled with"),
+            Self::RecipientUnfit { key, suite } => write!(
+                out,
+                "suite `{suite}` names no key transport and no key agreement for the certificate that signed the request, whose key is {key}"
+            ),
             Self::ContextMissing => out.write_str(
                 "the message belongs to a conversation, and no security context is at hand",
             ),
@@ -300,9 +312,13 @@ impl OutboundPlan {
             .map(|one| one.short_name());
         let encryption = self.policy.encryption.as_ref();
         let transport = encryption.filter(|encryption| encryption.key == KeyBinding::Certificate);
+        let rsa = || suite.key_transport.first().map(Wrapping::Transport);
         let transport = transport
-            .and_then(|_| suite.key_transport.first())
-            .map(|one| one.algorithm.short_name());
+            .and_then(|_| match &self.keys.peer {
+                Some(peer) => suite.wrapping(peer.public_key().kind()),
+                None => rsa(),
+            })
+            .map(Wrapping::short_name);
         let data = encryption
             .and_then(|_| suite.data.first())
             .map(|one| one.short_name());
@@ -434,7 +450,7 @@ impl<'p> Securing<'p> {
         let (policy, keys) = (&self.plan.policy, &self.plan.keys);
         let key = policy.encryption.as_ref().map(|encryption| encryption.key);
         policy.signature.is_none()
-            && (key != Some(KeyBinding::Certificate) || keys.identity.is_none())
+            && (key != Some(KeyBinding::Certificate) || keys.decrypting().next().is_none())
     }
 
     /// What the answer needs; the memory goes back.

@@ -1,43 +1,72 @@
-//! The `xenc:EncryptedKey` that carries a session key to the holder of a certificate.
+//! The `xenc:EncryptedKey` that carries a session key to the holder of a certificate: encrypted to an RSA key (XML-Enc 1.1 section 5.5), or
+//! wrapped with a key that was agreed on with any other (section 5.6).
+//!
+//! The one rule: the suite says how, and the kind of the recipient's key says which of the suite's two ways it is.
 
-use soapstone_crypto::{OaepParameters, SymmetricKey};
+use soapstone_crypto::{
+    Certificate, ConcatKdf, CryptoError, Hkdf, KeyDerivation, OaepParameters, PublicKey,
+    SecretBytes, SymmetricKey, random,
+};
 use soapstone_xmlsec::enc::KeyEncryption;
-use soapstone_xmlsec::write::{self, EncryptedKeyParts};
+use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
 use super::{SecureError, Securing};
 use crate::digest;
 use crate::key_reference;
 use crate::policy::KeyReference;
+use crate::suite::{KeyAgreementMethod, Wrapping};
+
+/// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
+const SALT: usize = 32;
 
 impl Securing<'_> {
     /// Writes an `EncryptedKey` with `key` for `recipient`; returns the SHA-1 of what it carries.
     pub(super) fn wrap(
         &mut self,
         key: &SymmetricKey,
-        recipient: &soapstone_crypto::Certificate,
+        recipient: &Certificate,
         reference: KeyReference,
         data_references: &[&str],
         out: &mut Vec<u8>,
     ) -> Result<[u8; 20], SecureError> {
-        let transport = self.plan.policy.suite.key_transport[0];
-        let oaep = OaepParameters::new(transport.digest, transport.mask);
-        let cipher_value = recipient
-            .public_key()
-            .wrap(transport.algorithm, &oaep, key.expose())?;
-        let mut key_info = Vec::new();
+        let suite = &self.plan.policy.suite;
+        let kind = recipient.public_key().kind();
+        let wrapping = suite
+            .wrapping(kind)
+            .ok_or_else(|| SecureError::RecipientUnfit {
+                key: kind,
+                suite: suite.name.clone(),
+            })?;
+        let mut named = Vec::new();
         let token = self.named("peer");
         if reference == KeyReference::Direct {
             key_reference::write_token(recipient, &token, &mut self.tokens_of_keys);
         }
-        key_reference::write_certificate(reference, recipient, &token, &mut key_info);
+        key_reference::write_certificate(reference, recipient, &token, &mut named);
+        let (method, key_info, cipher_value) = match wrapping {
+            Wrapping::Transport(transport) => {
+                let oaep = OaepParameters::new(transport.digest, transport.mask);
+                let cipher_value =
+                    recipient
+                        .public_key()
+                        .wrap(transport.algorithm, &oaep, key.expose())?;
+                let method = KeyEncryption::Transport {
+                    algorithm: transport.algorithm,
+                    oaep,
+                };
+                (method, named, cipher_value)
+            }
+            Wrapping::Agreement(agreement) => {
+                let (key_info, cipher_value) =
+                    agree(agreement, recipient.public_key(), key, &named)?;
+                (KeyEncryption::Wrap(agreement.wrap), key_info, cipher_value)
+            }
+        };
         write::encrypted_key(
             &EncryptedKeyParts {
                 id: Some(&self.named("key")),
                 recipient: None,
-                method: &KeyEncryption::Transport {
-                    algorithm: transport.algorithm,
-                    oaep,
-                },
+                method: &method,
                 raw_key_info: Some(&key_info),
                 cipher_value: &cipher_value,
                 data_references,
@@ -47,4 +76,56 @@ impl Securing<'_> {
         );
         Ok(digest::sha1([cipher_value.as_slice()]))
     }
+}
+
+/// The `xenc:AgreementMethod` of a fresh agreement with `recipient`, whom `named` names, and `key` wrapped with what comes of it.
+fn agree(
+    method: &KeyAgreementMethod,
+    recipient: &PublicKey,
+    key: &SymmetricKey,
+    named: &[u8],
+) -> Result<(Vec<u8>, Vec<u8>), CryptoError> {
+    let agreed = recipient.agree_ephemeral(method.algorithm)?;
+    let length = method.wrap.key_length();
+    let mut key_info = Vec::new();
+    let mut write = |derivation| {
+        write::agreement_method(
+            &AgreementParts {
+                algorithm: method.algorithm,
+                derivation,
+                originator: &agreed.originator,
+                raw_recipient: named,
+            },
+            &mut key_info,
+        );
+    };
+    let derived: SecretBytes = match method.derivation {
+        KeyDerivation::ConcatKdf => {
+            // What the key is for (NIST SP 800-56A, 5.8.2.1.1: `AlgorithmID`).
+            let parameters = ConcatKdf {
+                digest: method.digest,
+                other_info: method.wrap.uri().as_bytes().to_vec(),
+            };
+            write(DerivationParts::ConcatKdf(&parameters));
+            parameters.derive(&agreed.secret, length)?
+        }
+        KeyDerivation::Hkdf => {
+            let parameters = Hkdf {
+                prf: method.prf().ok_or_else(|| CryptoError::Unsupported {
+                    what: format!("HKDF with {}", method.digest),
+                })?,
+                salt: random::bytes::<SALT>().to_vec(),
+                info: Vec::new(),
+            };
+            write(DerivationParts::Hkdf(&parameters, length));
+            parameters.derive(&agreed.secret, length)?
+        }
+        KeyDerivation::Pbkdf2 => {
+            return Err(CryptoError::Unsupported {
+                what: "PBKDF2 of an agreed secret".to_owned(),
+            });
+        }
+    };
+    let wrapped = SymmetricKey::from_secret(derived)?.wrap(method.wrap, key.expose())?;
+    Ok((key_info, wrapped))
 }

@@ -1,5 +1,6 @@
 //! Messages through the whole engine: secured, opened, and attacked on the way.
 
+mod agreements;
 mod bindings;
 mod conversations;
 mod endorsements;

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use soapstone_crypto::{
-    Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore,
+    Curve, Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore,
     issue::{self, Template, Validity},
 };
 use soapstone_wss::{
@@ -65,6 +65,7 @@ pub(crate) fn user(name: &str) -> Arc<User> {
 pub(crate) fn client_keys() -> Keys {
     Keys {
         identity: Some(Arc::clone(&PARTIES.client)),
+        decryption: Vec::new(),
         peer: Some(PARTIES.service.certificate().clone()),
         trust: Some(trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
@@ -75,10 +76,75 @@ pub(crate) fn client_keys() -> Keys {
 pub(crate) fn service_keys() -> Keys {
     Keys {
         identity: Some(Arc::clone(&PARTIES.service)),
+        decryption: Vec::new(),
         peer: Some(PARTIES.client.certificate().clone()),
         trust: Some(trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
         user: None,
+    }
+}
+
+/// Two parties whose keys are for a suite without RSA.
+pub(crate) struct Agreeing {
+    client: Arc<Identity>,
+    service: Arc<Identity>,
+    /// What decrypts, where the key that signs cannot.
+    client_decryption: Vec<Arc<Identity>>,
+    service_decryption: Vec<Arc<Identity>>,
+}
+
+impl Agreeing {
+    /// Keys that sign, and keys that decrypt if those that sign do not.
+    pub(crate) fn new(signing: KeyKind, decrypting: Option<KeyKind>) -> Self {
+        let make = |subject, kind| Arc::new(identity(&PARTIES.authority, subject, kind));
+        let decryption = |subject| -> Vec<_> {
+            let kinds = decrypting.into_iter();
+            kinds.map(|kind| make(subject, kind)).collect()
+        };
+        Self {
+            client: make("CN=client", signing),
+            service: make("CN=service", signing),
+            client_decryption: decryption("CN=client\\, encryption"),
+            service_decryption: decryption("CN=service\\, encryption"),
+        }
+    }
+
+    /// Those of a suite's name.
+    pub(crate) fn of(suite: &str) -> Option<&'static Self> {
+        static P256: LazyLock<Agreeing> =
+            LazyLock::new(|| Agreeing::new(KeyKind::Ec(Curve::P256), None));
+        static CURVE25519: LazyLock<Agreeing> =
+            LazyLock::new(|| Agreeing::new(KeyKind::Ed25519, Some(KeyKind::X25519)));
+        if suite.ends_with("EcdhEs") {
+            Some(&P256)
+        } else if suite.ends_with("X25519") {
+            Some(&CURVE25519)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn client_keys(&self) -> Keys {
+        let peer = self.service_decryption.first().unwrap_or(&self.service);
+        Keys {
+            identity: Some(Arc::clone(&self.client)),
+            decryption: self.client_decryption.clone(),
+            peer: Some(peer.certificate().clone()),
+            ..client_keys()
+        }
+    }
+
+    pub(crate) fn service_keys(&self) -> Keys {
+        let peer = self.client_decryption.first().unwrap_or(&self.client);
+        let mut rules = trust_rules();
+        rules.pinned.push(self.client.certificate().clone());
+        Keys {
+            identity: Some(Arc::clone(&self.service)),
+            decryption: self.service_decryption.clone(),
+            peer: Some(peer.certificate().clone()),
+            trust: Some(Arc::new(TrustStore::new(rules).unwrap())),
+            ..service_keys()
+        }
     }
 }
 
@@ -142,7 +208,11 @@ pub(crate) fn secure_with(
 }
 
 pub(crate) fn secure(policy: &Policy, plain: &str) -> String {
-    String::from_utf8(secure_with(policy, client_keys(), plain, None).bytes).unwrap()
+    let keys = match Agreeing::of(&policy.suite.name) {
+        Some(agreeing) => agreeing.client_keys(),
+        None => client_keys(),
+    };
+    String::from_utf8(secure_with(policy, keys, plain, None).bytes).unwrap()
 }
 
 pub(crate) fn facts() -> Facts {
@@ -172,7 +242,11 @@ pub(crate) fn open_with(
 }
 
 pub(crate) fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>, Rejected> {
-    open_with(policy, service_keys(), &facts(), message, now())
+    let keys = match Agreeing::of(&policy.suite.name) {
+        Some(agreeing) => agreeing.service_keys(),
+        None => service_keys(),
+    };
+    open_with(policy, keys, &facts(), message, now())
 }
 
 pub(crate) fn forwarded(verified: &Verified<Envelope>) -> String {

@@ -22,7 +22,8 @@ Make a key, and a certificate for it: NAME.key.pem and NAME.cert.pem, with --pkc
 NAME.key.bin.
 
 The certificate is signed by --signed-by, which is the name that an authority was made under, or by the key itself. It allows signatures \
-and, where the key can do it, encryption. Certificates between it and its authority follow it in NAME.cert.pem. With a password, \
+and, where the key can do it, encryption: RSA keys both, elliptic curve keys both (they agree on keys), ed25519 only signatures, x25519 only \
+encryption, so that its certificate takes an authority. Certificates between it and its authority follow it in NAME.cert.pem. With a password, \
 the private key is encrypted in every file; the same password opens the key of the authority.";
 
 const EXAMPLES: &str = "\
@@ -31,6 +32,7 @@ Examples:
   soapstone keys new client --signed-by ca --pkcs12 --password-env PASSWORD
   soapstone keys new web --signed-by ca --san books.example --san 192.0.2.7 --days 90
   soapstone keys new signer --kind ec-p256 --subject CN=signer
+  soapstone keys new reader --kind x25519 --signed-by ca
   soapstone keys new shared --symmetric 32";
 
 /// How many days a certificate can be valid.
@@ -101,6 +103,8 @@ enum Kind {
     EcP521,
     #[value(name = "ed25519")]
     Ed25519,
+    #[value(name = "x25519")]
+    X25519,
 }
 
 impl From<Kind> for KeyKind {
@@ -113,6 +117,7 @@ impl From<Kind> for KeyKind {
             Kind::EcP384 => Self::Ec(Curve::P384),
             Kind::EcP521 => Self::Ec(Curve::P521),
             Kind::Ed25519 => Self::Ed25519,
+            Kind::X25519 => Self::X25519,
         }
     }
 }
@@ -244,6 +249,12 @@ impl Order<'_> {
                     .with_hint("for example --subject \"CN=client,O=Example\"")
             })?
             .with_alternative_names(self.alternative_names.iter().map(String::as_str));
+        if matches!(self.kind, KeyKind::X25519) && (issuer.is_none() || self.authority) {
+            return Err(
+                Failure::new("an x25519 key agrees on keys and signs nothing, not even its own certificate")
+                    .with_hint("let an authority sign it: --signed-by NAME; soapstone keys new NAME --ca makes one"),
+            );
+        }
         if self.authority {
             template = template.for_authority();
         }

@@ -1,5 +1,6 @@
 //! Messages that must be refused, each for its own reason. Every test is an attack that someone has made, or a clause.
 
+mod agreements;
 mod changes;
 mod downgrades;
 mod input;
