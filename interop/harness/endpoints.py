@@ -16,6 +16,12 @@ class Endpoint:
         self.tables["identity"] = {"key": str(keys.key(name)), "certificate": str(keys.certificate(name))}
         return self
 
+    def decrypts_with(self, keys, name):
+        """The key that others encrypt to, where it is not the one that we sign with."""
+        decryption = {"key": str(keys.key(name)), "certificate": str(keys.certificate(name))}
+        self.tables["identity"]["decryption"] = decryption
+        return self
+
     def encrypt_to(self, keys, name):
         """Whom we encrypt to."""
         self.tables["peer"] = {"certificate": str(keys.certificate(name))}

@@ -17,6 +17,9 @@ ALGORITHMS = {
     "ed25519": ["ed25519"],
 }
 
+# Keys that agree and sign nothing, not even the request for their certificate.
+AGREEING = {"x25519": "X25519"}
+
 
 class Keys:
     """Paths of keys and certificates: `key("client")`, `certificate("client")`, `secret(32)`.
@@ -24,7 +27,7 @@ class Keys:
     `ca` signed all of them but `stranger`, which `other_ca` signed.
     """
 
-    def __init__(self, folder, names=("client", "server", *ALGORITHMS), rsa_bits=2048):
+    def __init__(self, folder, names=("client", "server", *ALGORITHMS, *AGREEING), rsa_bits=2048):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ca = self._authority("ca", "Soapstone Test CA")
@@ -66,7 +69,14 @@ class Keys:
         return path
 
     def _issue(self, name, algorithm, authority):
-        request = self.folder / f"{name}.csr"
+        request, options = self.folder / f"{name}.csr", []
+        private = self.key(name)
+        if name in AGREEING:
+            must("openssl", "genpkey", "-algorithm", AGREEING[name], "-out", private)
+            public = self.folder / f"{name}.pub.pem"
+            must("openssl", "pkey", "-in", private, "-pubout", "-out", public)
+            # Another key makes the request; the authority puts this one into the certificate.
+            private, options = self.folder / f"{name}.request.key.pem", ["-force_pubkey", public]
         extensions = self.folder / "extensions"
         extensions.write_text(
             "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment,keyAgreement\n"
@@ -74,11 +84,11 @@ class Keys:
             encoding="ascii",
         )
         must(
-            "openssl", "req", "-newkey", *algorithm, "-nodes", "-keyout", self.key(name), "-out", request,
+            "openssl", "req", "-newkey", *algorithm, "-nodes", "-keyout", private, "-out", request,
             "-subj", f"/O=Soapstone/CN={name}",
         )  # fmt: skip
         must(
             "openssl", "x509", "-req", "-in", request, "-CA", self.folder / f"{authority}.pem", "-CAkey", self.key(authority), "-sha256",
-            "-set_serial", f"0x{secrets.token_hex(12)}", "-days", "30", "-extfile", extensions,
+            "-set_serial", f"0x{secrets.token_hex(12)}", "-days", "30", "-extfile", extensions, *options,
             "-out", self.certificate(name),
         )  # fmt: skip

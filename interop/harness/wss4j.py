@@ -33,8 +33,11 @@ def peer(log):
 class Case:
     """One combination, as our endpoint files and as WSS4J's options say it."""
 
-    def __init__(self, mechanism, suite, soap=envelopes.SOAP11, reference=None, signer="client", ours=None, theirs=None):
-        self.mechanism, self.suite, self.soap, self.reference, self.signer = mechanism, suite, soap, reference, signer
+    def __init__(
+        self, mechanism, suite, soap=envelopes.SOAP11, reference=None, signer="client", recipient="server", ours=None, theirs=None
+    ):
+        self.mechanism, self.suite, self.soap, self.reference = mechanism, suite, soap, reference
+        self.signer, self.recipient = signer, recipient
         self.ours, self.theirs = ours or {}, theirs or {}
 
     def endpoint(self, keys, inbound):
@@ -51,10 +54,12 @@ class Case:
         endpoint = Endpoint(mechanism, **security)
         if inbound:
             endpoint.ours(keys, "server").trust(keys.ca)
+            if self.recipient != "server":
+                endpoint.decrypts_with(keys, self.recipient)
             if self.reference not in (None, "direct"):
                 endpoint.pin(keys.certificate(self.signer))
         else:
-            endpoint.ours(keys, self.signer).encrypt_to(keys, "server")
+            endpoint.ours(keys, self.signer).encrypt_to(keys, self.recipient)
         if mechanism == "username":
             endpoint.user(*USER)
         return endpoint
@@ -66,11 +71,13 @@ class Case:
             options += [f"--{name}", value]
         if inbound:
             options += ["--key", keys.key("server"), "--cert", keys.certificate("server"), "--ca", keys.ca]
+            if self.recipient != "server":
+                options += ["--decryption-key", keys.key(self.recipient), "--decryption-cert", keys.certificate(self.recipient)]
             if self.reference not in (None, "direct"):
                 options += ["--peer", keys.certificate(self.signer)]
         else:
             options += ["--key", keys.key(self.signer), "--cert", keys.certificate(self.signer)]
-            options += ["--peer", keys.certificate("server"), "--key-reference", self.reference or "direct"]
+            options += ["--peer", keys.certificate(self.recipient), "--key-reference", self.reference or "direct"]
         return options
 
 
@@ -102,6 +109,36 @@ def cases():
             "sign", "Basic256Sha256", signer=signer, ours=_algorithms(method, "aes256-cbc", "rsa-oaep-mgf1p"),
             theirs={"signature": method},
         )  # fmt: skip
+    yield from agreements()
+
+
+def agreements():
+    """Session keys wrapped with a key that both sides agree on, by name."""
+    for suite, signer, recipient in (("EcdhEs", "p256", "p256"), ("X25519", "ed25519", "x25519")):
+        for mechanism in ("encrypt", "sign-encrypt", "encrypt-sign"):
+            name = f"Basic128GCM{suite}"
+            yield f"{mechanism} {name}", Case(mechanism, name, signer=signer, recipient=recipient)
+        name = f"Basic256GCM{suite}"
+        yield f"sign-encrypt {name}", Case("sign-encrypt", name, signer=signer, recipient=recipient)
+        for reference in REFERENCES:
+            name = f"Basic128GCM{suite}"
+            case = Case("sign-encrypt", name, reference=reference, signer=signer, recipient=recipient)
+            yield f"sign-encrypt {name}, {reference}", case
+    for recipient in ("p384", "p521"):
+        case = Case("encrypt", "Basic128GCMEcdhEs", recipient=recipient)
+        yield f"encrypt Basic128GCMEcdhEs, {recipient}", case
+    # The two suites of eDelivery AS4 2.0: X25519 above, and this one beside it.
+    for suite, agreement, signature, signer, recipient, derivation in (
+        ("EcdhEs", "ecdh-es", "ecdsa-sha256", "p256", "p256", "hkdf"),
+        ("X25519", "x25519", "ed25519", "ed25519", "x25519", "concat-kdf"),
+    ):
+        ours = _algorithms(signature, "aes128-gcm", None)
+        del ours["algorithms"]["key_transport"]
+        ours["algorithms"] |= {"key_agreement": [agreement], "key_derivation": [derivation], "key_wrap": ["kw-aes128"]}
+        case = Case(
+            "sign-encrypt", f"Basic128GCM{suite}", signer=signer, recipient=recipient, ours=ours, theirs={"derivation": derivation}
+        )
+        yield f"sign-encrypt {agreement}, {derivation}", case
 
 
 def _joined(parts):
@@ -176,7 +213,8 @@ def _altered(case, secured):
 def _with_broken_key(path, message):
     """Changes the EncryptedKey's octets: without authentication of the data, anything less may pass unseen."""
     start = message.index(b"CipherValue>", message.index(b"EncryptedKey")) + len(b"CipherValue>")
-    middle = start + 40
+    # The shortest of them are AES key wrap's, of 32 characters.
+    middle = start + 20
     while message[middle : middle + 1] in b"\r\n \t":
         middle += 1
     other = b"A" if message[middle : middle + 1] != b"A" else b"B"
@@ -188,8 +226,8 @@ def _with_broken_key(path, message):
 def refusals():
     """What WSS4J sends, what our endpoint demands, and the reason we give."""
 
-    def demanding(mechanism, suite="Basic128GCM"):
-        return Case(mechanism, suite)
+    def demanding(mechanism, suite="Basic128GCM", **options):
+        return Case(mechanism, suite, **options)
 
     def sent(mechanism, suite="Basic128GCM", **options):
         return Case(mechanism, suite, **options)
@@ -201,6 +239,19 @@ def refusals():
     for theirs, ours in (("Basic128", "Basic128GCM"), ("Basic256GCM", "Basic128GCM"), ("TripleDesRsa15", "TripleDes")):
         case = f"{theirs} for {ours}"
         yield case, sent("sign-encrypt", theirs), demanding("sign-encrypt", ours), "algorithm-not-allowed"
+    for theirs, ours in (
+        (sent("encrypt", "Basic128GCM", recipient="server"), demanding("encrypt", "Basic128GCMEcdhEs", recipient="p256")),
+        (sent("encrypt", "Basic128GCMEcdhEs", recipient="p256"), demanding("encrypt", "Basic128GCM")),
+        (sent("encrypt", "Basic256GCMEcdhEs", recipient="p256"), demanding("encrypt", "Basic128GCMEcdhEs", recipient="p256")),
+        (
+            sent("encrypt", "Basic128GCMEcdhEs", recipient="p256", theirs={"derivation": "hkdf"}),
+            demanding("encrypt", "Basic128GCMEcdhEs", recipient="p256"),
+        ),
+    ):
+        derivation = ", ".join(["", *theirs.theirs.values()])
+        yield f"{theirs.suite}{derivation} for {ours.suite}", theirs, ours, "algorithm-not-allowed"
+    other = sent("encrypt", "Basic128GCMEcdhEs", recipient="p384", reference="thumbprint")
+    yield "agreed with another key", other, demanding("encrypt", "Basic128GCMEcdhEs", recipient="p256"), "key-not-found"
     rsa_sha256 = sent("sign", "Basic256Sha256", theirs={"signature": "rsa-sha256"})
     yield "rsa-sha256 for rsa-sha1", rsa_sha256, demanding("sign", "Basic256Sha256"), "algorithm-not-allowed"
     yield "timestamp unsigned", sent("sign", theirs={"signed": "Body"}), demanding("sign"), "unsigned"

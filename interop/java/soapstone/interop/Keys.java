@@ -27,6 +27,7 @@ import org.apache.wss4j.common.crypto.Merlin;
 /** PEM files, put into the in-memory key and trust stores that WSS4J asks for. */
 final class Keys {
     static final String OURS = "ours";
+    static final String DECRYPTING = "decrypting";
     static final String PEER = "peer";
     /** Protects the entries of the in-memory store; it never leaves this process. */
     static final String STORE_PASSWORD = "in-memory";
@@ -45,12 +46,16 @@ final class Keys {
         return merlin;
     }
 
-    /** Our key and the peer's certificate, as far as they are given. */
+    /** Our keys and the peer's certificate, as far as they are given. */
     static KeyStore identity(Options options) {
         return store(store -> {
             if (options.optional("key") != null) {
                 store.setKeyEntry(OURS, privateKey(options.required("key")), STORE_PASSWORD.toCharArray(),
                     certificates(options.required("cert")).toArray(new Certificate[0]));
+            }
+            if (options.optional("decryption-key") != null) {
+                store.setKeyEntry(DECRYPTING, privateKey(options.required("decryption-key")), STORE_PASSWORD.toCharArray(),
+                    certificates(options.required("decryption-cert")).toArray(new Certificate[0]));
             }
             if (options.optional("peer") != null) {
                 store.setCertificateEntry(PEER, certificates(options.required("peer")).get(0));
@@ -109,7 +114,7 @@ final class Keys {
             if (matcher.group(1).equals("PRIVATE KEY")) {
                 PKCS8EncodedKeySpec specification =
                     new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(matcher.group(2)));
-                for (String algorithm : List.of("RSA", "EC", "Ed25519")) {
+                for (String algorithm : List.of("RSA", "EC", "Ed25519", "X25519")) {
                     try {
                         return KeyFactory.getInstance(algorithm).generatePrivate(specification);
                     } catch (InvalidKeySpecException e) {
@@ -118,7 +123,7 @@ final class Keys {
                 }
             }
         }
-        throw new IllegalArgumentException(path + ": expected a PKCS#8 PEM key (RSA, EC or Ed25519), found none");
+        throw new IllegalArgumentException(path + ": expected a PKCS#8 PEM key (RSA, EC, Ed25519 or X25519), found none");
     }
 
     private static String read(String path) throws IOException {

@@ -51,8 +51,7 @@ final class Opening {
 
     Opening(Options options) {
         mechanism = Mechanism.named(options.required("mechanism"));
-        Suite named = Suite.named(options.optional("suite", "Basic256Sha256"));
-        Suite suite = options.optional("signature") == null ? named : named.withSignature(options.required("signature"));
+        Suite suite = Suite.of(options);
         crypto = Keys.crypto(options);
         rsa15 = suite.keyTransport().endsWith("rsa-1_5");
         algorithms.addSignatureMethod(
@@ -63,6 +62,10 @@ final class Opening {
         algorithms.addTransformAlgorithm(STRTransform.TRANSFORM_URI);
         algorithms.addEncryptionMethod(suite.data());
         algorithms.addKeyWrapAlgorithm(suite.keyTransport());
+        if (suite.keyAgreement() != null) {
+            algorithms.addKeyAgreementMethodAlgorithm(suite.keyAgreement());
+            algorithms.addDerivedKeyAlgorithm(suite.keyDerivation());
+        }
         algorithms.setMaximumEllipticCurveKeyLength(P521_BITS);
         aes192 = suite.data().endsWith("aes192-cbc");
         signed = options.optional("signed", "Body,Timestamp");

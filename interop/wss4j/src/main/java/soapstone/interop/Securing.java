@@ -33,8 +33,7 @@ final class Securing {
 
     Securing(Options options) {
         mechanism = Mechanism.named(options.required("mechanism"));
-        Suite named = Suite.named(options.optional("suite", "Basic256Sha256"));
-        suite = options.optional("signature") == null ? named : named.withSignature(options.required("signature"));
+        suite = Suite.of(options);
         crypto = Keys.crypto(options);
         String reference = options.optional("key-reference", "direct");
         signatureReference = reference(reference);
@@ -146,6 +145,10 @@ final class Securing {
         if (suite.oaepDigest() != null) {
             encryption.setDigestAlgorithm(suite.oaepDigest());
             encryption.setMGFAlgorithm(suite.oaepMask());
+        }
+        if (suite.keyAgreement() != null) {
+            encryption.setKeyAgreementMethod(suite.keyAgreement());
+            encryption.setKeyDerivationMethod(suite.keyDerivation());
         }
         encryption.getParts().addAll(Envelopes.parts(encrypted, document, true));
         KeyGenerator generator = KeyUtils.getKeyGenerator(suite.data());
