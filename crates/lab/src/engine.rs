@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::crypto::{SecretBytes, SymmetricKey};
+use soapstone::crypto::{Curve, KeyKind, SecretBytes, SymmetricKey};
 use soapstone::endpoint::{Endpoint, Memory};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{
@@ -78,6 +78,8 @@ pub struct Case {
 
 /// Suites with certificates: authenticated encryption, the classic default, and the slowest that is still asked for.
 const SUITES: [&str; 4] = ["Basic128GCM", "Basic256GCM", "Basic256", "TripleDes"];
+/// Without an RSA key, on P-256; for the mechanism that has to do with all of a suite.
+const AGREEING_SUITE: &str = "Basic128GCMEcdhEs";
 /// Suites with a shared key.
 const SHARED_SUITES: [&str; 2] = ["Basic128GCM", "Basic256Sha256"];
 /// Suites that conversations are measured with.
@@ -106,8 +108,10 @@ impl Case {
                 .map(|suite| (*suite, KeyBinding::Shared));
             // A suite makes no difference to what neither signs nor encrypts.
             let keyed = mechanism.signs() || mechanism.encrypts();
+            let agreeing = (mechanism == Mechanism::SignEncrypt)
+                .then_some((AGREEING_SUITE, KeyBinding::Certificate));
             let variants: Vec<_> = if keyed {
-                certificate.chain(shared).collect()
+                certificate.chain(agreeing).chain(shared).collect()
             } else {
                 certificate.take(1).collect()
             };
@@ -143,6 +147,7 @@ fn binding_name(binding: KeyBinding) -> &'static str {
 /// Runs the cases that the filter lets through, and hands each measurement to `emit` as it is made.
 pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
     let peers = Peers::new();
+    let agreeing = Peers::with_keys(KeyKind::Ec(Curve::P256));
     for payload in Payload::ALL {
         if options.lets_through(&parts_name(payload)) {
             parts::run(payload, options.effort, emit);
@@ -150,7 +155,11 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
     }
     for case in Case::all() {
         if options.lets_through(&case.name()) {
-            run_case(&case, &peers, options, emit);
+            let peers = match case.suite {
+                AGREEING_SUITE => &agreeing,
+                _ => &peers,
+            };
+            run_case(&case, peers, options, emit);
         }
     }
 }

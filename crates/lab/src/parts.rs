@@ -1,10 +1,11 @@
-//! The work that no implementation of sign-encrypt can avoid, each part alone: scan, digest, cipher, base64, RSA.
+//! The work that no implementation of sign-encrypt can avoid, each part alone: scan, digest, cipher, base64, RSA or elliptic curves.
 
 use std::hint::black_box;
 
 use soapstone::crypto::{
-    DataEncryption, DigestAlgorithm, KeyKind, KeyTransport, OaepParameters, PrivateKey,
-    SecretBytes, SignatureAlgorithm, SymmetricKey, base64, digest, open_in_place, seal_in_place,
+    Curve, DataEncryption, DigestAlgorithm, EphemeralAgreement, KeyAgreement, KeyKind,
+    KeyTransport, OaepParameters, PrivateKey, PublicKey, SecretBytes, SignatureAlgorithm,
+    SymmetricKey, base64, digest, open_in_place, seal_in_place,
 };
 use soapstone::wss::{Envelope, Suite};
 use soapstone::xml::{Buffers, Limits};
@@ -121,15 +122,39 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
         black_box(rsa.unwrap(black_box(&wrapped)));
     });
     measure("part-rsa-unwrap", wrapped.len(), samples);
+
+    let elliptic = Elliptic::new();
+    let signature = elliptic.sign(&signed);
+    let made = elliptic.make();
+    let samples = Samples::of(effort, || {
+        black_box(elliptic.sign(black_box(&signed)));
+    });
+    measure("part-ecdsa-sign", signed.len(), samples);
+    let samples = Samples::of(effort, || {
+        elliptic.verify(&signed, black_box(&signature));
+    });
+    measure("part-ecdsa-verify", signed.len(), samples);
+    let samples = Samples::of(effort, || {
+        black_box(elliptic.make());
+    });
+    measure("part-ecdh-make", WRAPPED.len(), samples);
+    let samples = Samples::of(effort, || {
+        black_box(elliptic.agree(black_box(&made.originator)));
+    });
+    measure("part-ecdh-agree", WRAPPED.len(), samples);
 }
 
-/// What the operations with a private key take alone, microseconds: the best times.
+/// What the operations with key pairs take alone, microseconds: the best times.
 #[derive(Clone, Copy)]
 pub(crate) struct PrivateKeyTimes {
     /// A signature.
     pub(crate) sign: f64,
-    /// Unwrapping a key.
+    /// Unwrapping a key, or agreeing on what unwraps it.
     pub(crate) unwrap: f64,
+    /// Verifying a signature; 0 for RSA, where it is little beside making one.
+    pub(crate) verify: f64,
+    /// Making a key pair for one message and agreeing with it; 0 for RSA, where wrapping is little beside unwrapping.
+    pub(crate) wrap: f64,
 }
 
 impl PrivateKeyTimes {
@@ -146,6 +171,29 @@ impl PrivateKeyTimes {
         Self {
             sign: sign.figures().best,
             unwrap: unwrap.figures().best,
+            verify: 0.0,
+            wrap: 0.0,
+        }
+    }
+
+    /// Of keys on P-256, by ECDSA and ECDH-ES.
+    pub(crate) fn measure_elliptic() -> Self {
+        let elliptic = Elliptic::new();
+        let signed = [0x5a; 700];
+        let signature = elliptic.sign(&signed);
+        let made = elliptic.make();
+        let best = |work: &mut dyn FnMut()| Samples::of(Effort::QUICK, work).figures().best;
+        Self {
+            sign: best(&mut || {
+                black_box(elliptic.sign(black_box(&signed)));
+            }),
+            unwrap: best(&mut || {
+                black_box(elliptic.agree(black_box(&made.originator)));
+            }),
+            verify: best(&mut || elliptic.verify(black_box(&signed), &signature)),
+            wrap: best(&mut || {
+                black_box(elliptic.make());
+            }),
         }
     }
 }
@@ -244,5 +292,44 @@ impl Rsa {
                 Some(WRAPPED.len()),
             )
             .expect("the key")
+    }
+}
+
+/// A key on P-256, and how it is used.
+struct Elliptic(PrivateKey);
+
+impl Elliptic {
+    fn new() -> Self {
+        Self(PrivateKey::generate(KeyKind::Ec(Curve::P256)).expect("a key"))
+    }
+
+    fn sign(&self, octets: &[u8]) -> Vec<u8> {
+        self.0
+            .sign(SignatureAlgorithm::EcdsaSha256, octets)
+            .expect("a signature")
+    }
+
+    fn verify(&self, octets: &[u8], signature: &[u8]) {
+        self.0
+            .public_key()
+            .verify(SignatureAlgorithm::EcdsaSha256, octets, signature)
+            .expect("a good signature");
+    }
+
+    /// What a sender does.
+    fn make(&self) -> EphemeralAgreement {
+        self.0
+            .public_key()
+            .agree_ephemeral(KeyAgreement::EcdhEs)
+            .expect("a secret")
+    }
+
+    /// What a receiver does: the sender's key is read from the message.
+    fn agree(&self, originator: &PublicKey) -> SecretBytes {
+        let (curve, point) = originator.ec_components().expect("a point");
+        let read = PublicKey::ec(curve, point).expect("a point on the curve");
+        self.0
+            .agree(KeyAgreement::EcdhEs, &read)
+            .expect("the secret")
     }
 }

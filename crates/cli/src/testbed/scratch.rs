@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Curve, Identity, KeyKind, SecretBytes, base64};
-use soapstone::wss::Mechanism;
+use soapstone::wss::{Mechanism, Suite};
 use soapstone_lab::study::Proof;
 use tempfile::TempDir;
 
@@ -186,6 +186,10 @@ impl Route {
         match self.proof {
             Proof::Dsa => KeyKind::Dsa { bits: DSA_BITS },
             Proof::Ecdsa => KeyKind::Ec(Curve::P256),
+            // A suite without key transport agrees on keys.
+            _ if Suite::named(&self.suite).is_some_and(|suite| suite.key_transport.is_empty()) => {
+                KeyKind::Ec(Curve::P256)
+            }
             _ => KeyKind::Rsa {
                 bits: self.rsa_bits,
             },

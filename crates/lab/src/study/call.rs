@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use soapstone::wss::Mechanism;
+use soapstone::wss::{Mechanism, Suite};
 
 use super::condition::{Condition, Round};
 
@@ -157,8 +157,22 @@ impl Way {
         Self { rsa_bits, ..self }
     }
 
+    /// Whether the suite's session keys are agreed on, with certificates on P-256 that sign as well.
+    pub fn agrees(&self) -> bool {
+        Suite::named(self.suite).is_some_and(|suite| suite.key_transport.is_empty())
+    }
+
+    /// Whether each message is protected with keys of certificates on P-256, by which session keys are agreed on, too.
+    pub fn has_elliptic_keys(&self) -> bool {
+        self.has_usual_keys() && self.agrees()
+    }
+
     /// Whether each message is protected with RSA keys of certificates.
     pub fn has_rsa_keys(&self) -> bool {
+        self.has_usual_keys() && !self.agrees()
+    }
+
+    fn has_usual_keys(&self) -> bool {
         self.proof == Proof::Usual
             && self.mechanism != Mechanism::SecureConversation
             && (self.mechanism.signs() || self.mechanism.encrypts())

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 use soapstone::wss::{Mechanism, Suite};
 
-use super::call::{Call, Proof, Stack, Step};
+use super::call::{Call, Proof, Stack, Step, Way};
 use super::point::How;
 use crate::parts::{OctetTimes, PrivateKeyTimes};
 
 /// Floors of calls; what they are made of is measured once.
 #[derive(Default)]
 pub(super) struct Floors {
-    /// By bits.
-    keys: BTreeMap<u32, PrivateKeyTimes>,
+    /// Of RSA keys by bits, and of those on P-256.
+    keys: BTreeMap<Option<u32>, PrivateKeyTimes>,
     /// By suite.
     octets: BTreeMap<&'static str, OctetTimes>,
 }
@@ -72,16 +72,18 @@ impl Floors {
             (way.mechanism, how)
         {
             // Both messages of the handshake are signed and encrypted.
-            let keys = self.keys(way.rsa_bits);
-            floor += 2.0 * (keys.sign + keys.unwrap) / f64::from(requests);
+            let keys = self.keys(way);
+            let message = keys.sign + keys.unwrap + keys.verify + keys.wrap;
+            floor += 2.0 * message / f64::from(requests);
         }
-        if way.has_rsa_keys() {
-            let keys = self.keys(way.rsa_bits);
+        if way.has_rsa_keys() || way.has_elliptic_keys() {
+            let keys = self.keys(way);
+            // Who signs wraps, and who unwraps verifies.
             if signs {
-                floor += times.signatures * keys.sign;
+                floor += times.signatures * keys.sign + times.unwrapped_keys * keys.verify;
             }
             if encrypts {
-                floor += times.unwrapped_keys * keys.unwrap;
+                floor += times.unwrapped_keys * keys.unwrap + times.signatures * keys.wrap;
             }
         }
         if let Some(suite) = Suite::named(way.suite) {
@@ -97,9 +99,13 @@ impl Floors {
         Some(floor)
     }
 
-    fn keys(&mut self, bits: u32) -> PrivateKeyTimes {
+    fn keys(&mut self, way: &Way) -> PrivateKeyTimes {
+        let bits = (!way.agrees()).then_some(way.rsa_bits);
         let keys = self.keys.entry(bits);
-        *keys.or_insert_with(|| PrivateKeyTimes::measure(bits))
+        *keys.or_insert_with(|| match bits {
+            Some(bits) => PrivateKeyTimes::measure(bits),
+            None => PrivateKeyTimes::measure_elliptic(),
+        })
     }
 }
 
@@ -119,7 +125,7 @@ pub(super) fn floor_together(floor: f64, how: How, processors: u32) -> Option<f6
 
 #[cfg(test)]
 mod tests {
-    use super::super::call::{Operation, Way};
+    use super::super::call::Operation;
     use super::*;
 
     fn floors(mechanism: Mechanism, octets: f64) -> Option<f64> {
@@ -134,10 +140,12 @@ mod tests {
         };
         let mut floors = Floors {
             keys: BTreeMap::from([(
-                2048,
+                Some(2048),
                 PrivateKeyTimes {
                     sign: 500.0,
                     unwrap: 400.0,
+                    verify: 0.0,
+                    wrap: 0.0,
                 },
             )]),
             octets: BTreeMap::from([(
@@ -163,6 +171,39 @@ mod tests {
         assert_eq!(conversation, Some(handshake / 10.0));
         let alone = floors_by(how, Mechanism::SignEncrypt, 0.0);
         assert_eq!(alone, Some(handshake));
+    }
+
+    #[test]
+    fn keys_that_agree_are_made_for_each_message_and_its_signature_is_verified() {
+        let call = Call {
+            stack: Stack::Soapstone,
+            way: Way::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
+            operation: Operation::Sum,
+        };
+        let times = PrivateKeyTimes {
+            sign: 20.0,
+            unwrap: 50.0,
+            verify: 60.0,
+            wrap: 70.0,
+        };
+        let mut floors = Floors {
+            keys: BTreeMap::from([(None, times)]),
+            ..Floors::default()
+        };
+        let mut of = |step| {
+            floors.of(
+                &call,
+                How::InMemory {
+                    step,
+                    repetitions: 1,
+                },
+                0.0,
+            )
+        };
+        assert_eq!(of(Step::Secure), Some(90.0));
+        assert_eq!(of(Step::Open), Some(110.0));
+        let called = floors.of(&call, How::Newcomers { times: 1 }, 0.0);
+        assert_eq!(called, Some(400.0));
     }
 
     #[test]
