@@ -3,7 +3,7 @@
 //! The one rule: what the plan's suite does not list is refused before a key is touched; what the sender's public key is, and whether the
 //! agreement and the unwrapping go well, shows nowhere. That key proves nobody: anybody who has our certificate can make one.
 
-use soapstone_crypto::{KeyWrap, PrivateKey, SymmetricKey};
+use soapstone_crypto::{KeyWrap, PublicKey};
 use soapstone_xml::Element;
 use soapstone_xmlsec::enc::EncryptedKey;
 use soapstone_xmlsec::keyinfo::{AgreementMethod, KeyDerivationMethod, KeyInfoError};
@@ -24,6 +24,14 @@ fn malformed(problem: impl ToString) -> Rejected {
     }
 }
 
+/// An agreement that the suite lists.
+pub(super) struct Agreement {
+    pub(super) method: AgreementMethod,
+    /// The sender's public key; `None` where what stands there is no key, which shows nowhere.
+    pub(super) originator: Option<PublicKey>,
+    pub(super) listed: KeyAgreementMethod,
+}
+
 /// The `xenc:AgreementMethod` in the `ds:KeyInfo` of a wrapped key, alone.
 fn method(key_info: Element<'_>) -> Result<Element<'_>, Rejected> {
     let mut children = key_info.children();
@@ -39,7 +47,7 @@ impl Opening<'_> {
         &self,
         wrapped: &EncryptedKey,
         wrap: KeyWrap,
-    ) -> Result<(AgreementMethod, KeyAgreementMethod), Rejected> {
+    ) -> Result<Agreement, Rejected> {
         let allowed = &self.plan.policy.suite.key_agreement;
         let document = &self.envelope.document;
         let key_info = wrapped
@@ -96,7 +104,12 @@ impl Opening<'_> {
                 wrap.key_length()
             )));
         }
-        Ok((parsed, *found))
+        let originator = parsed.originator_key(element).map_err(malformed)?;
+        Ok(Agreement {
+            method: parsed,
+            originator,
+            listed: *found,
+        })
     }
 
     /// What names the certificate of the recipient, where something does.
@@ -107,21 +120,6 @@ impl Opening<'_> {
         let info = agreement.recipient;
         info.map(|info| KeyLocator::read(self.envelope.document.element(info)))
             .transpose()
-    }
-
-    /// The session key, or a random one in its place.
-    pub(super) fn open_agreed(
-        &self,
-        wrapped: &EncryptedKey,
-        agreement: &AgreementMethod,
-        private: &PrivateKey,
-        length: usize,
-    ) -> Result<SymmetricKey, Rejected> {
-        let document = &self.envelope.document;
-        let info = wrapped.key_info.map(|info| document.element(info));
-        let element = info.map_or_else(|| Err(malformed("expected one")), method)?;
-        let originator = agreement.originator_key(element).map_err(malformed)?;
-        Ok(wrapped.open_agreed(private, agreement, originator.as_ref(), length)?)
     }
 }
 

@@ -10,8 +10,8 @@ use soapstone_xmlsec::enc::{
     ContentType, EncryptedData, EncryptedKey, EncryptionError, KeyEncryption, OpeningKey,
     ReferenceList,
 };
-use soapstone_xmlsec::keyinfo::AgreementMethod;
 
+use super::agreed::Agreement;
 use super::keys::Purpose;
 use super::signature::not_allowed;
 use super::{Graft, Opening, SessionKey};
@@ -58,7 +58,7 @@ impl Opening<'_> {
         self.count_references(wrapped.data_references.len())?;
         let (evidence, agreement) = self.key_method(&wrapped)?;
         let locator = match &agreement {
-            Some(agreement) => self.recipient(agreement)?,
+            Some(agreement) => self.recipient(&agreement.method)?,
             None => wrapped
                 .key_info
                 .map(|info| KeyLocator::read(self.envelope.document.element(info)))
@@ -78,7 +78,9 @@ impl Opening<'_> {
                 .map_or(32, |method| method.key_length()),
         };
         let key = match &agreement {
-            Some(agreement) => self.open_agreed(&wrapped, agreement, identity.key(), length)?,
+            Some(Agreement {
+                method, originator, ..
+            }) => wrapped.open_agreed(identity.key(), method, originator.as_ref(), length)?,
             None => wrapped.open(OpeningKey::Private(identity.key()), Some(length))?,
         };
         self.evidence.keys.push(evidence);
@@ -92,7 +94,7 @@ impl Opening<'_> {
     fn key_method(
         &mut self,
         wrapped: &EncryptedKey,
-    ) -> Result<(KeyEvidence, Option<AgreementMethod>), Rejected> {
+    ) -> Result<(KeyEvidence, Option<Agreement>), Rejected> {
         let suite = &self.plan.policy.suite;
         let transports = || {
             let transports = suite.key_transport.iter();
@@ -105,9 +107,9 @@ impl Opening<'_> {
         let refused = |found: &str| not_allowed(AlgorithmUse::KeyTransport, found, transports());
         match &wrapped.method {
             KeyEncryption::Wrap(wrap) if !suite.key_agreement.is_empty() => {
-                let (agreement, method) = self.agreement(wrapped, *wrap)?;
+                let agreement = self.agreement(wrapped, *wrap)?;
                 self.note_weak(wrap.is_weak(), wrap.short_name())?;
-                Ok((KeyEvidence::Agreement(method), Some(agreement)))
+                Ok((KeyEvidence::Agreement(agreement.listed), Some(agreement)))
             }
             KeyEncryption::Transport { algorithm, oaep } => {
                 let found = KeyTransportMethod {
