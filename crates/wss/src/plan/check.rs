@@ -48,23 +48,17 @@ impl Policy {
                     problem: "cannot sign itself",
                 });
             }
-            if signature.parts.contains(&Part::Timestamp) && self.timestamp.is_none() {
-                problems.push(PlanProblem::Part {
-                    part: Part::Timestamp,
-                    problem: "is to be signed, and the policy has none",
-                });
-            }
-            if signature.parts.contains(&Part::UsernameToken) && self.username.is_none() {
-                problems.push(PlanProblem::Part {
-                    part: Part::UsernameToken,
-                    problem: "is to be signed, and the policy has none",
-                });
-            }
-            if signature.parts.contains(&Part::EndorsingToken) && self.endorsing.is_none() {
-                problems.push(PlanProblem::Part {
-                    part: Part::EndorsingToken,
-                    problem: "is to be signed, and the policy has none",
-                });
+            for (part, is_there) in [
+                (Part::Timestamp, self.timestamp.is_some()),
+                (Part::UsernameToken, self.username.is_some()),
+                (Part::EndorsingToken, self.endorsing.is_some()),
+            ] {
+                if !is_there && signature.parts.contains(&part) {
+                    problems.push(PlanProblem::Part {
+                        part,
+                        problem: "is to be signed, and the policy has none",
+                    });
+                }
             }
         }
         if let Some(encryption) = &self.encryption {
