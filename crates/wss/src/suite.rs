@@ -252,6 +252,11 @@ impl Suite {
         found.map(Wrapping::Agreement)
     }
 
+    /// Whether session keys are agreed on and never encrypted to an RSA key.
+    pub fn only_agrees(&self) -> bool {
+        self.key_transport.is_empty() && !self.key_agreement.is_empty()
+    }
+
     /// Whether a certificate that signs by an algorithm of the suite may be one to which session keys can be wrapped by another: not where
     /// signatures are Ed25519's, whose keys do nothing else. An answer to whoever signed the request can be encrypted to the signer's
     /// certificate only then.

@@ -186,8 +186,7 @@ impl Route {
         match self.proof {
             Proof::Dsa => KeyKind::Dsa { bits: DSA_BITS },
             Proof::Ecdsa => KeyKind::Ec(Curve::P256),
-            // A suite without key transport agrees on keys.
-            _ if Suite::named(&self.suite).is_some_and(|suite| suite.key_transport.is_empty()) => {
+            _ if Suite::named(&self.suite).is_some_and(|suite| suite.only_agrees()) => {
                 KeyKind::Ec(Curve::P256)
             }
             _ => KeyKind::Rsa {

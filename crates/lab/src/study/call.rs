@@ -159,7 +159,7 @@ impl Way {
 
     /// Whether the suite's session keys are agreed on, with certificates on P-256 that sign as well.
     pub fn agrees(&self) -> bool {
-        Suite::named(self.suite).is_some_and(|suite| suite.key_transport.is_empty())
+        Suite::named(self.suite).is_some_and(|suite| suite.only_agrees())
     }
 
     /// Whether each message is protected with keys of certificates on P-256, by which session keys are agreed on, too.
