@@ -476,4 +476,25 @@ fn the_octets_that_were_digested_are_shown_on_demand() {
         .run("xml c14n --algorithm exc-c14n --id-attribute Id --subtree body signed.xml")
         .succeeds();
     assert!(shown.text().contains(digested.text()), "{}", shown.text());
+
+    // Nobody needs them more than whoever looks for what was changed.
+    let signed = folder.read("signed.xml");
+    folder.write(
+        "altered.xml",
+        signed.replace("<b:price>100<", "<b:price>001<"),
+    );
+    let refused = folder
+        .run(&format!(
+            "xml verify {ID} --store-references --hmackey {shared} altered.xml"
+        ))
+        .refuses("digest-mismatch");
+    let digested = folder
+        .run("xml c14n --algorithm exc-c14n --id-attribute Id --subtree body altered.xml")
+        .succeeds();
+    assert!(
+        refused.text().contains(digested.text()),
+        "{}",
+        refused.text()
+    );
+    assert!(!refused.text().contains("matches"), "{}", refused.text());
 }

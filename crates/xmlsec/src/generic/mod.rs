@@ -49,7 +49,7 @@ pub use key::{Key, Material, SecretKind};
 pub use keys::Keys;
 pub use options::{EnabledKeyData, EnabledUris, IdAttribute, Options, StartNode};
 pub use sign::sign;
-pub use verify::{ManifestReport, ReferenceReport, VerifyReport, verify};
+pub use verify::{ManifestReport, ReferenceReport, VerifyReport, verify, verify_observed};
 
 use source::Source;
 

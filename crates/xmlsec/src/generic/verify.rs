@@ -61,6 +61,18 @@ pub struct ManifestReport {
 /// # Errors
 /// Why the signature is refused or could not be looked at: [`GenericError::is_refusal`] tells the two apart.
 pub fn verify(document: &[u8], session: &mut Session<'_>) -> Result<VerifyReport, GenericError> {
+    verify_observed(document, session, &mut |_| ())
+}
+
+/// The same, with each reference handed to `look` once it was looked at, also the one for which the signature is refused.
+///
+/// # Errors
+/// As those of [`verify`].
+pub fn verify_observed(
+    document: &[u8],
+    session: &mut Session<'_>,
+    look: &mut dyn FnMut(&ReferenceReport),
+) -> Result<VerifyReport, GenericError> {
     let source = session.load(document)?;
     let reading = Reading::new(&source);
     let node = reading.start(&session.options.start, DSIG, "Signature", "`ds:Signature`")?;
@@ -80,6 +92,7 @@ pub fn verify(document: &[u8], session: &mut Session<'_>) -> Result<VerifyReport
     let mut references = Vec::with_capacity(signature.references.len());
     for reference in &signature.references {
         let report = verify_reference(&reading, reference, session);
+        look(&report);
         report.result.clone()?;
         references.push(report);
     }

@@ -3,7 +3,7 @@
 //! The rule kept here: only a verified signature ends with exit code 0, and what was verified is said.
 
 use soapstone_gateway::OneLine;
-use soapstone_xmlsec::generic::{self, VerifyReport};
+use soapstone_xmlsec::generic::{self, ReferenceReport, VerifyReport};
 
 use super::operation::{self, OperationArguments};
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,
-    /// Print the octets that were digested for each reference
+    /// Print the octets that were digested for each reference, also when one of them does not match
     #[arg(long)]
     store_references: bool,
 }
@@ -42,10 +42,22 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut operation = arguments.operation.prepare()?;
     operation.options.store_references = arguments.store_references;
     let input = std::mem::take(&mut operation.input);
-    let report = operation
-        .session(|session| generic::verify(&input, session))
-        .map_err(|error| operation::failure(&error))?;
-    files::write(arguments.operation.output(), &told(&report))
+    let mut looked_at = Vec::new();
+    let verified = operation.session(|session| {
+        generic::verify_observed(&input, session, &mut |it| looked_at.push(it.clone()))
+    });
+    let text = match &verified {
+        Ok(report) => told(report),
+        Err(_) if arguments.store_references => told_references(&looked_at, ""),
+        Err(_) => Vec::new(),
+    };
+    if !text.is_empty() {
+        files::write(arguments.operation.output(), &text)?;
+    }
+    match verified {
+        Ok(_) => Ok(()),
+        Err(error) => Err(operation::failure(&error)),
+    }
 }
 
 fn told(report: &VerifyReport) -> Vec<u8> {
@@ -55,16 +67,21 @@ fn told(report: &VerifyReport) -> Vec<u8> {
         (None, None) => String::new(),
     };
     let mut text = format!("verified: {}{key}\n", report.method).into_bytes();
-    let manifests = report
-        .manifests
-        .iter()
-        .flat_map(|manifest| &manifest.references);
-    for reference in report.references.iter().chain(manifests) {
+    text.extend(told_references(&report.references, ""));
+    for manifest in &report.manifests {
+        text.extend(told_references(&manifest.references, " of a manifest"));
+    }
+    text
+}
+
+fn told_references(references: &[ReferenceReport], of: &str) -> Vec<u8> {
+    let mut text = Vec::new();
+    for reference in references {
         let uri = OneLine(reference.uri.as_deref().unwrap_or("(no URI)"));
         text.extend_from_slice(
             match &reference.result {
-                Ok(()) => format!("reference \"{uri}\": matches\n"),
-                Err(error) => format!("reference \"{uri}\" of a manifest: {}\n", OneLine(error)),
+                Ok(()) => format!("reference \"{uri}\"{of}: matches\n"),
+                Err(error) => format!("reference \"{uri}\"{of}: {}\n", OneLine(error)),
             }
             .as_bytes(),
         );
