@@ -75,6 +75,7 @@ pub(crate) async fn answer(
             return admin::answer(shared, request.method(), path).await;
         }
         shared.metrics.unrouted.fetch_add(1, Ordering::Relaxed);
+        tracing::debug!(peer = %connection.peer, %path, "no route has this path");
         return not_found(path);
     };
     // Before anything is read of them: what is judged is what passes on.
