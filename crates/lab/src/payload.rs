@@ -12,15 +12,17 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// What the engine is measured with. An echo of 1,000,000 characters and 4,000 books are 1 MB each: the one a single run of text,
-    /// the other short strings in 48,000 elements.
-    pub const ALL: [Self; 9] = [
+    /// What the engine is measured with. 1 kB, 100 kB and 1 MB are there twice: an echo of so many characters is a single run of text, and 4, 400
+    /// and 4,000 books are short strings in 12 elements each.
+    pub const ALL: [Self; 11] = [
         Self::Echo(12),
         Self::Echo(1_000),
         Self::Echo(100_000),
         Self::Echo(1_000_000),
         Self::Books(1),
+        Self::Books(4),
         Self::Books(100),
+        Self::Books(400),
         Self::Books(2_500),
         Self::Books(4_000),
         Self::Books(20_000),
