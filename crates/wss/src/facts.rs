@@ -50,7 +50,8 @@ impl Facts {
 pub struct Receipt {
     /// Who signed the message.
     pub signer: Option<Certificate>,
-    /// Session keys that it carried, with the SHA-1 of their wrapped octets (`EncryptedKeySHA1`).
+    /// The sender's session key, if there is one, with the SHA-1 of its wrapped octets (`EncryptedKeySHA1`): of a message that was opened the
+    /// one that signed it, or else the only one that deciphered something of it.
     pub session_keys: Vec<([u8; 20], SymmetricKey)>,
     /// Values of its signatures, which the answer may have to confirm.
     pub signature_values: Vec<Vec<u8>>,

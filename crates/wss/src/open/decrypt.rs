@@ -85,8 +85,14 @@ impl Opening<'_> {
         };
         self.evidence.keys.push(evidence);
         let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
+        let deciphers = !listed.data.is_empty();
         self.decrypt_listed(listed, buffers, |_, _| Ok(key.clone()))?;
-        self.session_keys.push(SessionKey { node, sha1, key });
+        self.session_keys.push(SessionKey {
+            node,
+            sha1,
+            key,
+            deciphers,
+        });
         Ok(())
     }
 
@@ -182,6 +188,10 @@ impl Opening<'_> {
         let listed = self.listed(list.data.iter().map(String::as_str))?;
         self.decrypt_listed(listed, buffers, |opening, data| {
             let resolved = opening.symmetric_key(data.key_info, Purpose::Deciphering)?;
+            let mut keys = opening.session_keys.iter_mut();
+            if let Some(used) = keys.find(|key| Some(key.node) == resolved.token) {
+                used.deciphers = true;
+            }
             let as_it_is = matches!(resolved.holder, Signer::Context { .. })
                 && opening.plan.policy.derived_keys.is_none();
             if !as_it_is {

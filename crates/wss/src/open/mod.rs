@@ -37,6 +37,8 @@ struct SessionKey {
     node: NodeId,
     sha1: [u8; 20],
     key: SymmetricKey,
+    /// Something of the message was deciphered with it.
+    deciphers: bool,
 }
 
 /// Where a graft came from: the nodes that took the place of an `EncryptedData`.
@@ -400,11 +402,22 @@ impl Opening<'_> {
         self.marks.extend(marks::ending(until, keys));
     }
 
+    /// The session key of the sender: the one that signed the message or, where none did, the only one that deciphered something of it. No signature
+    /// covers wrapped keys, so that anybody can put one of his own beside the sender's, with or without something that he enciphered; an answer under
+    /// that one would be his to read.
+    fn senders_key(&mut self) -> Option<SessionKey> {
+        let mut keys = std::mem::take(&mut self.session_keys);
+        let signs = |key: &SessionKey| self.signing_tokens.contains(&key.node);
+        let is_signed = keys.iter().any(signs);
+        keys.retain(|key| if is_signed { signs(key) } else { key.deciphers });
+        keys.pop().filter(|_| keys.is_empty())
+    }
+
     fn receipt(&mut self) -> Receipt {
-        let session_keys = std::mem::take(&mut self.session_keys);
+        let senders_key = self.senders_key();
         Receipt {
             signer: self.evidence.signer().cloned(),
-            session_keys: session_keys
+            session_keys: senders_key
                 .into_iter()
                 .map(|session| (session.sha1, session.key))
                 .collect(),

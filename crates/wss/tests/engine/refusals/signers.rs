@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use soapstone_crypto::issue::Validity;
 use soapstone_crypto::{KeyKind, TrustError, TrustStore};
-use soapstone_wss::{AlgorithmUse, FaultCode, KeyBinding, Keys, Mechanism, Part, Policy, Rejected};
+use soapstone_wss::{
+    AlgorithmUse, EncryptedPart, FaultCode, KeyBinding, KeyReference, Keys, Mechanism,
+    OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected, SecureError, Secured,
+};
+use soapstone_xml::Buffers;
 
 use super::{cut, name_of, refuse, sign};
+use crate::conversations::bound;
 use crate::support::*;
 
 #[test]
@@ -107,6 +112,106 @@ fn a_response_under_a_key_that_no_request_had_is_refused() {
     )
     .unwrap_err();
     assert_eq!(refused.name(), "key-not-found");
+}
+
+/// What a stranger puts into requests: an `EncryptedKey` of his own, a header block that it deciphers, and what he knows of it.
+fn strangers_key(suite: &str, keys: Keys) -> (String, String, Receipt) {
+    let mut policy = policy(Mechanism::Encrypt, suite);
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    policy.encryption.as_mut().unwrap().parts = vec![EncryptedPart::customary(to)];
+    let Secured { bytes, receipt } = secure_with(&policy, keys, PLAIN, None);
+    let message = String::from_utf8(bytes).unwrap();
+    let key = cut(&message, "xenc:EncryptedKey").to_owned();
+    let block = cut(&message, "wsse11:EncryptedHeader").to_owned();
+    (key, block, receipt)
+}
+
+/// Anybody can wrap a key to our certificate, and no signature covers those that came with a request: an answer under a key that somebody put there
+/// would be his to read.
+#[test]
+fn an_answer_is_not_under_a_key_that_somebody_put_into_the_request() {
+    use KeyBinding::{Certificate, SessionKey};
+    for (mechanism, suite, key) in [
+        (Mechanism::Encrypt, "Basic128GCM", Certificate),
+        (Mechanism::SignEncrypt, "Basic128GCMX25519", Certificate),
+        (Mechanism::EncryptSign, "Basic128GCMX25519", Certificate),
+        (Mechanism::SignEncrypt, "Basic128GCMEcdhEs", SessionKey),
+    ] {
+        let agreeing = Agreeing::of(suite);
+        let (client, service) = (
+            agreeing.map_or_else(client_keys, Agreeing::client_keys),
+            agreeing.map_or_else(service_keys, Agreeing::service_keys),
+        );
+        let mut request = bound(mechanism, suite, key, KeyReference::Thumbprint);
+        if let Some(signature) = &mut request.signature {
+            signature.reference = KeyReference::Direct;
+            // Deciphered by a list of its own.
+            let encrypted = &mut request.encryption.as_mut().unwrap().parts;
+            encrypted.push(EncryptedPart::customary(Part::Signature));
+        }
+        let answer = bound(
+            Mechanism::Encrypt,
+            suite,
+            KeyBinding::RequestKey,
+            KeyReference::EncryptedKeySha1,
+        );
+        let asked = secure_with(&request, client.clone(), PLAIN, None);
+        let message = String::from_utf8(asked.bytes).unwrap();
+        let answered = |message: &str| {
+            let opened = open_with(&request, service.clone(), &facts(), message, now()).unwrap();
+            let (_, receipt) = opened.finish(&mut Buffers::default());
+            let plan = OutboundPlan::compile(answer.clone(), service.clone()).unwrap();
+            let outgoing = Outgoing::answer(&receipt);
+            let secured = plan.secure(envelope(PLAIN), outgoing, now(), &mut Buffers::default());
+            secured.map(|secured| String::from_utf8(secured.bytes).unwrap())
+        };
+        let (strangers, block, his) = strangers_key(suite, client.clone());
+        let idle = strangers.replace(cut(&strangers, "xenc:ReferenceList"), "");
+        let beside = answered(&with_elements(&message, &[&idle], &[])).unwrap();
+        let used = answered(&with_elements(&message, &[&strangers], &[&block]));
+        let mut answers = vec![beside];
+        match key {
+            // The sender's is the one that signed.
+            SessionKey => answers.push(used.unwrap()),
+            // Whose part is whose cannot be told.
+            _ => assert_eq!(used, Err(SecureError::RequestKeyMissing)),
+        }
+        let mut known = facts();
+        for (of, can_read) in [(his, false), (asked.receipt, true)] {
+            known.request = Some(of);
+            for message in &answers {
+                let read = open_with(&answer, client.clone(), &known, message, now());
+                let refused = read.map(drop).err().map(|refused| refused.name());
+                let expected = (!can_read).then_some("key-not-found");
+                assert_eq!(refused, expected, "{mechanism} {suite} {key:?}");
+            }
+        }
+    }
+}
+
+/// What a stranger enciphers once more under a key of his own is still the sender's, and the key is not.
+#[test]
+fn an_answer_is_not_under_a_key_that_somebody_put_around_the_senders() {
+    let request = policy(Mechanism::Encrypt, "Basic128GCM");
+    let inner = secure(&request, PLAIN);
+    // In a header for nobody he finds the sender's.
+    let outer = inner.replace(
+        "<wsse:Security ",
+        "<wsse:Security soap:actor=\"urn:nobody\" ",
+    );
+    let Secured { bytes, .. } = secure_with(&request, client_keys(), &outer, None);
+    let outer = String::from_utf8(bytes).unwrap();
+    let his = cut(&outer, "xenc:EncryptedKey");
+    let body = &outer[outer.find("<soap:Body").unwrap()..];
+    let message = format!("{}{body}", &inner[..inner.find("<soap:Body").unwrap()]);
+    let message = with_elements(&message, &[his], &[]);
+    let opened = open(&request, &message).unwrap();
+    assert!(forwarded(&opened).contains("Grüße"));
+    let (_, receipt) = opened.finish(&mut Buffers::default());
+    assert!(receipt.session_keys.is_empty());
 }
 
 #[test]
