@@ -266,7 +266,8 @@ pub struct EndorsingPolicy {
     /// What it covers beside the message's signature (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
     /// itself, all of them, whenever they are in it.
     pub parts: Vec<Part>,
-    /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`).
+    /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`). It cannot cover
+    /// one inside of the reference to it.
     pub covers_token: bool,
 }
 

@@ -6,7 +6,7 @@ use soapstone_wss::{
 };
 
 use super::parts::add;
-use super::tokens::{certificate, derived_keys, reference, refused};
+use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, reference, refused};
 use super::{CompileOptions, SignatureReading};
 use crate::names::Name;
 use crate::node::Place;
@@ -196,6 +196,9 @@ impl Message<'_> {
         };
         if let Some(token) = self.present(signing.as_ref(), properties, wanted[0], problems) {
             let named = self.name(token, problems);
+            if properties.protect_tokens && named == KeyReference::Embedded {
+                problems.push(refused(token, TOKEN_INSIDE));
+            }
             self.sign(policy, properties, KeyBinding::Certificate, named);
             policy.include_certificate = policy.signature.is_none() && self.carries(token);
         }

@@ -9,7 +9,7 @@ use soapstone_wss::{
 
 use super::message::{Message, missing};
 use super::parts::{add, add_elements, add_signed};
-use super::tokens::{certificate, password, refused, why_not};
+use super::tokens::{TOKEN_INSIDE, certificate, password, refused, why_not};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
 
@@ -185,6 +185,10 @@ impl Message<'_> {
         let reference = self.name(token, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let covers_token = properties.is_some_and(|properties| properties.protect_tokens);
+        if covers_token && reference == KeyReference::Embedded {
+            problems.push(refused(token, TOKEN_INSIDE));
+            return;
+        }
         // What the token signs in particular (8.3).
         let mut parts = Vec::new();
         for demand in &supporting.signed_parts {
@@ -241,9 +245,7 @@ impl Message<'_> {
             return;
         }
         if endorsing.reference == KeyReference::Embedded && (kind.signed || kind.encrypted) {
-            let reason =
-                "a token inside of the reference to it is neither signed nor encrypted by itself";
-            problems.push(refused(token, reason));
+            problems.push(refused(token, TOKEN_INSIDE));
             return;
         }
         let Some(signature) = &mut policy.signature else {

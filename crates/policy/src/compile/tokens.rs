@@ -38,6 +38,10 @@ pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> b
     true
 }
 
+/// Why a token that is to be protected cannot stand inside of the reference to it.
+pub(super) const TOKEN_INSIDE: &str =
+    "a token inside of the reference to it is neither signed nor encrypted by itself";
+
 /// Why a kind of token is not supported here.
 pub(super) fn why_not(token: &Token) -> &'static str {
     match (&token.kind, &*token.name.local) {

@@ -94,8 +94,9 @@ impl Opening<'_> {
         if !self.message_signatures().all(covered) {
             return Err(Rejected::EndorsementMissing);
         }
-        let uncovered = |token: &NodeId| !endorsement.covers(*token);
-        if endorsing.covers_token && self.endorsing_tokens.iter().any(uncovered) {
+        let uncovered = |token: NodeId| !endorsement.covers(token);
+        let mut tokens = self.nodes_of(&Part::EndorsingToken).into_iter();
+        if endorsing.covers_token && tokens.any(uncovered) {
             return Err(Rejected::Unsigned {
                 part: Part::EndorsingToken,
             });
@@ -245,8 +246,11 @@ impl Opening<'_> {
             Part::Timestamp => self.timestamp.into_iter().collect(),
             Part::UsernameToken => self.username.into_iter().collect(),
             Part::Signature => self.signatures.clone(),
-            Part::Token => self.signing_tokens.clone(),
             // One inside of the signature that it is for is as it is signed, or encrypted, together with that.
+            Part::Token => {
+                let tokens = self.signing_tokens.iter().chain(&self.signing_infos);
+                tokens.copied().collect()
+            }
             Part::EndorsingToken => {
                 let tokens = self.endorsing_tokens.iter().chain(&self.endorsing_infos);
                 tokens.copied().collect()

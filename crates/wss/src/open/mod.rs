@@ -66,7 +66,10 @@ struct Opening<'p> {
     timestamp: Option<NodeId>,
     username: Option<NodeId>,
     signatures: Vec<NodeId>,
+    /// Tokens of the message's signature.
     signing_tokens: Vec<NodeId>,
+    /// `ds:KeyInfo` elements of the message's signature that hold the certificate themselves.
+    signing_infos: Vec<NodeId>,
     /// Tokens of endorsing signatures.
     endorsing_tokens: Vec<NodeId>,
     /// `ds:KeyInfo` elements of endorsing signatures that hold the certificate themselves.
@@ -136,6 +139,7 @@ impl InboundPlan {
             username: None,
             signatures: Vec::new(),
             signing_tokens: Vec::new(),
+            signing_infos: Vec::new(),
             endorsing_tokens: Vec::new(),
             endorsing_infos: Vec::new(),
             confirmations: Vec::new(),

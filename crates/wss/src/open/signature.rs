@@ -97,7 +97,10 @@ impl Opening<'_> {
         let step = self.next_step();
         let role = self.role_of(&found.key, &nodes);
         match role {
-            SignatureRole::Message => self.signing_tokens.extend(found.token),
+            SignatureRole::Message => {
+                self.signing_tokens.extend(found.token);
+                self.signing_infos.extend(found.info);
+            }
             SignatureRole::Endorsing => {
                 self.endorsing_tokens.extend(found.token);
                 self.endorsing_infos.extend(found.info);

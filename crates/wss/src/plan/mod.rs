@@ -253,6 +253,9 @@ impl Policy {
     }
 }
 
+/// Why a token that is to be protected does not stand inside of the reference to it.
+const TOKEN_INSIDE: &str = "has the token inside of the signature that it is for, where it is neither signed nor encrypted by itself";
+
 /// Notes that `field` is needed where it is empty.
 fn need<T>(
     found: &Option<T>,
@@ -418,6 +421,14 @@ impl OutboundPlan {
                         &mut problems,
                     );
                     algorithm = fitting(&policy, &keys, &mut problems);
+                    if signature.reference == KeyReference::Embedded
+                        && signature.parts.contains(&Part::Token)
+                    {
+                        problems.push(PlanProblem::Reference {
+                            reference: signature.reference,
+                            problem: TOKEN_INSIDE,
+                        });
+                    }
                     if signature.reference == KeyReference::EncryptedKeySha1 {
                         let problem =
                             "names a symmetric key, and signatures are made with a certificate";
@@ -514,12 +525,13 @@ impl OutboundPlan {
             );
         }
         let endorsing = policy.endorsing.as_ref().and_then(|endorsing| {
-            let protected = policy.signed_parts().contains(&Part::EndorsingToken)
+            let protected = endorsing.covers_token
+                || policy.signed_parts().contains(&Part::EndorsingToken)
                 || policy.encrypts(&Part::EndorsingToken);
             if endorsing.reference == KeyReference::Embedded && protected {
                 problems.push(PlanProblem::Reference {
                     reference: endorsing.reference,
-                    problem: "has the token inside of the signature that it is for, where it is neither signed nor encrypted by itself",
+                    problem: TOKEN_INSIDE,
                 });
             }
             need(

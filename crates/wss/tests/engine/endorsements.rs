@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{Certificate, KeyKind, base64, seal_in_place};
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, FaultCode, KeyBinding,
@@ -424,13 +425,21 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
     );
     let mut inside = hidden(symmetric("Basic256GCM"), false);
     inside.endorsing.as_mut().unwrap().reference = KeyReference::Embedded;
-    assert!(matches!(
-        compiled(&inside, client_keys()).as_slice(),
-        [PlanProblem::Reference {
-            reference: KeyReference::Embedded,
-            ..
-        }]
-    ));
+    let mut covering = symmetric("Basic256GCM");
+    endorse(&mut covering, KeyReference::Embedded, false, true);
+    let mut by_certificate = self::policy(Mechanism::Sign, "Basic256GCM");
+    let signature = by_certificate.signature.as_mut().unwrap();
+    signature.reference = KeyReference::Embedded;
+    signature.parts.push(Part::Token);
+    for inside in [inside, covering, by_certificate] {
+        assert!(matches!(
+            compiled(&inside, client_keys()).as_slice(),
+            [PlanProblem::Reference {
+                reference: KeyReference::Embedded,
+                ..
+            }]
+        ));
+    }
     let mut own = symmetric("Basic256GCM");
     endorse(&mut own, KeyReference::Direct, false, false);
     own.endorsing.as_mut().unwrap().parts.push(Part::Timestamp);
@@ -573,4 +582,38 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
             .iter()
             .any(|name| name.ends_with("To"))
     );
+}
+
+/// A certificate of somebody else for the client's key: from an authority that does not ask for a proof of possession (RFC 4211, 4).
+fn usurper() -> Certificate {
+    let template = Template::new("CN=mallory", Validity::days(now(), 30)).unwrap();
+    let key = PARTIES.client.certificate().public_key();
+    issue::issued(&PARTIES.authority, key, &template).unwrap()
+}
+
+/// SOAP Message Security 1.1.1, 13.2.3 (token substitution): nothing signs the `ds:KeyInfo` of a signature, so that somebody can have it hold another
+/// certificate for the same key. Where tokens are protected (WS-SecurityPolicy 1.3, 6.5 and 8.9), that one is the token which is to be covered.
+#[test]
+fn a_certificate_inside_of_the_reference_does_not_take_the_place_of_a_protected_token() {
+    let mut endorsed = symmetric("Basic256GCM");
+    endorse(&mut endorsed, KeyReference::Direct, false, true);
+    let mut signed = policy(Mechanism::Sign, "Basic256GCM");
+    signed.signature.as_mut().unwrap().parts.push(Part::Token);
+    for (policy, part) in [(endorsed, TOKEN), (signed, Part::Token)] {
+        let message = message(&policy);
+        let reference = cut(&message, "wsse:SecurityTokenReference", "");
+        let reference = match part {
+            TOKEN => cut(endorsement(&message), "wsse:SecurityTokenReference", ""),
+            _ => reference,
+        };
+        let token = token(&usurper(), "usurper");
+        let start = &reference[..reference.find("<wsse:Reference").unwrap()];
+        let inside =
+            format!("{start}<wsse:Embedded>{token}</wsse:Embedded></wsse:SecurityTokenReference>");
+        open(&policy, &message).unwrap();
+        assert_eq!(
+            refuse(&policy, &message.replace(reference, &inside)),
+            Rejected::Unsigned { part }
+        );
+    }
 }
