@@ -261,7 +261,8 @@ pub enum ProtectionOrder {
 /// those that are encrypted for `EndorsingEncryptedSupportingTokens` (8.7), among both for `SignedEndorsingEncryptedSupportingTokens` (8.8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndorsingPolicy {
-    /// How messages that we make name the certificate. Inbound, every kind is understood.
+    /// How messages that we make name the certificate. Inbound, every kind is understood; but where the message's signature is to cover the token
+    /// and this is [`KeyReference::Direct`], a message that only names the certificate is refused.
     pub reference: KeyReference,
     /// What it covers beside the message's signature (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
     /// itself, all of them, whenever they are in it.

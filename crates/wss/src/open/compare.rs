@@ -9,7 +9,7 @@ use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::names::{DS, WSSE, WSSE11, XENC};
 use crate::part::Part;
-use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
+use crate::policy::{EncryptedPart, Extent, KeyReference, Layout, ProtectionOrder};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {
@@ -38,7 +38,7 @@ impl Opening<'_> {
                     Part::Id(id) => self.named(id).is_none_or(is_signed),
                     part => self.nodes_of(part).into_iter().all(is_signed),
                 };
-                if !all_signed {
+                if !all_signed || self.is_only_named(part) {
                     return Err(Rejected::Unsigned { part: part.clone() });
                 }
             }
@@ -52,6 +52,14 @@ impl Opening<'_> {
         }
         self.check_layout(security)?;
         self.check_places(security)
+    }
+
+    /// Whether a part is the token of the endorsing signature, which messages of this plan carry, and this one names it instead: then the message's
+    /// signature does not say whose endorsement belongs to it, and another partner's may have taken the place of the sender's.
+    fn is_only_named(&self, part: &Part) -> bool {
+        let endorsing = self.plan.policy.endorsing.as_ref();
+        let is_carried = endorsing.is_some_and(|one| one.reference == KeyReference::Direct);
+        *part == Part::EndorsingToken && is_carried && self.nodes_of(part).is_empty()
     }
 
     /// The signatures that prove parts of the message.

@@ -617,3 +617,39 @@ fn a_certificate_inside_of_the_reference_does_not_take_the_place_of_a_protected_
         );
     }
 }
+
+/// WS-SecurityPolicy 1.3, 8.4: the message's signature covers the token so that nobody takes the endorsement away and puts his own there. A partner whom
+/// we know need not send his certificate to be found by its name.
+#[test]
+fn an_endorsement_that_names_another_certificate_does_not_replace_that_of_a_signed_token() {
+    let mut policy = symmetric("Basic256GCM");
+    endorse(&mut policy, KeyReference::Direct, true, false);
+    let message = message(&policy);
+    let rsa = KeyKind::Rsa { bits: 2048 };
+    let mallory = Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa));
+    let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
+    let mut his = self::policy(Mechanism::Sign, "Basic256GCM");
+    his.actor = Some("urn:nobody".to_owned());
+    his.timestamp = None;
+    let signature = his.signature.as_mut().unwrap();
+    signature.parts = vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
+    signature.reference = KeyReference::Thumbprint;
+    let keys = Keys {
+        identity: Some(Arc::clone(&mallory)),
+        ..client_keys()
+    };
+    let stripped = message.replace(endorsement(&message), "");
+    let made = String::from_utf8(secure_with(&his, keys, &stripped, None).bytes).unwrap();
+    let own = &made[made.find("<ds:Signature ").unwrap()..];
+    let own = &own[..own.find("</ds:Signature>").unwrap() + "</ds:Signature>".len()];
+    let replaced = message.replace(endorsement(&message), own);
+    let known = soapstone_wss::Facts {
+        certificates: vec![mallory.certificate().clone()],
+        ..facts()
+    };
+    let refused = open_with(&policy, service_keys(), &known, &replaced, now());
+    match refused {
+        Err(refused) => assert_eq!(refused, Rejected::Unsigned { part: TOKEN }),
+        Ok(opened) => panic!("accepted as {:?}", opened.evidence().signer()),
+    }
+}
