@@ -1,12 +1,13 @@
 //! What a receiver relies on at this layer.
 
 use soapstone_crypto::{
-    DataEncryption, KeyKind, KeyTransport, KeyWrap, OaepParameters, PrivateKey, SymmetricKey,
-    base64, cipher,
+    ConcatKdf, DataEncryption, DigestAlgorithm, KeyAgreement, KeyKind, KeyTransport, KeyWrap,
+    OaepParameters, PrivateKey, SymmetricKey, base64, cipher,
 };
 use soapstone_xml::{Buffers, Document, NodeId, ParseOptions};
 
 use super::*;
+use crate::keyinfo::{AgreementMethod, KeyDerivationMethod};
 use crate::namespaces::XENC;
 use crate::write::{self, EncryptedDataStart, EncryptedKeyParts};
 
@@ -370,4 +371,45 @@ fn a_bad_rsa15_padding_yields_a_random_key_and_no_error() {
     let (one, other) = (open(), open());
     assert_eq!(one.len(), 16);
     assert_ne!(one, other);
+}
+
+/// XML-Enc 1.1 section 5.7: unwrapping takes far longer than reading what is unwrapped, and anybody may ask for it.
+#[test]
+fn what_is_far_longer_than_a_key_is_not_unwrapped() {
+    let private = PrivateKey::generate(KeyKind::X25519).unwrap();
+    let agreed = private
+        .public_key()
+        .agree_ephemeral(KeyAgreement::X25519)
+        .unwrap();
+    let mut text = Vec::new();
+    write::encrypted_key(
+        &EncryptedKeyParts {
+            id: None,
+            recipient: None,
+            method: &KeyEncryption::Wrap(KeyWrap::Aes192),
+            raw_key_info: None,
+            cipher_value: &vec![7; 3 << 20],
+            data_references: &[],
+            carried_key_name: None,
+        },
+        &mut text,
+    );
+    let document = parse(std::str::from_utf8(&text).unwrap());
+    let key = EncryptedKey::parse(&document, document.root().id(), 0).unwrap();
+    let agreement = AgreementMethod {
+        algorithm: KeyAgreement::X25519,
+        derivation: KeyDerivationMethod::ConcatKdf(ConcatKdf {
+            digest: DigestAlgorithm::Sha256,
+            other_info: Vec::new(),
+        }),
+        originator: None,
+        recipient: None,
+    };
+    let start = std::time::Instant::now();
+    for _ in 0..4 {
+        let opened = key.open_agreed(&private, &agreement, Some(&agreed.originator), 16);
+        assert_eq!(opened.unwrap().len(), 16);
+    }
+    let time = start.elapsed();
+    assert!(time < std::time::Duration::from_secs(1), "took {time:?}");
 }
