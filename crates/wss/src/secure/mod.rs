@@ -32,7 +32,6 @@ use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::OutboundPlan;
 use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
-use crate::suite::Wrapping;
 use crate::username;
 
 /// Why a message cannot be secured. Always our own side's matter.
@@ -310,32 +309,31 @@ impl OutboundPlan {
             .first()
             .filter(|_| self.signature.is_some())
             .map(|one| one.short_name());
-        let encryption = self.policy.encryption.as_ref();
-        let transport = encryption.filter(|encryption| encryption.key == KeyBinding::Certificate);
-        let rsa = || suite.key_transport.first().map(Wrapping::Transport);
-        let transport = transport
-            .and_then(|_| match &self.keys.peer {
-                Some(peer) => suite.wrapping(peer.public_key().kind()),
-                None => rsa(),
-            })
-            .map(Wrapping::short_name);
-        let data = encryption
-            .and_then(|_| suite.data.first())
+        let data = suite
+            .data
+            .first()
+            .filter(|_| self.policy.encryption.is_some())
             .map(|one| one.short_name());
+        // What wraps a session key, the recipient says.
         for algorithm in [
             self.signature.map(|one| one.short_name()),
+            self.endorsing.map(|one| one.short_name()),
             digest,
-            transport,
             data,
         ]
         .into_iter()
         .flatten()
         {
-            if let Some(since) = self.policy.retired(algorithm, now) {
-                return Err(SecureError::AlgorithmRetired { algorithm, since });
-            }
+            self.check_retirement(algorithm, now)?;
         }
         Ok(())
+    }
+
+    fn check_retirement(&self, algorithm: &'static str, now: Timestamp) -> Result<(), SecureError> {
+        match self.policy.retired(algorithm, now) {
+            Some(since) => Err(SecureError::AlgorithmRetired { algorithm, since }),
+            None => Ok(()),
+        }
     }
 }
 

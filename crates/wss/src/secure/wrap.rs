@@ -37,6 +37,8 @@ impl Securing<'_> {
                 key: kind,
                 suite: suite.name.clone(),
             })?;
+        self.plan
+            .check_retirement(wrapping.short_name(), self.now)?;
         let mut named = Vec::new();
         let token = self.named("peer");
         if reference == KeyReference::Direct {

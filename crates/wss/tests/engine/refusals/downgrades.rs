@@ -1,13 +1,16 @@
 //! Less protection than the plan wants: other algorithms, another order, parts of it missing.
 
+use soapstone_crypto::KeyWrap;
 use soapstone_wss::names::{STR_TRANSFORM, WSSE};
 use soapstone_wss::{
-    AlgorithmUse, FaultCode, InboundPlan, Keys, Mechanism, Part, PlanProblem, Rejected, Retirement,
+    AlgorithmUse, FaultCode, InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan,
+    Outgoing, Part, PlanProblem, Policy, Receipt, Recipient, Rejected, Retirement, SecureError,
 };
 
 use soapstone_xml::{Buffers, Canonicalization};
 
 use super::{cut, refuse, sign};
+use crate::conversations::bound;
 use crate::support::*;
 
 #[test]
@@ -154,6 +157,52 @@ fn a_retired_algorithm_is_refused_from_its_day_on() {
             since: yesterday
         }
     );
+}
+
+/// What a message is endorsed with, and what its session key is wrapped with, in every binding.
+#[test]
+fn a_retired_algorithm_is_not_used_from_its_day_on() {
+    let bound = |suite, key| bound(Mechanism::SignEncrypt, suite, key, KeyReference::Thumbprint);
+    let mut endorsed = bound("Basic256", KeyBinding::SessionKey);
+    endorse(&mut endorsed, KeyReference::Direct, false, false);
+    let session = bound("Basic256Rsa15", KeyBinding::SessionKey);
+    let certificate = bound("Basic256Rsa15", KeyBinding::Certificate);
+    let mut requester = bound("Basic256GCMEcdhEs", KeyBinding::Certificate);
+    requester.suite.key_agreement[0].wrap = KeyWrap::TripleDes;
+    requester.encryption.as_mut().unwrap().recipient = Recipient::Requester;
+    let agreeing = Agreeing::of("Basic256GCMEcdhEs").unwrap();
+    let agreeing = Keys {
+        peer: None,
+        ..agreeing.client_keys()
+    };
+    let asked = Receipt {
+        signer: agreeing
+            .identity
+            .as_ref()
+            .map(|identity| identity.certificate().clone()),
+        ..Receipt::default()
+    };
+    for (mut policy, keys, algorithm) in [
+        (endorsed, client_keys(), "rsa-sha1"),
+        (session, client_keys(), "rsa-1_5"),
+        (certificate, client_keys(), "rsa-1_5"),
+        (requester, agreeing, "kw-tripledes"),
+    ] {
+        let made = |policy: &Policy| {
+            let plan = OutboundPlan::compile(policy.clone(), keys.clone()).unwrap();
+            let outgoing = Outgoing::answer(&asked);
+            let made = plan.secure(envelope(PLAIN), outgoing, now(), &mut Buffers::default());
+            made.map(drop)
+        };
+        assert_eq!(made(&policy), Ok(()), "{algorithm}");
+        let since = now();
+        policy.retirements.push(Retirement {
+            algorithm: algorithm.to_owned(),
+            from: since,
+        });
+        let refused = Err(SecureError::AlgorithmRetired { algorithm, since });
+        assert_eq!(made(&policy), refused);
+    }
 }
 
 #[test]
