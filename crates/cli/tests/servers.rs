@@ -396,3 +396,97 @@ fn a_file_that_only_a_changed_configuration_names_is_noticed_when_it_comes() {
         std::thread::sleep(Duration::from_millis(100));
     }
 }
+
+/// Waits until a log has a line with all of these words.
+fn logged(folder: &Folder, log: &str, words: &[&str]) {
+    let begun = Instant::now();
+    let has_all = |line: &str| words.iter().all(|word| line.contains(word));
+    while !folder.read(log).lines().any(has_all) {
+        let text = folder.read(log);
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{words:?}: {text}"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn certificates_whose_time_is_not_now_are_told_of_by_check_start_reload_and_secure() {
+    let folder = Folder::new();
+    for (name, not_before) in [
+        ("ca --ca", "2024-01-01T00:00:00Z"),
+        ("old --signed-by ca", "2024-01-01T00:00:00Z"),
+        ("early --signed-by ca", "2098-01-01T00:00:00Z"),
+    ] {
+        folder
+            .run(&format!(
+                "keys new {name} --days 100 --not-before {not_before}"
+            ))
+            .succeeds();
+    }
+    let expired = "old.cert.pem` of `CN=old` expired at 2024-04-10T00:00:00Z";
+    let early = "early.cert.pem` of `CN=early` is valid only from 2098-01-01T00:00:00Z";
+    let endpoint = |peer: &str| {
+        format!(
+            "identity = {{ key = \"old.key.pem\", certificate = \"old.cert.pem\" }}\npeer = {{ certificate = \"{peer}\" }}\n\
+             trust = {{ anchors = [\"{}\"] }}\nsecurity = {{ mechanism = \"sign-encrypt\" }}\n",
+            key("ca.cert.pem")
+        )
+    };
+    let gateway = |peer: &str| {
+        format!(
+            "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9/\"\n[routes.inbound]\n{}",
+            endpoint(peer)
+        )
+    };
+    let valid = key("client.cert.pem");
+    folder.write("gateway.toml", gateway(&valid));
+    let checked = folder
+        .run("gateway --config gateway.toml --check")
+        .succeeds();
+    let warnings: Vec<&str> = checked
+        .text()
+        .lines()
+        .filter(|line| line.starts_with("warning: "))
+        .collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("warning: route /echo, inbound identity: `")
+            && warnings[0].ends_with(expired),
+        "{warnings:?}"
+    );
+    folder.write("client.toml", endpoint("early.cert.pem"));
+    folder.write("request.xml", echo("Hello, world"));
+    let secured = folder
+        .run("secure --config client.toml request.xml")
+        .succeeds();
+    let told: Vec<&str> = secured.err.lines().collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].starts_with("soapstone: warning: identity: `") && told[0].ends_with(expired),
+        "{told:?}"
+    );
+    assert!(
+        told[1].starts_with("soapstone: warning: peer: `") && told[1].ends_with(early),
+        "{told:?}"
+    );
+    let log = std::fs::File::create(folder.path("log")).expect("a file for the log");
+    let mut command = folder.command();
+    command
+        .args(["gateway", "--config", "gateway.toml"])
+        .stderr(log);
+    let _running = Server::start_command(&mut command, "gateway at");
+    logged(
+        &folder,
+        "log",
+        &[
+            "WARN",
+            expired,
+            "route=\"/echo\" direction=\"inbound\" use=\"identity\"",
+        ],
+    );
+    assert!(!folder.read("log").contains(early));
+    folder.write("gateway.toml", gateway("early.cert.pem"));
+    logged(&folder, "log", &["WARN", early, "use=\"peer\""]);
+}

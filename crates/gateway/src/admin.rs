@@ -160,6 +160,15 @@ fn exposition(shared: &Shared) -> String {
             }
         }
     }
+    for certificate in &serving.certificates {
+        let usage = certificate.used.usage().name();
+        let expires = certificate.used.not_after().as_second();
+        let first = snapshot
+            .certificates
+            .entry((certificate.place.clone(), usage))
+            .or_insert(expires);
+        *first = expires.min(*first);
+    }
     metrics::expose(&shared.metrics, &routes, &snapshot)
 }
 

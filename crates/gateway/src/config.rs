@@ -10,15 +10,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
+use jiff::Timestamp;
 use rustls::ServerConfig;
 use rustls::pki_types::ServerName;
 use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
-use soapstone::endpoint::Role;
+use soapstone::endpoint::{Role, UsedCertificate};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
 use crate::backend::{address, backend_url, without_user};
+use crate::certificates::{CertificateWarning, certificates_of, warnings};
 use crate::side::{Publishing, Side, read_side};
 use crate::tls::{self, ServerTls};
 
@@ -32,6 +34,8 @@ pub struct Config {
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// Those of `[tls]`.
+    pub(crate) certificates: Vec<UsedCertificate>,
     pub(crate) routes: Vec<RouteConfig>,
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: GatewayLimits,
@@ -47,6 +51,8 @@ pub(crate) struct RouteConfig {
     pub(crate) path: String,
     pub(crate) backend: Uri,
     pub(crate) backend_tls: Option<(TlsConnector, ServerName<'static>)>,
+    /// Those that the backend is shown.
+    pub(crate) backend_certificates: Vec<UsedCertificate>,
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
     pub(crate) timeouts: Timeouts,
@@ -172,6 +178,11 @@ impl Config {
     /// How log lines look.
     pub fn log(&self) -> LogConfig {
         self.log
+    }
+
+    /// What should be known at that moment of the certificates that it names: which have expired, will soon, or are not valid yet.
+    pub fn certificate_warnings(&self, now: Timestamp) -> Vec<CertificateWarning> {
+        warnings(&certificates_of(self), now).collect()
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
@@ -309,12 +320,14 @@ fn read(document: &Document<'_>) -> Option<Config> {
     }
     let file = document.file().to_path_buf();
     let files = document.files();
+    let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
     Some(Config {
         file,
         listen: listen?,
         admin,
         public_url,
-        tls: tls.map(|tls| tls.config),
+        tls,
+        certificates: certificates.unwrap_or_default(),
         routes,
         timeouts,
         limits,
@@ -483,11 +496,11 @@ fn read_route(
         return None;
     }
     let (path, backend) = (path?, backend?.value);
-    let backend_tls = match backend_tls {
+    let (backend_tls, certificates) = match backend_tls {
         // What is wrong with it has been reported.
         Some(None) => return None,
-        Some(Some(tls)) => Some(tls),
-        None => None,
+        Some(Some(tls)) => (Some((tls.connector, tls.server_name)), tls.certificates),
+        None => (None, Vec::new()),
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
     Some(RouteConfig {
@@ -495,6 +508,7 @@ fn read_route(
         path,
         backend,
         backend_tls,
+        backend_certificates: certificates,
         inbound,
         outbound,
         timeouts,

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::HeaderValue;
+use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -18,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::admin::Readiness;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
+use crate::certificates::{certificates_of, warnings};
 use crate::config::{Config, NO_DEMANDS, RouteConfig};
 use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
@@ -355,6 +357,17 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
             }
         }
     }
+    let certificates = certificates_of(&config);
+    for warning in warnings(&certificates, Timestamp::now()) {
+        let place = warning.place.as_ref();
+        tracing::warn!(
+            route = place.map(|(route, _)| route.as_str()),
+            direction = place.map(|(_, direction)| *direction),
+            r#use = warning.usage,
+            "{}",
+            warning.message
+        );
+    }
     let routes = config
         .routes
         .into_iter()
@@ -366,6 +379,7 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         timeouts: config.timeouts,
         public_url: config.public_url,
         tls: config.tls.map(TlsAcceptor::from),
+        certificates,
         stores: config.stores,
     }
 }

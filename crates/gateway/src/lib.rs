@@ -24,6 +24,7 @@ mod admin;
 mod backend;
 mod body;
 mod buffers;
+mod certificates;
 mod config;
 mod conversing;
 mod established;
@@ -47,6 +48,7 @@ mod workers;
 mod wsdl;
 
 pub use backend::{NotABackend, backend_url};
+pub use certificates::CertificateWarning;
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts, share_a_port};
 pub use gateway::{Gateway, Running, StartError};
 pub use log::{OneLine, install as install_log, install_into as install_log_into};

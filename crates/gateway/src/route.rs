@@ -13,6 +13,7 @@ use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
 use crate::backend::{Backend, BackendTimeouts};
+use crate::certificates::PlacedCertificate;
 use crate::config::{GatewayLimits, RouteConfig, Timeouts};
 use crate::metrics::RouteMetrics;
 use crate::side::Side;
@@ -226,6 +227,7 @@ pub(crate) struct Serving {
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) certificates: Vec<PlacedCertificate>,
     pub(crate) stores: Arc<Stores>,
 }
 
@@ -242,6 +244,7 @@ pub(crate) mod tests {
             path: path.to_owned(),
             backend: backend.parse().expect("a URL"),
             backend_tls: None,
+            backend_certificates: Vec::new(),
             inbound: None,
             outbound: None,
             timeouts: Timeouts::default(),

@@ -10,6 +10,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use soapstone::config::{LoadedFile, Place, Problem, Table};
+use soapstone::crypto::Certificate;
+use soapstone::endpoint::{CertificateUse, UsedCertificate};
 use tokio_rustls::TlsConnector;
 
 /// TLS as clients find it.
@@ -17,6 +19,16 @@ pub(crate) struct ServerTls {
     pub(crate) config: Arc<ServerConfig>,
     /// Whether a client must show a certificate.
     pub(crate) demands_certificate: bool,
+    /// Those that clients are shown.
+    pub(crate) certificates: Vec<UsedCertificate>,
+}
+
+/// TLS towards a backend.
+pub(crate) struct ClientTls {
+    pub(crate) connector: TlsConnector,
+    pub(crate) server_name: ServerName<'static>,
+    /// Those that the backend is shown.
+    pub(crate) certificates: Vec<UsedCertificate>,
 }
 
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
@@ -70,7 +82,11 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     let file = table.document().file().to_path_buf();
     let document = table.document();
     table.finish();
-    let (chain, key) = identity?;
+    let Identity {
+        chain,
+        key,
+        certificates,
+    } = identity?;
     let built = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
@@ -86,6 +102,7 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
             Some(ServerTls {
                 config: Arc::new(config),
                 demands_certificate,
+                certificates,
             })
         }
         Err(error) => {
@@ -110,7 +127,7 @@ pub(crate) fn read_client(
     table: Option<Table<'_>>,
     host: &str,
     report: &dyn Fn(String),
-) -> Option<(TlsConnector, ServerName<'static>)> {
+) -> Option<ClientTls> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -151,16 +168,22 @@ pub(crate) fn read_client(
     };
     let builder = builder.with_root_certificates(roots.unwrap_or_else(system_roots));
     let config = match identity {
-        None => Ok(builder.with_no_client_auth()),
-        Some((chain, key)) => builder.with_client_auth_cert(chain, key),
+        None => Ok((builder.with_no_client_auth(), Vec::new())),
+        Some(identity) => builder
+            .with_client_auth_cert(identity.chain, identity.key)
+            .map(|config| (config, identity.certificates)),
     };
-    let mut config = config
+    let (mut config, certificates) = config
         .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
         .ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let name = name.unwrap_or_else(|| host.to_owned());
     match ServerName::try_from(name.clone()) {
-        Ok(server_name) => Some((TlsConnector::from(Arc::new(config)), server_name)),
+        Ok(server_name) => Some(ClientTls {
+            connector: TlsConnector::from(Arc::new(config)),
+            server_name,
+            certificates,
+        }),
         Err(_) => {
             report(format!(
                 "the backend's name must be a host name or an address, found \"{name}\""
@@ -170,13 +193,19 @@ pub(crate) fn read_client(
     }
 }
 
-type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+/// What whoever connects, or is connected to, is shown.
+struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    certificates: Vec<UsedCertificate>,
+}
 
 fn read_identity(
     table: &Table<'_>,
     certificate: Option<LoadedFile>,
     key: Option<LoadedFile>,
 ) -> Option<Identity> {
+    let path = certificate.as_ref().map(|file| file.path.clone());
     let chain = certificate.and_then(|file| certificates(table, &file));
     let key = key.and_then(
         |file| match PrivateKeyDer::from_pem_slice(file.bytes.expose()) {
@@ -194,7 +223,19 @@ fn read_identity(
             }
         },
     );
-    Some((chain?, key?))
+    let (path, chain) = (path?, chain?);
+    // One that is not understood here is TLS's affair alone.
+    let readable = chain
+        .iter()
+        .filter_map(|der| Certificate::from_der(der).ok());
+    let certificates = readable
+        .map(|certificate| UsedCertificate::new(CertificateUse::Tls, &path, certificate))
+        .collect();
+    Some(Identity {
+        chain,
+        key: key?,
+        certificates,
+    })
 }
 
 fn certificates(table: &Table<'_>, file: &LoadedFile) -> Option<Vec<CertificateDer<'static>>> {

@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use soapstone_gateway::{Config, Running};
+use jiff::Timestamp;
+use soapstone_gateway::{Config, OneLine, Running};
 
 use crate::failure::Failure;
 use crate::files;
@@ -53,10 +54,11 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     let config = Config::load(&arguments.config, &|name| std::env::var(name).ok())?;
     if arguments.check {
-        return files::print(format!(
-            "{}: no problem found\n{config}",
-            config.file().display()
-        ));
+        let mut found = format!("{}: no problem found\n{config}", config.file().display());
+        for warning in config.certificate_warnings(Timestamp::now()) {
+            found.push_str(&format!("warning: {}\n", OneLine(warning)));
+        }
+        return files::print(found);
     }
     log.start(config.log());
     let said = |running: &Running| {

@@ -2,12 +2,14 @@
 //!
 //! The rule kept here: what cannot be secured as the endpoint file says is not written at all.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{CertificateUse, Endpoint, Role};
 use soapstone::wss::{Outgoing, SecureError};
 use soapstone::xml::Buffers;
+use soapstone_gateway::OneLine;
 
 use crate::failure::Failure;
 use crate::files;
@@ -57,11 +59,13 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         std::env::var(name).ok()
     })?;
     let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
+    let now = Timestamp::now();
+    warn(&endpoint, now);
     let secured = endpoint
         .secure(
             message,
             Outgoing::default(),
-            Timestamp::now(),
+            now,
             &mut Buffers::default(),
             &mut (),
         )
@@ -75,4 +79,20 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             }
         })?;
     files::write(arguments.output.as_deref(), &secured.bytes)
+}
+
+/// Tells of certificates whose time is not now: whoever gets the message may refuse it for them.
+fn warn(endpoint: &Endpoint, now: Timestamp) {
+    let clock = endpoint.clock(now);
+    for used in endpoint.certificates() {
+        let usage = used.usage();
+        // Whom we trust is not asked for here.
+        if matches!(usage, CertificateUse::Identity | CertificateUse::Peer)
+            && let Some(warning) = used.warning(clock)
+        {
+            let (name, warning) = (usage.name(), OneLine(warning));
+            // Nobody may be listening; the message is secured all the same.
+            let _ = writeln!(std::io::stderr(), "soapstone: warning: {name}: {warning}");
+        }
+    }
 }

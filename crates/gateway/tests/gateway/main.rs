@@ -3,6 +3,7 @@
 mod admin;
 mod agreements;
 mod brief;
+mod certificates;
 mod configuration;
 mod conversations;
 mod description;

@@ -19,7 +19,7 @@ use super::agreed::{Bootstrap, Exchange};
 use super::operations::Operations;
 use super::sent::Sent;
 use super::token_rules::token_rules;
-use super::{Conversation, Endpoint, Plans, Role};
+use super::{Conversation, Endpoint, Plans, Role, UsedCertificate};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 
 pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
@@ -74,6 +74,7 @@ pub(super) fn compiled<T>(
     let mut compiler = Compiler {
         config,
         problems: Vec::new(),
+        certificates: Vec::new(),
     };
     match work(&mut compiler) {
         Some(made) if compiler.problems.is_empty() => Ok(made),
@@ -96,6 +97,8 @@ pub(super) fn compiled<T>(
 pub(super) struct Compiler<'c> {
     pub(super) config: &'c EndpointConfig,
     problems: Vec<Problem>,
+    /// What keys and trust were made of so far.
+    pub(super) certificates: Vec<UsedCertificate>,
 }
 
 impl Compiler<'_> {
@@ -156,6 +159,7 @@ impl Compiler<'_> {
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
+            certificates: std::mem::take(&mut self.certificates),
             sent: Arc::new(Sent::new(
                 self.config
                     .security

@@ -7,6 +7,7 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
+use super::certificates::{CertificateUse, UsedCertificate};
 use super::compile::Compiler;
 use crate::config::{IdentityConfig, IdentitySource, LoadedFile};
 
@@ -16,9 +17,10 @@ impl Compiler<'_> {
         let decrypting = config.map_or(&[][..], |identity| &identity.decryption);
         let decryption: Vec<_> = decrypting
             .iter()
-            .filter_map(|identity| self.identity(identity))
+            .filter_map(|identity| self.identity(identity, CertificateUse::Decryption))
             .collect();
-        let identity = config.and_then(|identity| self.identity(identity));
+        let identity =
+            config.and_then(|identity| self.identity(identity, CertificateUse::Identity));
         Keys {
             // In the place of a key that cannot be read none decrypts, and nothing more is to be said of it.
             identity: identity.filter(|_| decryption.len() == decrypting.len()),
@@ -27,7 +29,7 @@ impl Compiler<'_> {
                 .config
                 .peer
                 .as_ref()
-                .and_then(|peer| self.certificate(&peer.certificate)),
+                .and_then(|peer| self.peer(&peer.certificate)),
             trust: self.trust().map(Arc::new),
             shared: self.shared_key().map(Arc::new),
             user: self.config.users.first().map(|user| {
@@ -50,14 +52,19 @@ impl Compiler<'_> {
             .collect()
     }
 
-    fn identity(&mut self, config: &IdentityConfig) -> Option<Arc<Identity>> {
+    fn identity(
+        &mut self,
+        config: &IdentityConfig,
+        usage: CertificateUse,
+    ) -> Option<Arc<Identity>> {
         let password = config
             .password
             .as_ref()
             .map(|password| password.value.expose().as_str());
-        let (file, identity) = match &config.source {
+        let (file, certified, identity) = match &config.source {
             IdentitySource::KeyAndCertificate { key, certificate } => (
                 key,
+                certificate,
                 Identity::from_file_contents(
                     key.bytes.expose(),
                     certificate.bytes.expose(),
@@ -68,6 +75,7 @@ impl Compiler<'_> {
                 let alias = alias.as_ref().map(|alias| alias.value.as_str());
                 (
                     keystore,
+                    keystore,
                     KeyStore::from_file_contents(
                         keystore.bytes.expose(),
                         password.unwrap_or_default(),
@@ -76,10 +84,12 @@ impl Compiler<'_> {
                 )
             }
         };
-        identity
-            .map(Arc::new)
+        let identity = identity
             .map_err(|error| self.unreadable(file, &error))
-            .ok()
+            .ok()?;
+        self.note(usage, certified, [identity.certificate()]);
+        self.note(usage, certified, identity.chain());
+        Some(Arc::new(identity))
     }
 
     fn shared_key(&mut self) -> Option<SharedKey> {
@@ -104,10 +114,14 @@ impl Compiler<'_> {
         let config = self.config.trust.as_ref()?;
         let mut rules = TrustRules::default();
         for file in &config.anchors {
-            rules.anchors.extend(self.certificates(file));
+            let certificates = self.certificates(file);
+            self.note(CertificateUse::Anchor, file, &certificates);
+            rules.anchors.extend(certificates);
         }
         for file in &config.pinned {
-            rules.pinned.extend(self.certificates(file));
+            let certificates = self.certificates(file);
+            self.note(CertificateUse::Pinned, file, &certificates);
+            rules.pinned.extend(certificates);
         }
         rules.subjects = config
             .subjects
@@ -134,8 +148,25 @@ impl Compiler<'_> {
         }
     }
 
-    fn certificate(&mut self, file: &LoadedFile) -> Option<Certificate> {
-        self.certificates(file).into_iter().next()
+    fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
+        let certificate = self.certificates(file).into_iter().next()?;
+        self.note(CertificateUse::Peer, file, [&certificate]);
+        Some(certificate)
+    }
+
+    /// Keeps what certificates are used for, to be told of it.
+    fn note<'c>(
+        &mut self,
+        usage: CertificateUse,
+        file: &LoadedFile,
+        certificates: impl IntoIterator<Item = &'c Certificate>,
+    ) {
+        for certificate in certificates {
+            let used = UsedCertificate::new(usage, &file.path, certificate.clone());
+            if !self.certificates.contains(&used) {
+                self.certificates.push(used);
+            }
+        }
     }
 
     fn certificates(&mut self, file: &LoadedFile) -> Vec<Certificate> {

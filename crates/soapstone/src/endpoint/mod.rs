@@ -6,6 +6,7 @@
 mod addressing;
 mod agreed;
 mod agreement;
+mod certificates;
 mod compile;
 mod conversation;
 mod handshake;
@@ -34,6 +35,7 @@ use operations::{Expected, Operations};
 use sent::Sent;
 
 pub use agreement::preset_agreement;
+pub use certificates::{CertificateUse, UsedCertificate};
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 
@@ -68,6 +70,7 @@ pub struct Endpoint {
     conversation: Option<Conversation>,
     private_transport: bool,
     client_certificate: bool,
+    certificates: Vec<UsedCertificate>,
     /// What comes back to us, if it comes.
     sent: Arc<Sent>,
 }
@@ -218,6 +221,7 @@ impl Endpoint {
             conversation: None,
             private_transport: false,
             client_certificate: false,
+            certificates: Vec::new(),
             sent: Arc::new(Sent::new(None)),
         }
     }
@@ -236,6 +240,11 @@ impl Endpoint {
     /// Whether its policy wants clients to show a certificate while the connection is made (`sp:RequireClientCertificate`).
     pub fn needs_client_certificate(&self) -> bool {
         self.client_certificate
+    }
+
+    /// The certificates that its file names, ours and those of others: each once for each use.
+    pub fn certificates(&self) -> &[UsedCertificate] {
+        &self.certificates
     }
 
     /// Names the endpoint: the conversations of one name are not those of another.
