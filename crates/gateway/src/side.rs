@@ -47,6 +47,19 @@ pub(crate) fn read_side(
 ) -> Option<Side> {
     let document = table.document();
     let config = EndpointConfig::read(table)?;
+    if let Some(time) = &config.security.time {
+        // It would hold for every message from now on: none would ever expire, and what others send would soon be too new.
+        document.report(
+            config
+                .problem(
+                    time.place,
+                    "`time` is for single messages, and would stop the clock of a gateway",
+                )
+                .with_hint(
+                    "leave it out; `soapstone open` and `soapstone secure` take it for recorded messages",
+                ),
+        );
+    }
     let endpoint = match Endpoint::compile(&config, role) {
         Ok(endpoint) => endpoint.with_scope(scope),
         Err(problems) => {

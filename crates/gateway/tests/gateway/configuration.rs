@@ -208,3 +208,20 @@ fn a_password_in_an_address_is_refused_and_not_shown() {
     );
     assert!(!found.contains("secret"), "{found}");
 }
+
+#[test]
+fn the_clock_of_a_gateway_cannot_be_stopped() {
+    let text = r#"listen = "127.0.0.1:0"
+[[routes]]
+path = "/"
+backend = "http://127.0.0.1:9/"
+[routes.inbound]
+users = [{ name = "alice", password = "secret" }]
+security = { mechanism = "username", time = "2026-11-20T12:00:00Z" }
+"#;
+    assert_eq!(
+        problems(text),
+        "gateway.toml:7:45: `time` is for single messages, and would stop the clock of a gateway\n    \
+         hint: leave it out; `soapstone open` and `soapstone secure` take it for recorded messages"
+    );
+}
