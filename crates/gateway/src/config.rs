@@ -27,6 +27,11 @@ use crate::tls::{self, ServerTls};
 /// What is said of a route with a policy that demands nothing.
 pub(crate) const NO_DEMANDS: &str = "the policy demands nothing of messages";
 
+/// What is said of a route whose policy every connection fails.
+const NEEDS_TLS: &str = "the policy leaves protection to TLS, and there is no [tls]";
+const NEEDS_CLIENT_CERTIFICATES: &str =
+    "the policy wants client certificates, and [tls] has no `client_ca`";
+
 /// A gateway's configuration, read and compiled.
 pub struct Config {
     pub(crate) file: PathBuf,
@@ -34,6 +39,8 @@ pub struct Config {
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// Whether clients can show certificates.
+    asks_for_certificates: bool,
     /// Those of `[tls]`.
     pub(crate) certificates: Vec<UsedCertificate>,
     pub(crate) routes: Vec<RouteConfig>,
@@ -180,6 +187,18 @@ impl Config {
         self.log
     }
 
+    /// Why a route with such an inbound endpoint serves nobody, if it does not.
+    pub(crate) fn refuses_everybody(&self, inbound: &Side) -> Option<&'static str> {
+        let endpoint = &inbound.endpoint;
+        if endpoint.needs_tls() && self.tls.is_none() {
+            Some(NEEDS_TLS)
+        } else if endpoint.needs_client_certificate() && !self.asks_for_certificates {
+            Some(NEEDS_CLIENT_CERTIFICATES)
+        } else {
+            None
+        }
+    }
+
     /// What should be known at that moment of the certificates that it names: which have expired, will soon, or are not valid yet.
     pub fn certificate_warnings(&self, now: Timestamp) -> Vec<CertificateWarning> {
         warnings(&certificates_of(self), now).collect()
@@ -221,6 +240,11 @@ impl fmt::Display for Config {
                     let suite = side.endpoint.suite();
                     let separator = if suite.is_empty() { "" } else { " " };
                     write!(formatter, ", {name} {}{separator}{suite}", side.mechanism())?;
+                    if name == "inbound"
+                        && let Some(why) = self.refuses_everybody(side)
+                    {
+                        write!(formatter, " (serves nobody: {why})")?;
+                    }
                     if side.without_demands {
                         write!(formatter, " (without protection: {NO_DEMANDS})")?;
                     }
@@ -284,6 +308,11 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let has_tls = root.has("tls");
     let tls = root.table("tls").and_then(tls::read_server);
     let transport = transport_of(public_url.as_deref(), tls.as_ref());
+    // What is wrong with a table that is there has been reported.
+    let client_side = ClientSide {
+        transport,
+        through_tls: has_tls,
+    };
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
     let log = read_log(root.table("log"));
@@ -300,7 +329,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let stores = Arc::<Stores>::default();
     let routes: Vec<RouteConfig> = tables
         .into_iter()
-        .filter_map(|table| read_route(table, timeouts, transport, &stores, &mut paths))
+        .filter_map(|table| read_route(table, timeouts, client_side, &stores, &mut paths))
         .collect();
     root.belong_elsewhere(
         &[
@@ -320,6 +349,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     }
     let file = document.file().to_path_buf();
     let files = document.files();
+    let asks_for_certificates = tls.as_ref().is_some_and(|tls| tls.asks_for_certificate);
     let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
     Some(Config {
         file,
@@ -327,6 +357,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         admin,
         public_url,
         tls,
+        asks_for_certificates,
         certificates: certificates.unwrap_or_default(),
         routes,
         timeouts,
@@ -351,10 +382,19 @@ fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<Tra
     })
 }
 
+/// How clients come.
+#[derive(Clone, Copy)]
+struct ClientSide {
+    /// What descriptions say of it.
+    transport: Option<TransportRequirement>,
+    /// What they come through to us.
+    through_tls: bool,
+}
+
 fn read_route(
     mut table: Table<'_>,
     timeouts: Timeouts,
-    transport: Option<TransportRequirement>,
+    client_side: ClientSide,
     stores: &Stores,
     paths: &mut Vec<Located<String>>,
 ) -> Option<RouteConfig> {
@@ -446,6 +486,7 @@ fn read_route(
     };
     let has_sides = (table.has("inbound"), table.has("outbound"));
     let scope = path.clone().unwrap_or_default();
+    let inbound_place = table.place_of("inbound");
     let outbound_place = table.place_of("outbound");
     let wanted = table.boolean("publish_policy");
     if let (Some(wanted), (false, _)) = (&wanted, has_sides) {
@@ -454,13 +495,30 @@ fn read_route(
             "`publish_policy` is for a route with `inbound`: without it clients are plain",
         );
     }
-    let publishing = Publishing { wanted, transport };
+    let publishing = Publishing {
+        wanted,
+        transport: client_side.transport,
+    };
     let inbound = table
         .table("inbound")
         .and_then(|side| read_side(side, Role::Service, &scope, stores, Some(&publishing)));
     let outbound = table
         .table("outbound")
         .and_then(|side| read_side(side, Role::Client, &scope, stores, None));
+    if let Some(side) = &inbound
+        && side.shows_its_keys()
+        && !side.endpoint.needs_tls()
+        && !client_side.through_tls
+    {
+        let settings = side.endpoint.conversations();
+        let bootstrap = settings.and_then(|settings| settings.bootstrap.as_ref());
+        let place = bootstrap.map(|bootstrap| bootstrap.place);
+        table.report_with_hint(
+            place.or(inbound_place).unwrap_or_default(),
+            "conversations begin with messages that hide no keys, and clients do not come through TLS",
+            "give the gateway a certificate, [tls], or name a bootstrap that encrypts",
+        );
+    }
     if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
         && side.endpoint.needs_tls()
         && !secure
@@ -475,10 +533,7 @@ fn read_route(
         );
     }
     if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
-        && side
-            .endpoint
-            .conversation()
-            .is_some_and(|conversation| !conversation.hides_its_keys())
+        && side.shows_its_keys()
         && !side.endpoint.needs_tls()
         && !secure
     {

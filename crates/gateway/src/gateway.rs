@@ -351,6 +351,10 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         if let Some(remark) = remark {
             tracing::info!(route = route.name, "{remark}");
         }
+        let inbound = route.inbound.as_ref();
+        if let Some(why) = inbound.and_then(|side| config.refuses_everybody(side)) {
+            tracing::warn!(route = route.name, "every request is refused: {why}");
+        }
         for (direction, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
             if side.as_ref().is_some_and(|side| side.without_demands) {
                 tracing::warn!(route = route.name, direction, "{NO_DEMANDS}");

@@ -140,6 +140,12 @@ impl Side {
         in_conversation == self.endpoint.conversation().is_some() && self.endpoint.secures_lightly()
     }
 
+    /// Whether it has conversations that begin with messages which everybody on the way can read.
+    pub(crate) fn shows_its_keys(&self) -> bool {
+        let conversation = self.endpoint.conversation();
+        conversation.is_some_and(|conversation| !conversation.hides_its_keys())
+    }
+
     /// Name of the mechanism, for metrics.
     pub(crate) fn mechanism(&self) -> &str {
         self.endpoint.mechanism()

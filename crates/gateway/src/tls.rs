@@ -17,6 +17,8 @@ use tokio_rustls::TlsConnector;
 /// TLS as clients find it.
 pub(crate) struct ServerTls {
     pub(crate) config: Arc<ServerConfig>,
+    /// Whether a client can show a certificate.
+    pub(crate) asks_for_certificate: bool,
     /// Whether a client must show a certificate.
     pub(crate) demands_certificate: bool,
     /// Those that clients are shown.
@@ -55,8 +57,9 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
             "name the certificates that issue your clients' certificates: client_ca = [\"ca.pem\"]";
         table.report_with_hint(required.place, "`client_auth` needs `client_ca`", hint);
     }
+    let asks_for_certificate = client_ca.is_some();
     let demands_certificate =
-        client_ca.is_some() && required.as_ref().is_none_or(|required| required.value);
+        asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
     let identity = read_identity(&table, certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = match client_ca {
@@ -101,6 +104,7 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
             Some(ServerTls {
                 config: Arc::new(config),
+                asks_for_certificate,
                 demands_certificate,
                 certificates,
             })

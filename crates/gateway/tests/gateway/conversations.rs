@@ -562,3 +562,20 @@ async fn a_conversation_that_begins_in_the_clear_needs_a_backend_behind_https() 
     );
     assert!(read(&file.replace("http://", "https://")).is_ok());
 }
+
+#[tokio::test]
+async fn a_conversation_that_begins_in_the_clear_needs_clients_that_come_through_tls() {
+    let folder = Folder::with_keys("conversation-from-the-clear");
+    let file = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9/\"\n[routes.inbound]\n\
+                identity = { key = \"server.key.pem\", certificate = \"server.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\n\
+                security = { mechanism = \"secure-conversation\", conversations = { bootstrap = \"sign\" } }\n";
+    let read = |file: &str| Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None);
+    let problems = read(file).expect_err("nobody could begin one").to_string();
+    let expected = "gateway.toml:8:79: conversations begin with messages that hide no keys, and clients do not come through TLS\n    \
+                    hint: give the gateway a certificate, [tls], or name a bootstrap that encrypts";
+    assert!(problems.ends_with(expected), "{problems}");
+    assert_eq!(problems.lines().count(), 2, "{problems}");
+    let tls = "listen = \"127.0.0.1:0\"\ntls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
+    assert!(read(&file.replace("listen = \"127.0.0.1:0\"", tls)).is_ok());
+    assert!(read(&file.replace("\"sign\"", "\"sign-encrypt\"")).is_ok());
+}

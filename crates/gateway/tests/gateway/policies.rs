@@ -183,6 +183,35 @@ async fn what_a_policy_leaves_to_tls_is_refused_without_it() {
 }
 
 #[tokio::test]
+async fn a_route_whose_policy_every_connection_fails_is_said_to_serve_nobody() {
+    let folder = Folder::with_keys("policy-nobody");
+    let policy = recorded("transport-username-Basic256");
+    let backend = Backend::echo().await;
+    let file = service_file(&backend, &policy);
+    let shown = |file: &str| folder.config(file).to_string();
+    let without = "(serves nobody: the policy leaves protection to TLS, and there is no [tls])";
+    assert!(shown(&file).contains(without), "{}", shown(&file));
+    let tls = "LISTEN\ntls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
+    let over_tls = file.replace("LISTEN", tls);
+    assert!(!shown(&over_tls).contains("nobody"), "{}", shown(&over_tls));
+    let wanting = std::fs::read_to_string(&policy).expect("a recorded policy").replace(
+        "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>",
+        "<sp:HttpsToken><wsp:Policy><sp:RequireClientCertificate/></wsp:Policy></sp:HttpsToken>",
+    );
+    let wanting = folder.write("wanting.wsdl", wanting);
+    let over_tls = service_file(&backend, &wanting).replace("LISTEN", tls);
+    let without =
+        "(serves nobody: the policy wants client certificates, and [tls] has no `client_ca`)";
+    assert!(shown(&over_tls).contains(without), "{}", shown(&over_tls));
+    let mutual = over_tls.replace(
+        "server.key.pem\" }\n[[",
+        "server.key.pem\", client_ca = [\"ca.pem\"] }\n[[",
+    );
+    assert_ne!(mutual, over_tls);
+    assert!(!shown(&mutual).contains("nobody"), "{}", shown(&mutual));
+}
+
+#[tokio::test]
 async fn a_backend_whose_policy_leaves_protection_to_tls_must_be_https() {
     let folder = Folder::with_keys("policy-tls-backend");
     let policy = recorded("transport-username-Basic256");
