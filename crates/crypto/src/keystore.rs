@@ -85,6 +85,12 @@ impl KeyStore {
         }
     }
 
+    /// Whether a file seems to be of either format, rather than a key or a certificate.
+    #[must_use]
+    pub fn recognizes(file: &[u8]) -> bool {
+        jks::looks_like_jks(file) || pkcs12::looks_like_pkcs12(file)
+    }
+
     /// The aliases of the private keys.
     pub fn key_aliases(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|entry| entry.alias.as_str())

@@ -29,6 +29,13 @@ const EXPECTED: &str = "a PKCS#12 file";
 /// Iterations that OpenSSL is told to use: what OWASP recommends is for servers; a file is opened once.
 const ITERATIONS: u32 = 10_000;
 
+/// Whether it begins as one of version 3 does (RFC 7292, 4): no key and no certificate has that version there.
+pub(super) fn looks_like_pkcs12(file: &[u8]) -> bool {
+    const INDEFINITE: [u8; 5] = [0x30, 0x80, 2, 1, 3];
+    let version = || Reader::new(file).enter(der::SEQUENCE)?.small();
+    file.starts_with(&INDEFINITE) || version() == Ok(3)
+}
+
 pub(super) fn read(file: &[u8], password: &str) -> Result<KeyStore, CryptoError> {
     match read_der(file, password) {
         Ok(outcome) => outcome,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use soapstone_crypto::{
-    Certificate, Identity, KeyStore, SecretBytes, SymmetricKey, TrustRules, TrustStore,
+    Certificate, CryptoError, Identity, KeyStore, SecretBytes, SymmetricKey, TrustRules, TrustStore,
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
@@ -61,9 +61,8 @@ impl Compiler<'_> {
             .password
             .as_ref()
             .map(|password| password.value.expose().as_str());
-        let (file, certified, identity) = match &config.source {
+        let (certified, identity) = match &config.source {
             IdentitySource::KeyAndCertificate { key, certificate } => (
-                key,
                 certificate,
                 Identity::from_file_contents(
                     key.bytes.expose(),
@@ -75,7 +74,6 @@ impl Compiler<'_> {
                 let alias = alias.as_ref().map(|alias| alias.value.as_str());
                 (
                     keystore,
-                    keystore,
                     KeyStore::from_file_contents(
                         keystore.bytes.expose(),
                         password.unwrap_or_default(),
@@ -85,11 +83,49 @@ impl Compiler<'_> {
             }
         };
         let identity = identity
-            .map_err(|error| self.unreadable(file, &error))
+            .map_err(|error| self.unusable_identity(config, &error))
             .ok()?;
         self.note(usage, certified, [identity.certificate()]);
         self.note(usage, certified, identity.chain());
         Some(Arc::new(identity))
+    }
+
+    /// Says what is wrong with our own key, of the file that it is wrong with.
+    fn unusable_identity(&mut self, config: &IdentityConfig, error: &CryptoError) {
+        const GIVE_PASSWORD: &str = "give `password_env`, `password_file` or `password` beside it";
+        const NAME_KEYSTORE: &str =
+            "a keystore is named with `keystore`, in the place of `key` and `certificate`";
+        let (file, hint) = match &config.source {
+            IdentitySource::Keystore { keystore, .. } => {
+                // It is tried without a password, since there are keystores that have none.
+                if *error == CryptoError::WrongPassword && config.password.is_none() {
+                    let file = keystore.path.display();
+                    let message =
+                        format!("`{file}`: the keystore is encrypted and no password was given");
+                    self.report_with_hint(keystore.place, message, GIVE_PASSWORD);
+                    return;
+                }
+                (keystore, None)
+            }
+            IdentitySource::KeyAndCertificate { key, certificate } => {
+                let bytes = certificate.bytes.expose();
+                let of_certificate = Certificate::from_file_contents(bytes).as_ref() == Err(error);
+                let file = if of_certificate { certificate } else { key };
+                let hint = match error {
+                    CryptoError::PasswordNeeded => Some(GIVE_PASSWORD),
+                    _ if KeyStore::recognizes(file.bytes.expose()) => Some(NAME_KEYSTORE),
+                    _ => None,
+                };
+                (file, hint)
+            }
+        };
+        match hint {
+            Some(hint) => {
+                let message = format!("`{}`: {error}", file.path.display());
+                self.report_with_hint(file.place, message, hint);
+            }
+            None => self.unreadable(file, error),
+        }
     }
 
     fn shared_key(&mut self) -> Option<SharedKey> {

@@ -1,0 +1,115 @@
+//! What is said of mistakes in endpoint files: with the key that they are made in, and what to write in its place.
+
+use std::path::PathBuf;
+
+use soapstone::config::EndpointConfig;
+use soapstone::crypto::KeyKind;
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::endpoint::{Endpoint, Role};
+
+/// A folder with an authority, the key pair of `CN=me`, and the same in a keystore with a password.
+struct Folder(PathBuf);
+
+const PASSWORD: &str = "opens it";
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("soapstone-mistakes-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+        let validity = Validity::days(jiff::Timestamp::now(), 30);
+        let rsa = KeyKind::Rsa { bits: 2048 };
+        let authority = issue::authority("CN=ca", KeyKind::Ed25519, validity).expect("a key");
+        let template = Template::new("CN=me", validity).expect("a name");
+        let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
+        let key = |password| identity.key_to_pem(password).expect("a key");
+        let store = identity.to_pkcs12(PASSWORD, "me").expect("a keystore");
+        for (name, octets) in [
+            ("ca.cert.pem", authority.certificates_to_pem().as_bytes()),
+            ("me.cert.pem", identity.certificates_to_pem().as_bytes()),
+            ("me.key.pem", key(None).expose()),
+            ("closed.key.pem", key(Some(PASSWORD)).expose()),
+            ("me.p12", &store),
+        ] {
+            std::fs::write(path.join(name), octets).expect("it is written");
+        }
+        Self(path)
+    }
+
+    /// What is wrong with an endpoint file, without the folder.
+    fn problems(&self, text: &str) -> String {
+        let file = self.0.join("endpoint.toml");
+        let compiled = EndpointConfig::from_text(text, &file, &|_| None)
+            .and_then(|config| Endpoint::compile(&config, Role::Service));
+        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
+        match compiled {
+            Ok(_) => String::new(),
+            Err(problems) => problems.to_string().replace(&folder, ""),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+const TRUST: &str = "trust = { anchors = [\"ca.cert.pem\"] }\n";
+
+#[test]
+fn a_keystore_or_key_without_its_password_is_said_to_have_none() {
+    let folder = Folder::new("passwords");
+    let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
+    let hint = "    hint: give `password_env`, `password_file` or `password` beside it";
+    for (identity, expected) in [
+        (
+            "keystore = \"me.p12\"".to_owned(),
+            format!(
+                "endpoint.toml:1:25: `me.p12`: the keystore is encrypted and no password was given\n{hint}"
+            ),
+        ),
+        (
+            "key = \"closed.key.pem\", certificate = \"me.cert.pem\"".to_owned(),
+            format!(
+                "endpoint.toml:1:20: `closed.key.pem`: the key is encrypted and no password was given\n{hint}"
+            ),
+        ),
+        (
+            "keystore = \"me.p12\", password = \"\"".to_owned(),
+            "endpoint.toml:1:25: `me.p12`: the password does not open the key".to_owned(),
+        ),
+        (
+            format!("keystore = \"me.p12\", password = \"{PASSWORD}\""),
+            String::new(),
+        ),
+    ] {
+        let text = format!("identity = {{ {identity} }}\n{rest}");
+        assert_eq!(folder.problems(&text), expected, "{identity}");
+    }
+}
+
+#[test]
+fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
+    let folder = Folder::new("keystores");
+    let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
+    let hint =
+        "    hint: a keystore is named with `keystore`, in the place of `key` and `certificate`";
+    for (identity, expected) in [
+        (
+            "key = \"me.p12\", certificate = \"me.cert.pem\"",
+            "endpoint.toml:1:20: `me.p12`: expected a private key, found octets that are not its DER",
+        ),
+        (
+            "key = \"me.p12\", certificate = \"me.cert.pem\", password = \"opens it\"",
+            "endpoint.toml:1:20: `me.p12`: expected an encrypted private key, found octets that are not its DER",
+        ),
+        (
+            "key = \"me.key.pem\", certificate = \"me.p12\"",
+            "endpoint.toml:1:48: `me.p12`: expected an X.509 certificate, found octets that are not its DER",
+        ),
+    ] {
+        let text = format!("identity = {{ {identity} }}\n{rest}");
+        assert_eq!(folder.problems(&text), format!("{expected}\n{hint}"));
+    }
+}
