@@ -47,6 +47,11 @@ impl Folder {
             Err(problems) => problems.to_string().replace(&folder, ""),
         }
     }
+
+    /// The same of a file whose only mistakes are in its `security`, on the third line.
+    fn problems_of_security(&self, security: &str) -> String {
+        self.problems(&format!("{IDENTITY}{TRUST}security = {{ {security} }}\n"))
+    }
 }
 
 impl Drop for Folder {
@@ -55,6 +60,7 @@ impl Drop for Folder {
     }
 }
 
+const IDENTITY: &str = "identity = { key = \"me.key.pem\", certificate = \"me.cert.pem\" }\n";
 const TRUST: &str = "trust = { anchors = [\"ca.cert.pem\"] }\n";
 
 #[test]
@@ -112,4 +118,34 @@ fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
         let text = format!("identity = {{ {identity} }}\n{rest}");
         assert_eq!(folder.problems(&text), format!("{expected}\n{hint}"));
     }
+}
+
+#[test]
+fn profiles_are_reserved() {
+    let folder = Folder::new("profiles");
+    assert_eq!(
+        folder.problems_of_security("profile = \"x\""),
+        "endpoint.toml:3:14: `profile` in [security] is reserved for later versions\n    \
+         hint: say mechanism = \"sign-encrypt\", for example"
+    );
+    let unknown = folder.problems_of_security("mechanism = \"sign\", frobnicate = 1");
+    assert!(
+        unknown.contains("known here: ") && !unknown.contains("profile"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_key_that_is_a_flag_or_a_table_is_known_and_shown() {
+    let folder = Folder::new("flags");
+    assert_eq!(
+        folder.problems_of_security("mechanism = \"sign\", timestmp = true"),
+        "endpoint.toml:3:34: unknown key `timestmp` in [security]\n    hint: did you mean `timestamp`?"
+    );
+    assert_eq!(
+        folder.problems_of_security("mechanism = \"sign\", timestamp = \"5m\""),
+        "endpoint.toml:3:46: `timestamp` must be a table such as { ttl = \"5m\", skew = \"60s\" }, true or false, found \"5m\""
+    );
+    let unknown = folder.problems_of_security("mechanism = \"sign\", frobnicate = 1");
+    assert!(unknown.contains(", timestamp"), "{unknown}");
 }

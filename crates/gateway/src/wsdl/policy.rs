@@ -92,7 +92,6 @@ impl PublishedPolicy {
                         .to_owned(),
                 ),
             },
-            SecuritySource::Profile(_) => Ok(Telling::default()),
         }
     }
 

@@ -32,5 +32,5 @@ pub use security::{
 pub use store::{
     ServerAddress, StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable,
 };
-pub use table::Table;
+pub use table::{FlagOrTable, Table};
 pub use values::{parse_duration, parse_size};

@@ -15,7 +15,7 @@ use soapstone_wss::{
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::store::{Shared, StoreConfig, WhenUnavailable, read_when_unavailable};
-use super::table::Table;
+use super::table::{FlagOrTable, Table};
 
 /// Every key reference under the name it has in configuration files.
 const KEY_REFERENCES: [(&str, KeyReference); 7] = [
@@ -35,8 +35,6 @@ pub enum SecuritySource {
     Mechanism(Mechanism),
     /// `policy = "service.wsdl"`: a file with a WSDL or a WS-Policy document.
     Policy(Box<LoadedFile>),
-    /// `profile = "…"`: a named profile.
-    Profile(String),
 }
 
 /// `algorithms = { … }`: each list as written, by URI or by short name, the first one being used to send.
@@ -180,7 +178,7 @@ pub struct WeakUse {
 pub struct SecurityConfig {
     /// Where the table begins.
     pub place: Place,
-    /// Preset, policy or profile.
+    /// Preset or policy.
     pub source: Located<SecuritySource>,
     /// What is meant in a policy file.
     pub policy_choice: PolicyChoice,
@@ -293,11 +291,15 @@ impl SecurityConfig {
 }
 
 fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
-    let given: Vec<&str> = ["mechanism", "policy", "profile"]
+    const EXAMPLE: &str = "say mechanism = \"sign-encrypt\", for example";
+    let reserved = table.reserve("profile", EXAMPLE);
+    let given: Vec<&str> = ["mechanism", "policy"]
         .into_iter()
         .filter(|key| table.has(key))
         .collect();
     match given.as_slice() {
+        // Whoever says that means it in the place of the others.
+        [] if reserved => {}
         [] => table.missing(
             "mechanism",
             "say mechanism = \"sign-encrypt\", for example; \"none\" is plain SOAP",
@@ -320,10 +322,7 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
         place: file.place,
         value: SecuritySource::Policy(Box::new(file)),
     });
-    let profile = table
-        .string("profile")
-        .map(|name| name.map(SecuritySource::Profile));
-    mechanism.or(policy).or(profile)
+    mechanism.or(policy)
 }
 
 fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
@@ -372,18 +371,21 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
 }
 
 fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
-    let place = table.place_of("timestamp")?;
-    if let Some(wanted) = table.boolean_or_table("timestamp") {
-        return Some(Located {
-            value: TimestampConfig {
-                wanted,
-                ttl: None,
-                skew: None,
-            },
-            place,
-        });
-    }
-    let mut table = table.table("timestamp")?;
+    let given = table.flag_or_table("timestamp", "{ ttl = \"5m\", skew = \"60s\" }")?;
+    let place = given.place;
+    let mut table = match given.value {
+        FlagOrTable::Flag(wanted) => {
+            return Some(Located {
+                value: TimestampConfig {
+                    wanted,
+                    ttl: None,
+                    skew: None,
+                },
+                place,
+            });
+        }
+        FlagOrTable::Table(table) => table,
+    };
     let ttl = table.duration("ttl").map(|ttl| ttl.value);
     let skew = table.duration("skew").map(|skew| skew.value);
     table.finish();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
-use super::table::Table;
+use super::table::{FlagOrTable, Table};
 use super::values::decode_hexadecimal;
 
 /// Longest that an operation may take when the configuration does not say.
@@ -390,10 +390,11 @@ fn read_seal_key(table: &Table<'_>, text: &Located<Confidential<String>>) -> Sea
 
 /// `tls = true`, or a table. `None` when it is absent or false.
 fn read_tls(table: &mut Table<'_>) -> Option<StoreTlsConfig> {
-    if let Some(wanted) = table.boolean_or_table("tls") {
-        return wanted.then(StoreTlsConfig::default);
-    }
-    let mut table = table.table("tls")?;
+    let given = table.flag_or_table("tls", "{ ca = [\"ca.pem\"] }")?;
+    let mut table = match given.value {
+        FlagOrTable::Flag(wanted) => return wanted.then(StoreTlsConfig::default),
+        FlagOrTable::Table(table) => table,
+    };
     let ca = table.files("ca").unwrap_or_default();
     for (one, other) in [("certificate", "key"), ("key", "certificate")] {
         if table.has(one) && !table.has(other) {

@@ -25,6 +25,15 @@ pub struct Table<'d> {
     name: String,
     asked: Vec<&'static str>,
     elsewhere: Option<(&'static [&'static str], &'static str)>,
+    reserved: Vec<&'static str>,
+}
+
+/// What stands where a flag is short for a table.
+pub enum FlagOrTable<'d> {
+    /// `true` or `false`.
+    Flag(bool),
+    /// The table.
+    Table(Table<'d>),
 }
 
 impl<'d> Table<'d> {
@@ -37,6 +46,7 @@ impl<'d> Table<'d> {
             name: String::new(),
             asked: Vec::new(),
             elsewhere: None,
+            reserved: Vec::new(),
         }
     }
 
@@ -140,15 +150,22 @@ impl<'d> Table<'d> {
         }
     }
 
-    /// True or false where a table may stand too: `None` when it is absent or a table, which [`Self::table`] then reads.
-    pub fn boolean_or_table(&mut self, key: &'static str) -> Option<bool> {
-        match &self.table.entry(key)?.value {
-            Value::Boolean(value) => {
-                self.asked.push(key);
-                Some(*value)
+    /// True or false, or a table such as `example`.
+    pub fn flag_or_table(
+        &mut self,
+        key: &'static str,
+        example: &str,
+    ) -> Option<Located<FlagOrTable<'d>>> {
+        let (value, place) = self.value(key)?;
+        let value = match value {
+            Value::Boolean(value) => FlagOrTable::Flag(*value),
+            Value::Table(table) => FlagOrTable::Table(self.inner(table, place, key)),
+            other => {
+                let expected = format!("a table such as {example}, true or false");
+                return self.wrong(place, key, &expected, other);
             }
-            _ => None,
-        }
+        };
+        Some(Located { value, place })
     }
 
     /// A whole number within bounds.
@@ -446,6 +463,20 @@ impl<'d> Table<'d> {
         self.elsewhere = Some((keys, hint));
     }
 
+    /// Refuses a key that has no meaning yet and will have one, and tells whether it is there.
+    pub fn reserve(&mut self, key: &'static str, hint: &str) -> bool {
+        let Some(entry) = self.table.entry(key) else {
+            return false;
+        };
+        self.reserved.push(key);
+        let message = match self.name.as_str() {
+            "" => format!("`{key}` is reserved for later versions"),
+            name => format!("`{key}` in [{name}] is reserved for later versions"),
+        };
+        self.report_with_hint(entry.key_place, message, hint);
+        true
+    }
+
     /// Reports the keys that nobody asked for, and ends the reading of this table. Like [`Self::missing`], it says
     /// nothing about a file with syntax errors.
     pub fn finish(self) {
@@ -454,7 +485,7 @@ impl<'d> Table<'d> {
         }
         for entry in &self.table.entries {
             let (name, place) = (entry.key.as_str(), entry.key_place);
-            if self.asked.contains(&name) {
+            if self.asked.contains(&name) || self.reserved.contains(&name) {
                 continue;
             }
             let message = match self.name.as_str() {
@@ -497,6 +528,7 @@ impl<'d> Table<'d> {
             name,
             asked: Vec::new(),
             elsewhere: None,
+            reserved: Vec::new(),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use soapstone_wss::{Buffering, CacheBounds, Tuning};
 
-use super::table::Table;
+use super::table::{FlagOrTable, Table};
 
 /// Reads the table to its end.
 pub(super) fn read(mut table: Table<'_>) -> Tuning {
@@ -33,10 +33,11 @@ pub(super) fn read(mut table: Table<'_>) -> Tuning {
 /// A memory: `true` for the usual bounds, or `{ entries = …, octets = … }`.
 fn read_bounds(table: &mut Table<'_>, key: &'static str) -> Option<CacheBounds> {
     let usual = CacheBounds::default();
-    if let Some(wanted) = table.boolean_or_table(key) {
-        return wanted.then_some(usual);
-    }
-    let mut table = table.table(key)?;
+    let given = table.flag_or_table(key, "{ entries = 10000, octets = \"16MiB\" }")?;
+    let mut table = match given.value {
+        FlagOrTable::Flag(wanted) => return wanted.then_some(usual),
+        FlagOrTable::Table(table) => table,
+    };
     let entries = table.integer("entries", 1, u64::from(u32::MAX));
     let octets = table.size("octets");
     table.finish();

@@ -117,14 +117,6 @@ impl Compiler<'_> {
         let mut agreed = match &source.value {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
             SecuritySource::Policy(file) => self.by_policy(file),
-            SecuritySource::Profile(name) => {
-                self.report_with_hint(
-                    source.place,
-                    format!("no profile is called \"{name}\""),
-                    "name a mechanism, or a policy file",
-                );
-                None
-            }
         }?;
         let responder = match role {
             // Many clients: each is answered with its own certificate.
