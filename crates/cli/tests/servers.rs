@@ -490,3 +490,30 @@ fn certificates_whose_time_is_not_now_are_told_of_by_check_start_reload_and_secu
     folder.write("gateway.toml", gateway("early.cert.pem"));
     logged(&folder, "log", &["WARN", early, "use=\"peer\""]);
 }
+
+#[test]
+fn a_changed_file_with_problems_has_a_line_of_the_log_for_each_of_them() {
+    let folder = Folder::new();
+    folder.write("gateway.toml", gateway(0, 9, "sign"));
+    let log = std::fs::File::create(folder.path("log")).expect("a file for the log");
+    let mut command = folder.command();
+    command
+        .args(["gateway", "--config", "gateway.toml"])
+        .stderr(log);
+    let _running = Server::start_command(&mut command, "gateway at");
+    let wrong = gateway(0, 9, "sign").replace("listen =", "listten = 1\nlisten =");
+    folder.write("gateway.toml", wrong.replace("\"sign\"", "\"sing\""));
+    logged(&folder, "log", &["ERROR", "stays in use", "problems=2"]);
+    let expected =
+        "unknown key `listten` file=gateway.toml line=1 column=1 hint=\"did you mean `listen`?\"";
+    logged(&folder, "log", &["ERROR", expected]);
+    logged(
+        &folder,
+        "log",
+        &[
+            "ERROR",
+            "`mechanism` must be one of",
+            "hint=\"did you mean \\\"sign\\\"?\"",
+        ],
+    );
+}

@@ -11,6 +11,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use soapstone::config::Problems;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
@@ -42,7 +43,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     let mut looking = tokio::time::interval(LOOKING);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // What was wrong with the files when they were last read.
-    let mut wrong: Option<String> = None;
+    let mut wrong: Option<Problems> = None;
     loop {
         let mut asked = false;
         tokio::select! {
@@ -66,12 +67,9 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 }
             }
             Err(problems) => {
-                let problems = problems.to_string();
                 if asked || wrong.as_ref() != Some(&problems) {
                     gateway.reload_failed();
-                    tracing::error!(
-                        "the changed configuration has problems; the former one stays in use\n{problems}"
-                    );
+                    tell(&problems);
                 }
                 wrong = Some(problems);
             }
@@ -80,6 +78,26 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     tracing::info!("stopping: requests in hand may finish");
     gateway.shutdown().await;
     Ok(())
+}
+
+/// Writes what is wrong with a changed configuration into the log, a line for each problem.
+fn tell(problems: &Problems) {
+    tracing::error!(
+        problems = problems.0.len(),
+        "the changed configuration has problems; the former one stays in use"
+    );
+    for problem in &problems.0 {
+        // Zero is the whole file.
+        let place = (problem.line > 0).then_some((problem.line, problem.column));
+        tracing::error!(
+            file = %problem.file.display(),
+            line = place.map(|(line, _)| line),
+            column = place.map(|(_, column)| column),
+            hint = problem.hint,
+            "{}",
+            problem.message
+        );
+    }
 }
 
 /// The keys that say something else than they did when the gateway started, and that only a start takes into use.
