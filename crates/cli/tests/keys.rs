@@ -320,3 +320,14 @@ fn a_subject_has_a_name_and_a_validity_a_moment() {
         .run("keys new late --not-before tomorrow")
         .fails("expected a moment such as 2026-11-20T12:00:00Z");
 }
+
+#[test]
+fn an_authority_that_is_named_by_its_file_is_told_how_to_be_named() {
+    let folder = Folder::new();
+    folder.run("keys new ca --ca").succeeds();
+    for file in ["ca.cert.pem", "ca.key.pem"] {
+        folder
+            .run(&format!("keys new client --signed-by {file}"))
+            .fails("hint: an authority is named without the ending of its files: --signed-by ca\n");
+    }
+}

@@ -274,7 +274,13 @@ fn authority(name: &Path, password: Option<&str>) -> Result<Identity, Failure> {
         with_suffix(name, ".key.pem"),
         with_suffix(name, ".cert.pem"),
     );
-    let key = SecretBytes::new(files::read(Some(&key_path))?);
+    let key = files::read(Some(&key_path)).map_err(|failure| match bare_name(name) {
+        Some(bare) => failure.with_hint(format!(
+            "an authority is named without the ending of its files: --signed-by {bare}"
+        )),
+        None => failure,
+    });
+    let key = SecretBytes::new(key?);
     let key = PrivateKey::from_pem(key.expose(), password)
         .map_err(|error| Failure::file(&key_path, error))?;
     let certificates = files::read(Some(&certificate_path))?;
@@ -289,6 +295,13 @@ fn authority(name: &Path, password: Option<&str>) -> Result<Identity, Failure> {
         .with_hint("make an authority with soapstone keys new NAME --ca"));
     }
     Identity::new(key, certificate, chain).map_err(|error| Failure::file(&certificate_path, error))
+}
+
+/// What was meant where a file was named in the place of the authority that it is of.
+fn bare_name(name: &Path) -> Option<&str> {
+    let name = name.to_str()?;
+    let mut endings = [".cert.pem", ".key.pem", ".pem", ".p12"].into_iter();
+    endings.find_map(|ending| name.strip_suffix(ending))
 }
 
 #[cfg(test)]
