@@ -149,3 +149,22 @@ fn a_key_that_is_a_flag_or_a_table_is_known_and_shown() {
     let unknown = folder.problems_of_security("mechanism = \"sign\", frobnicate = 1");
     assert!(unknown.contains(", timestamp"), "{unknown}");
 }
+
+#[test]
+fn what_is_there_twice_is_told_once_and_by_its_name() {
+    let folder = Folder::new("twice");
+    let rest = "[security]\nmechanism = \"sign\"\nsuite = \"Basic256GCM\"\n";
+    assert_eq!(
+        folder.problems(&format!(
+            "{IDENTITY}{TRUST}{rest}  {rest}timestamp = true\n"
+        )),
+        "endpoint.toml:6:4: not valid TOML: the table `security` is there twice"
+    );
+    let nested = rest.replace("[security]", "[identity.decryption]");
+    let other = "[trust]\nanchors = [\"ca.cert.pem\"]\nanchors = [\"me.cert.pem\"]\n";
+    assert_eq!(
+        folder.problems(&format!("{nested}{nested}{other}")),
+        "endpoint.toml:4:11: not valid TOML: the table `identity.decryption` is there twice\n\
+         endpoint.toml:9:1: not valid TOML: duplicate key `anchors`"
+    );
+}

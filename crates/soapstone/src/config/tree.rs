@@ -2,6 +2,8 @@
 //!
 //! The rule kept here: nothing is interpreted; numbers and dates stay as written.
 
+use std::ops::Range;
+
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Place;
@@ -38,15 +40,8 @@ impl Tree {
     /// Parses a text as far as it can be understood. The second result lists what cannot be.
     pub(super) fn parse(text: &str) -> (Self, Vec<(Place, String)>) {
         let (root, errors) = DeTable::parse_recoverable(text);
-        let errors = errors
-            .iter()
-            .map(|error| {
-                let place = error
-                    .span()
-                    .map_or(Place::default(), |span| place_of(text, span.start));
-                (place, error.message().to_owned())
-            })
-            .collect();
+        let errors = errors.iter().map(|error| (error.span(), error.message()));
+        let errors = told(text, errors);
         (Self::from_toml(text, root.get_ref()), errors)
     }
 
@@ -105,6 +100,49 @@ impl Value {
             Self::Table(_) => "a table".to_owned(),
         }
     }
+}
+
+/// What is said of a text that is not TOML. Of keys that are there twice it is said which, and of a table that is, not what follows from it
+/// for its keys.
+fn told<'e>(
+    text: &str,
+    errors: impl Iterator<Item = (Option<Range<usize>>, &'e str)>,
+) -> Vec<(Place, String)> {
+    /// As the parser says it.
+    const DUPLICATE: &str = "duplicate key";
+    let mut repeated = 0..0;
+    let mut told = Vec::new();
+    for (span, message) in errors {
+        let Some(span) = span else {
+            told.push((Place::default(), message.to_owned()));
+            continue;
+        };
+        let place = place_of(text, span.start);
+        let key = text.get(span.clone()).filter(|_| message == DUPLICATE);
+        let Some(key) = key else {
+            told.push((place, message.to_owned()));
+            continue;
+        };
+        if repeated.contains(&span.start) {
+            continue;
+        }
+        let line = text[..span.start]
+            .rfind('\n')
+            .map_or(0, |newline| newline + 1);
+        if !text[line..span.start].trim_start().starts_with('[') {
+            told.push((place, format!("{message} `{key}`")));
+            continue;
+        }
+        let end = text[span.end..]
+            .find("\n[")
+            .map_or(text.len(), |next| span.end + next + 1);
+        repeated = span.start..end;
+        let header = text[line..].lines().next().unwrap_or_default();
+        let name = header.split(']').next().unwrap_or_default();
+        let name = name.trim_start().trim_start_matches('[').trim();
+        told.push((place, format!("the table `{name}` is there twice")));
+    }
+    told
 }
 
 fn place_of(text: &str, offset: usize) -> Place {
