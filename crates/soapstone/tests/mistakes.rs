@@ -151,6 +151,69 @@ fn a_key_that_is_a_flag_or_a_table_is_known_and_shown() {
 }
 
 #[test]
+fn the_file_or_subject_that_no_trust_can_be_made_of_is_named() {
+    let folder = Folder::new("trust");
+    let problems = |trust: &str| {
+        let text =
+            format!("{IDENTITY}trust = {{ {trust} }}\nsecurity = {{ mechanism = \"sign\" }}\n");
+        folder.problems(&text)
+    };
+    let wrong_list = "`ca.cert.pem`: expected a PEM block `X509 CRL`, found none";
+    assert_eq!(
+        problems("anchors = [\"ca.cert.pem\"], crls = [\"ca.cert.pem\"]"),
+        format!("endpoint.toml:2:46: {wrong_list}")
+    );
+    assert_eq!(
+        problems(
+            "anchors = [\"ca.cert.pem\"], subjects = [\"CN=me\", \"me\", \"O\"], crls = \"ca.cert.pem\""
+        ),
+        format!(
+            "endpoint.toml:2:59: `subjects` must hold distinguished names, found \"me\"\n    \
+             hint: for example subjects = [\"CN=me\"]\n\
+             endpoint.toml:2:65: `subjects` must hold distinguished names, found \"O\"\n    \
+             hint: for example subjects = [\"CN=O\"]\n\
+             endpoint.toml:2:78: {wrong_list}"
+        )
+    );
+}
+
+#[test]
+fn a_key_reference_is_told_by_the_name_that_it_has_in_the_file() {
+    let folder = Folder::new("references");
+    assert_eq!(
+        folder.problems_of_security("mechanism = \"sign\", key_reference = \"encrypted-key-sha1\""),
+        "endpoint.toml:3:50: key reference `encrypted-key-sha1` names a symmetric key, and signatures are made with a certificate"
+    );
+}
+
+#[test]
+fn a_name_that_no_algorithm_has_is_all_that_is_wrong() {
+    let folder = Folder::new("algorithms");
+    let hint = "\n    hint: name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \
+                \"exc-c14n\", \"x25519\", \"hkdf\", \"kw-aes128\"";
+    for (list, what, name) in [
+        ("data", "data encryption algorithm", "aes-256-gcm"),
+        ("signature", "signature algorithm", "rsa"),
+        ("digest", "digest algorithm", "sha-256"),
+        ("canonicalization", "canonicalization", "c14n-exc"),
+        ("key_transport", "key transport algorithm", "rsa15"),
+        ("key_agreement", "key agreement algorithm", "ecdh"),
+    ] {
+        let security =
+            format!("mechanism = \"sign-encrypt\", algorithms = {{ {list} = [\"{name}\"] }}");
+        let problems = folder.problems_of_security(&security);
+        assert!(
+            problems.ends_with(&format!(": no {what} is called \"{name}\"{hint}")),
+            "{problems}"
+        );
+        assert_eq!(problems.lines().count(), 2, "{problems}");
+    }
+    let weak = "mechanism = \"sign\", allow_weak_until = { rsa1_5 = \"2027-01-01\" }";
+    let expected = format!("endpoint.toml:3:55: no algorithm is called \"rsa1_5\"{hint}");
+    assert_eq!(folder.problems_of_security(weak), expected);
+}
+
+#[test]
 fn what_is_there_twice_is_told_once_and_by_its_name() {
     let folder = Folder::new("twice");
     let rest = "[security]\nmechanism = \"sign\"\nsuite = \"Basic256GCM\"\n";

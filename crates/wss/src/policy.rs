@@ -182,6 +182,32 @@ pub enum KeyReference {
     EncryptedKeySha1,
 }
 
+impl KeyReference {
+    /// Every way.
+    pub const ALL: [Self; 7] = [
+        Self::Direct,
+        Self::SubjectKeyIdentifier,
+        Self::Thumbprint,
+        Self::IssuerSerial,
+        Self::Embedded,
+        Self::KeyName,
+        Self::EncryptedKeySha1,
+    ];
+
+    /// Its name in configuration files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::SubjectKeyIdentifier => "ski",
+            Self::Thumbprint => "thumbprint",
+            Self::IssuerSerial => "issuer-serial",
+            Self::Embedded => "embedded",
+            Self::KeyName => "key-name",
+            Self::EncryptedKeySha1 => "encrypted-key-sha1",
+        }
+    }
+}
+
 /// What is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignaturePolicy {

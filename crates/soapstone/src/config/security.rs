@@ -17,17 +17,6 @@ use super::problem::{Located, Place};
 use super::store::{Shared, StoreConfig, WhenUnavailable, read_when_unavailable};
 use super::table::{FlagOrTable, Table};
 
-/// Every key reference under the name it has in configuration files.
-const KEY_REFERENCES: [(&str, KeyReference); 7] = [
-    ("direct", KeyReference::Direct),
-    ("ski", KeyReference::SubjectKeyIdentifier),
-    ("thumbprint", KeyReference::Thumbprint),
-    ("issuer-serial", KeyReference::IssuerSerial),
-    ("embedded", KeyReference::Embedded),
-    ("key-name", KeyReference::KeyName),
-    ("encrypted-key-sha1", KeyReference::EncryptedKeySha1),
-];
-
 /// Where the policy comes from.
 #[derive(Clone, Debug)]
 pub enum SecuritySource {
@@ -245,7 +234,10 @@ impl SecurityConfig {
                 .filter_map(|name| read_encrypted_part(&table, name))
                 .collect()
         });
-        let key_reference = table.choice("key_reference", &KEY_REFERENCES);
+        let key_reference = table.choice(
+            "key_reference",
+            &KeyReference::ALL.map(|reference| (reference.name(), reference)),
+        );
         let password = table.choice(
             "password",
             &[

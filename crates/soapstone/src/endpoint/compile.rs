@@ -18,6 +18,7 @@ use soapstone_xml::Limits;
 use super::agreed::{Bootstrap, Exchange};
 use super::operations::Operations;
 use super::sent::Sent;
+use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
 use super::{Conversation, Endpoint, Plans, Role, UsedCertificate};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
@@ -269,6 +270,12 @@ impl Compiler<'_> {
                         self.report_with_hint(place, problem.to_string(), hint);
                         continue;
                     }
+                    if let PlanProblem::Reference { .. } = &problem {
+                        let reference = self.config.security.key_reference.as_ref();
+                        let place = reference.map_or(place, |reference| reference.place);
+                        self.report(place, problem.to_string());
+                        continue;
+                    }
                     let PlanProblem::KeyMissing { field, .. } = problem else {
                         self.report(place, problem.to_string());
                         continue;
@@ -403,9 +410,10 @@ impl Compiler<'_> {
                     algorithm: known.to_owned(),
                     from: weak.until.value,
                 }),
-                None => self.report(
+                None => self.report_with_hint(
                     weak.algorithm.place,
                     format!("no algorithm is called \"{name}\""),
+                    NAMES_OF_ALGORITHMS,
                 ),
             }
         }

@@ -9,7 +9,7 @@ use soapstone_wss::{Keys, SharedKey, User};
 
 use super::certificates::{CertificateUse, UsedCertificate};
 use super::compile::Compiler;
-use crate::config::{IdentityConfig, IdentitySource, LoadedFile};
+use crate::config::{IdentityConfig, IdentitySource, LoadedFile, TrustConfig};
 
 impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
@@ -178,9 +178,50 @@ impl Compiler<'_> {
         match TrustStore::new(rules) {
             Ok(store) => Some(store),
             Err(error) => {
-                self.report(config.place, error.to_string());
+                self.unusable_trust(config, &error);
                 None
             }
+        }
+    }
+
+    /// Says which file or subject it is that no trust can be made of.
+    fn unusable_trust(&mut self, config: &TrustConfig, error: &CryptoError) {
+        let refused = |change: &dyn Fn(&mut TrustRules)| {
+            let mut rules = TrustRules::default();
+            change(&mut rules);
+            TrustStore::new(rules).err()
+        };
+        let mut found = false;
+        for file in config.anchors.iter().chain(&config.crls) {
+            let octets = file.bytes.expose();
+            let is_anchor = config
+                .anchors
+                .iter()
+                .any(|anchor| std::ptr::eq(anchor, file));
+            let error = refused(&|rules| {
+                if is_anchor {
+                    rules.anchors = Certificate::from_file_contents(octets).unwrap_or_default();
+                } else {
+                    rules.revocation_lists = vec![octets.clone()];
+                }
+            });
+            if let Some(error) = error {
+                self.unreadable(file, &error);
+                found = true;
+            }
+        }
+        for subject in &config.subjects {
+            let name = &subject.value;
+            if refused(&|rules| rules.subjects = vec![name.clone()]).is_some() {
+                let message = format!("`subjects` must hold distinguished names, found \"{name}\"");
+                let named = if name.contains('=') { "client" } else { name };
+                let hint = format!("for example subjects = [\"CN={named}\"]");
+                self.report_with_hint(subject.place, message, hint);
+                found = true;
+            }
+        }
+        if !found {
+            self.report(config.place, error.to_string());
         }
     }
 

@@ -15,6 +15,10 @@ use crate::config::Located;
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.
 const DEFAULT_SUITE: &str = "Basic256GCM";
 
+/// What to do about a name that no algorithm has.
+pub(super) const NAMES_OF_ALGORITHMS: &str = "name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \
+    \"aes256-gcm\", \"exc-c14n\", \"x25519\", \"hkdf\", \"kw-aes128\"";
+
 impl Compiler<'_> {
     pub(super) fn suite(&mut self) -> Option<Suite> {
         let config = self.config;
@@ -95,19 +99,20 @@ impl Compiler<'_> {
         find: impl Fn(&str) -> Option<T>,
         what: &str,
     ) {
-        if named.is_empty() {
-            return;
-        }
-        list.clear();
+        let mut found = Vec::new();
         for name in named {
             match find(&name.value) {
-                Some(algorithm) => list.push(algorithm),
+                Some(algorithm) => found.push(algorithm),
                 None => self.report_with_hint(
                     name.place,
                     format!("no {what} is called \"{}\"", name.value),
-                    "name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \"exc-c14n\", \"x25519\", \"hkdf\", \"kw-aes128\"",
+                    NAMES_OF_ALGORITHMS,
                 ),
             }
+        }
+        // Of a list whose names are all wrong that is said already, not that it is empty.
+        if !found.is_empty() {
+            *list = found;
         }
     }
 
@@ -137,7 +142,8 @@ impl Compiler<'_> {
             "digest algorithm",
         );
         if transports.is_empty() {
-            if !named.key_agreement.is_empty() {
+            let mut agreements = named.key_agreement.iter();
+            if agreements.any(|name| KeyAgreement::from_name(&name.value).is_some()) {
                 // One way to encrypt a session key is named, and the other is not: what is not named is not accepted.
                 suite.key_transport.clear();
                 return;
@@ -264,6 +270,10 @@ impl Compiler<'_> {
                     "name \"sha256\", \"sha384\" or \"sha512\"",
                 );
             }
+        }
+        if agreements.is_empty() {
+            // All of its names are wrong, which has been said.
+            return;
         }
         suite.key_agreement.clear();
         for &algorithm in &agreements {

@@ -184,7 +184,7 @@ impl fmt::Display for PlanProblem {
             }
             Self::Part { part, problem } => write!(out, "`{part}` {problem}"),
             Self::Reference { reference, problem } => {
-                write!(out, "key reference {reference:?} {problem}")
+                write!(out, "key reference `{}` {problem}", reference.name())
             }
             Self::Combination { problem } => out.write_str(problem),
             Self::Canonicalization { method } => write!(

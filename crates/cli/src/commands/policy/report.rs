@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use soapstone::wss::{
-    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
-    Part, PasswordKind, Policy, ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, Layout, Part,
+    PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 use soapstone_policy::{
     Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
@@ -346,7 +346,7 @@ fn message_found(policy: &Policy) -> MessageFound {
         }),
         signature: policy.signature.as_ref().map(|signature| ProtectionFound {
             key: key(signature.key),
-            reference: reference(signature.reference),
+            reference: signature.reference.name(),
             recipient: None,
             parts: signature.parts.iter().map(plain).collect(),
         }),
@@ -355,7 +355,7 @@ fn message_found(policy: &Policy) -> MessageFound {
             .as_ref()
             .map(|encryption| ProtectionFound {
                 key: key(encryption.key),
-                reference: reference(encryption.reference),
+                reference: encryption.reference.name(),
                 recipient: (encryption.key == KeyBinding::Certificate).then_some(match encryption
                     .recipient
                 {
@@ -383,7 +383,7 @@ fn message_found(policy: &Policy) -> MessageFound {
             signature_octets: derived.signature_length,
         }),
         endorsing: policy.endorsing.as_ref().map(|endorsing| EndorsingFound {
-            reference: reference(endorsing.reference),
+            reference: endorsing.reference.name(),
             token_signed: policy
                 .signature
                 .as_ref()
@@ -418,19 +418,6 @@ fn key(key: KeyBinding) -> &'static str {
         KeyBinding::RequestKey => "request-key",
         KeyBinding::SessionKey => "session-key",
         KeyBinding::Context => "context",
-    }
-}
-
-/// As endpoint files name them.
-fn reference(reference: KeyReference) -> &'static str {
-    match reference {
-        KeyReference::Direct => "direct",
-        KeyReference::SubjectKeyIdentifier => "ski",
-        KeyReference::Thumbprint => "thumbprint",
-        KeyReference::IssuerSerial => "issuer-serial",
-        KeyReference::Embedded => "embedded",
-        KeyReference::KeyName => "key-name",
-        KeyReference::EncryptedKeySha1 => "encrypted-key-sha1",
     }
 }
 
