@@ -265,7 +265,7 @@ fn a_run_that_was_killed_goes_on_where_it_was_and_a_run_that_ended_is_not_overwr
     for size in sizes {
         assert_eq!(
             (&size["ratio"], &size["verdict"]),
-            (&json!(1.0), &json!("overlap"))
+            (&json!(1.0), &json!("same"))
         );
     }
     let other = folder.run("lab run mchale2012/1 --quick --filter books/1 --keep other");

@@ -1,6 +1,7 @@
 //! Two runs laid side by side, line by line.
 //!
-//! The rule kept here: a difference is only called one where the intervals of both lie apart.
+//! The rule kept here: a difference is only called one where the intervals of both lie apart, and one sample has no interval. Sizes of messages
+//! need none: they are counted, and differ a little by serial numbers and ids that are not of one length.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +30,32 @@ pub struct Comparison<'r> {
 /// Where the second run stands beside the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its interval lies below the other one.
+    /// Its interval lies below the other one; of sizes, it is smaller by more than [`size_tolerance`].
     Less,
     /// The intervals overlap: no difference was shown.
     Overlap,
-    /// Its interval lies above the other one.
+    /// Its interval lies above the other one; of sizes, it is larger by more than [`size_tolerance`].
     More,
+    /// Sizes that are equal within [`size_tolerance`].
+    Same,
+    /// One of both is a single sample, which tells nothing of how others would lie.
+    OneSample,
+}
+
+impl Verdict {
+    /// Whether a difference was shown.
+    pub const fn is_apart(self) -> bool {
+        matches!(self, Self::Less | Self::More)
+    }
+}
+
+/// Octets by which the sizes of two calls may differ although nothing has changed: 8, or 0.1 % of the first, whichever is more.
+///
+/// Certificates are new in each run, and their serial numbers of 38 or 39 digits: both messages of a call name up to two. Ids have the places
+/// of elements in them, and other stacks may leave zeros out of times. What a change of suite or of signed parts adds to a call is more than
+/// a hundred.
+pub fn size_tolerance(octets: f64) -> f64 {
+    (octets * 0.001).max(8.0)
 }
 
 impl Compared<'_> {
@@ -51,10 +72,24 @@ impl Compared<'_> {
         [low / first_high, high / first_low]
     }
 
-    /// Whether the intervals of both medians overlap, or on which side the second lies.
+    /// Whether the intervals of both medians overlap, or on which side the second lies; of sizes, whether they are the same.
     pub fn verdict(&self) -> Verdict {
-        let [low, high] = self.second.figures.median_interval;
-        let [first_low, first_high] = self.first.figures.median_interval;
+        let (first, second) = (&self.first.figures, &self.second.figures);
+        if matches!(self.first.quantity, Quantity::Size | Quantity::Secured) {
+            let more = second.median - first.median;
+            return if more.abs() <= size_tolerance(first.median) {
+                Verdict::Same
+            } else if more < 0.0 {
+                Verdict::Less
+            } else {
+                Verdict::More
+            };
+        }
+        if first.n.min(second.n) < 2 {
+            return Verdict::OneSample;
+        }
+        let [low, high] = second.median_interval;
+        let [first_low, first_high] = first.median_interval;
         if high < first_low {
             Verdict::Less
         } else if low > first_high {
@@ -163,6 +198,36 @@ mod tests {
             ]
         );
         assert_eq!((comparison.only_first, comparison.only_second), (1, 1));
+    }
+
+    fn verdict(quantity: Quantity, first: &[f64], second: &[f64]) -> Verdict {
+        let (first, second) = (
+            [line("sign", quantity, first)],
+            [line("sign", quantity, second)],
+        );
+        compare(&first, &second).lines[0].verdict()
+    }
+
+    #[test]
+    fn one_sample_on_either_side_shows_no_difference() {
+        let many = about(900.0);
+        for quantity in [Quantity::First, Quantity::Floor, Quantity::Memory] {
+            assert_eq!(verdict(quantity, &[500.0], &[900.0]), Verdict::OneSample);
+            assert_eq!(verdict(quantity, &[500.0], &many), Verdict::OneSample);
+            assert_eq!(verdict(quantity, &many, &[500.0]), Verdict::OneSample);
+            assert!(!verdict(quantity, &many, &[500.0]).is_apart());
+        }
+        assert_eq!(verdict(Quantity::First, &many, &many), Verdict::Overlap);
+    }
+
+    #[test]
+    fn sizes_are_the_same_within_a_few_octets_and_differ_beyond() {
+        let secured = |first, second| verdict(Quantity::Secured, &[first], &[second]);
+        assert_eq!(secured(5_000.0, 5_008.0), Verdict::Same);
+        assert_eq!(secured(5_000.0, 5_009.0), Verdict::More);
+        assert_eq!(secured(5_000.0, 4_991.0), Verdict::Less);
+        assert_eq!(secured(200_000.0, 200_200.0), Verdict::Same);
+        assert_eq!(secured(200_000.0, 200_201.0), Verdict::More);
     }
 
     #[test]

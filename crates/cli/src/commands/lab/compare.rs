@@ -27,7 +27,7 @@ pub struct CompareArguments {
     /// One line of JSON for each comparison
     #[arg(long)]
     json: bool,
-    /// Only lines whose intervals lie apart
+    /// Only lines that differ: whose intervals lie apart, or whose sizes do
     #[arg(long)]
     apart: bool,
 }
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let shown: Vec<&Compared<'_>> = comparison
         .lines
         .iter()
-        .filter(|it| !arguments.apart || it.verdict() != Verdict::Overlap)
+        .filter(|it| !arguments.apart || it.verdict().is_apart())
         .collect();
     files::print(if arguments.json {
         shown.iter().map(|it| line(it)).collect()
@@ -68,6 +68,8 @@ fn name(verdict: Verdict) -> &'static str {
         Verdict::Less => "less",
         Verdict::Overlap => "overlap",
         Verdict::More => "more",
+        Verdict::Same => "same",
+        Verdict::OneSample => "one sample",
     }
 }
 
@@ -118,13 +120,16 @@ fn table(shown: &[&Compared<'_>], comparison: &Comparison<'_>) -> String {
         lines.filter(|it| it.verdict() == verdict).count()
     };
     format!(
-        "{}\nOf {} lines in both runs B is less in {} and more in {}; in {} the 95 % intervals of the medians overlap.\n\
+        "{}\nOf {} lines in both runs B is less in {} and more in {}; in {} the 95 % intervals of the medians overlap, in {} sizes are the \
+         same,\nand {} have one sample on a side, which shows no difference.\n\
          Only A has {} lines, only B {}. Times are in microseconds, sizes in octets.\n",
         table.emphasized(std::io::stdout().is_terminal()),
         comparison.lines.len(),
         count(Verdict::Less),
         count(Verdict::More),
         count(Verdict::Overlap),
+        count(Verdict::Same),
+        count(Verdict::OneSample),
         comparison.only_first,
         comparison.only_second,
     )
