@@ -16,6 +16,7 @@ pub mod logging;
 pub mod password;
 mod progress;
 pub mod runtime;
+mod suites;
 pub mod table;
 mod testbed;
 

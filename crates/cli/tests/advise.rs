@@ -118,6 +118,18 @@ fn mechanisms_are_ranked_with_errors_crossovers_and_a_check() {
 }
 
 #[test]
+fn a_suite_that_was_not_measured_is_told_as_left_out() {
+    let folder = Folder::new();
+    measured(&folder);
+    let words = "lab advise --measured engine.jsonl --needs authentication --suite";
+    let told = folder.run(&format!("{words} Basic256GCMX25519")).succeeds();
+    let left_out = "\nLeft out: Basic256GCMX25519, as it was not measured.\n";
+    assert!(told.text().contains(left_out), "{}", told.text());
+    let told = folder.run(&format!("{words} Basic128GCM")).succeeds();
+    assert!(!told.text().contains("Left out:"), "{}", told.text());
+}
+
+#[test]
 fn the_winner_s_file_is_one_that_the_gateway_takes() {
     let folder = Folder::new();
     measured(&folder);
@@ -186,7 +198,11 @@ fn what_cannot_be_advised_is_told() {
         ),
         (
             "lab advise --measured engine.jsonl --suite Basic512",
-            "nothing that was measured satisfies the needs",
+            "expected one of Basic256,",
+        ),
+        (
+            "lab advise --measured engine.jsonl --suite Basic256GCMX25519 --needs intermediaries,integrity",
+            "Basic256GCMX25519 was not measured, and nothing without a suite satisfies the needs",
         ),
         (
             "lab advise --measured engine.jsonl --sample no-soap.xml",

@@ -194,6 +194,23 @@ impl Models {
         &self.models
     }
 
+    /// The suites of what was fitted, each once, in the order of the measurements.
+    pub fn suites(&self) -> Vec<&str> {
+        let mut suites: Vec<&str> = Vec::new();
+        for model in &self.models {
+            let suite = model.means.suite.as_str();
+            if !suite.is_empty() && !suites.contains(&suite) {
+                suites.push(suite);
+            }
+        }
+        suites
+    }
+
+    /// Whether anything was fitted for a suite.
+    pub fn has_suite(&self, suite: &str) -> bool {
+        self.models.iter().any(|it| it.means.suite == suite)
+    }
+
     /// How well times of measurements that were held back are predicted; `None`, if nothing was fitted.
     pub fn check(&self) -> Option<Check> {
         let fits = self

@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use crate::runtime;
+use crate::suites;
 use crate::testbed::{Instance, Layout, Network, Route, Scratch};
 
 /// What `--help` tells about it.
@@ -60,17 +61,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     count: u32,
     /// The algorithm suite of what is signed or encrypted
-    #[arg(long, value_name = "NAME", default_value = "Basic256GCM", value_parser = suite)]
+    #[arg(long, value_name = "NAME", default_value = "Basic256GCM", value_parser = suites::name)]
     suite: String,
-}
-
-fn suite(name: &str) -> Result<String, String> {
-    let names = soapstone::wss::SUITE_NAMES;
-    if names.contains(&name) {
-        Ok(name.to_owned())
-    } else {
-        Err(format!("expected one of {}", names.join(", ")))
-    }
 }
 
 /// Runs the demo.

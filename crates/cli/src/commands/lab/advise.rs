@@ -15,6 +15,7 @@ use soapstone_lab::measurement::{Effort, Measurement};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::progress::Progress;
+use crate::suites;
 use crate::table::{Align, Table};
 use crate::testbed::Scratch;
 
@@ -86,7 +87,7 @@ pub struct AdviseArguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     cores: Option<f64>,
     /// Only this suite; all measured ones without SHA-1 and Triple DES, if not given
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = suites::name)]
     suite: Option<String>,
     /// Lines of `soapstone lab run engine --json`, or of an earlier --save, instead of measuring
     #[arg(long, value_name = "FILE")]
@@ -135,11 +136,17 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         None => !WEAK.contains(&suite),
     };
     let advice = models.advise(&workload, allowed);
+    let named = arguments.suite.as_deref();
+    let unmeasured = named.filter(|suite| !models.has_suite(suite));
     let Some(winner) = advice.ranked.first() else {
-        return Err(
-            Failure::new("nothing that was measured satisfies the needs")
+        return Err(match unmeasured {
+            Some(suite) => Failure::new(format_args!(
+                "{suite} was not measured, and nothing without a suite satisfies the needs"
+            ))
+            .with_hint(format!("these were: {}", models.suites().join(", "))),
+            None => Failure::new("nothing that was measured satisfies the needs")
                 .with_hint("leave out a need, or name another suite"),
-        );
+        });
     };
     let file = gateway_file(&winner.means);
     if let Some(path) = &arguments.file {
@@ -149,7 +156,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         return files::print(lines(&advice));
     }
     let calls = models.check_calls(&measurements);
-    let mut text = told(&workload, &advice, &check, calls.as_ref());
+    let mut text = told(&workload, &advice, unmeasured, &check, calls.as_ref());
     match &arguments.file {
         Some(path) => text.push_str(&format!(
             "The gateway's file for {} is in {}.\n",
@@ -255,7 +262,13 @@ fn lines(advice: &Advice) -> String {
     advice.ranked.iter().map(line).collect()
 }
 
-fn told(workload: &Workload, advice: &Advice, check: &Check, calls: Option<&CallCheck>) -> String {
+fn told(
+    workload: &Workload,
+    advice: &Advice,
+    unmeasured: Option<&str>,
+    check: &Check,
+    calls: Option<&CallCheck>,
+) -> String {
     let needs: Vec<&str> = workload.needs.iter().map(|need| need.name()).collect();
     let mut text = format!(
         "Requests of {} octets and {} elements, responses of {} octets; {} calls of a conversation or connection. Needs: {}.\n\n",
@@ -314,6 +327,9 @@ fn told(workload: &Workload, advice: &Advice, check: &Check, calls: Option<&Call
     }
     for (means, need, why) in &advice.left_out {
         text.push_str(&format!("Left out for {need}: {means}, as {why}.\n"));
+    }
+    if let Some(suite) = unmeasured {
+        text.push_str(&format!("Left out: {suite}, as it was not measured.\n"));
     }
     let verdict = if check.median_percent <= Check::BAR {
         "within"
