@@ -162,6 +162,66 @@ fn the_winner_s_file_is_one_that_the_gateway_takes() {
 }
 
 #[test]
+fn a_file_that_is_there_is_replaced_only_when_asked() {
+    let folder = Folder::new();
+    measured(&folder);
+    folder.write("gateway.toml", "mine");
+    let words = "lab advise --measured engine.jsonl --file gateway.toml";
+    folder
+        .run(words)
+        .fails("gateway.toml: exists already\nhint: give another name, or --force to replace it");
+    assert_eq!(folder.read("gateway.toml"), "mine");
+    // It is told before a minute of measuring, too.
+    folder
+        .run("lab advise --save gateway.toml")
+        .fails("gateway.toml: exists already");
+    folder.run(&format!("{words} --force")).succeeds();
+    assert!(folder.read("gateway.toml").contains("[[routes]]"));
+}
+
+#[test]
+fn nothing_wins_that_does_not_sustain_the_rate() {
+    let folder = Folder::new();
+    measured(&folder);
+    // A side takes a little more than 2 ms for a call that is signed and encrypted, and 0.2 ms in a conversation of many calls.
+    let words = format!(
+        "lab advise --measured engine.jsonl --rate 100000 --cores 2 --messages-per-conversation 1000 --needs {ALL_NEEDS}"
+    );
+    let told = folder.run(&words).succeeds();
+    let why =
+        "nothing that satisfies the needs sustains 100000 calls in a second on 2 cores a side";
+    assert!(
+        told.text().contains(&format!(
+            "There is no gateway's file: {why}; the least takes"
+        )) && !told.text().contains("[[routes]]"),
+        "{}",
+        told.text()
+    );
+    for more in ["", " --json"] {
+        folder
+            .run(&format!("{words} --file gateway.toml{more}"))
+            .fails(&format!("gateway.toml: was not written: {why}\nhint: for more cores a side than here: --cores "));
+        assert!(!folder.path("gateway.toml").exists());
+    }
+    let least = told.text().split("the least takes ").nth(1);
+    let least: f64 = least
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|cores| cores.parse().ok())
+        .expect("a number of cores");
+    for (cores, sustains) in [(least - 1.0, false), (least, true)] {
+        let told = folder
+            .run(&words.replace("--cores 2 ", &format!("--cores {cores} ")))
+            .succeeds();
+        assert_eq!(
+            told.text().contains("[[routes]]"),
+            sustains,
+            "{cores}: {}",
+            told.text()
+        );
+    }
+}
+
+#[test]
 fn a_captured_message_gives_octets_and_elements() {
     let folder = Folder::new();
     measured(&folder);

@@ -25,7 +25,7 @@ Advise which mechanism to choose for one's own messages.
 What each mechanism and suite costs is measured on this machine (a minute), or taken from the lines that `soapstone lab run engine --json` or \
 an earlier --save left, and fitted: a fixed part, one per octet, one per element, what it takes to begin a conversation or a connection, and \
 how clients wait for cores. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
-errors; then where another one becomes the better, and the gateway's file for the winner. Predictions are checked with measurements that \
+errors; then where another one becomes the better, and the gateway's file for the winner, unless none sustains the rate. Predictions are checked with measurements that \
 were held back, and with whole calls through two gateways.";
 
 pub(super) const EXAMPLES: &str = "\
@@ -98,6 +98,9 @@ pub struct AdviseArguments {
     /// Write the gateway's file for the winner here, and do not print it
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
     /// One line of JSON for each mechanism, the best first
     #[arg(long)]
     json: bool,
@@ -123,7 +126,15 @@ fn size(text: &str) -> Result<f64, String> {
 /// Files cannot be read or written, or nothing that was measured satisfies the needs.
 pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let workload = workload(arguments)?;
-    let measurements = measurements(arguments)?;
+    let existing = if arguments.force {
+        Existing::Replace
+    } else {
+        Existing::Keep
+    };
+    // Before a minute of measuring.
+    let files = [&arguments.file, &arguments.save];
+    files::must_be_new(files.into_iter().flatten().map(PathBuf::as_path), existing)?;
+    let measurements = measurements(arguments, existing)?;
     let models = Models::of(&measurements);
     let Some(check) = models.check() else {
         return Err(
@@ -148,24 +159,58 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
                 .with_hint("leave out a need, or name another suite"),
         });
     };
+    // The ranking begins with what sustains the rate.
+    let sustained = winner.utilization < 1.0;
     let file = gateway_file(&winner.means);
-    if let Some(path) = &arguments.file {
-        files::create(path, file.as_bytes(), Privacy::Public, Existing::Keep)?;
+    if let (Some(path), true) = (&arguments.file, sustained) {
+        files::create(path, file.as_bytes(), Privacy::Public, existing)?;
     }
-    if arguments.json {
-        return files::print(lines(&advice));
-    }
-    let calls = models.check_calls(&measurements);
-    let mut text = told(&workload, &advice, unmeasured, &check, calls.as_ref());
+    let too_slow = || {
+        format!(
+            "nothing that satisfies the needs sustains {} calls in a second on {} cores a side",
+            workload.rate, workload.cores
+        )
+    };
+    let text = if arguments.json {
+        lines(&advice)
+    } else {
+        let calls = models.check_calls(&measurements);
+        let mut text = told(&workload, &advice, unmeasured, &check, calls.as_ref());
+        match &arguments.file {
+            _ if !sustained => text.push_str(&format!(
+                "There is no gateway's file: {}; the least takes {} of them.\n",
+                too_slow(),
+                least_cores(&advice, &workload)
+            )),
+            Some(path) => text.push_str(&format!(
+                "The gateway's file for {} is in {}.\n",
+                winner.means,
+                path.display()
+            )),
+            None => text.push_str(&format!("A gateway's file for {}:\n\n{file}", winner.means)),
+        }
+        text
+    };
+    files::print(text)?;
     match &arguments.file {
-        Some(path) => text.push_str(&format!(
-            "The gateway's file for {} is in {}.\n",
-            winner.means,
-            path.display()
-        )),
-        None => text.push_str(&format!("A gateway's file for {}:\n\n{file}", winner.means)),
+        Some(path) if !sustained => Err(Failure::file(
+            path,
+            format_args!("was not written: {}", too_slow()),
+        )
+        .with_hint(format!(
+            "for more cores a side than here: --cores {}",
+            least_cores(&advice, &workload)
+        ))),
+        _ => Ok(()),
     }
-    files::print(text)
+}
+
+/// How many cores of each side it takes to sustain the rate by what takes fewest.
+fn least_cores(advice: &Advice, workload: &Workload) -> f64 {
+    let taken = advice.ranked.iter().map(|it| it.utilization);
+    let least = taken.fold(f64::INFINITY, f64::min) * workload.cores;
+    // All of as many would be taken, and nothing sustains that.
+    least.floor() + 1.0
 }
 
 fn workload(arguments: &AdviseArguments) -> Result<Workload, Failure> {
@@ -198,7 +243,10 @@ fn workload(arguments: &AdviseArguments) -> Result<Workload, Failure> {
     })
 }
 
-fn measurements(arguments: &AdviseArguments) -> Result<Vec<Measurement>, Failure> {
+fn measurements(
+    arguments: &AdviseArguments,
+    existing: Existing,
+) -> Result<Vec<Measurement>, Failure> {
     let mut measurements = Vec::new();
     for path in &arguments.measured {
         let octets = files::read(Some(path))?;
@@ -245,7 +293,7 @@ fn measurements(arguments: &AdviseArguments) -> Result<Vec<Measurement>, Failure
             text.push_str(&serde_json::to_string(measurement).map_err(Failure::new)?);
             text.push('\n');
         }
-        files::create(path, text.as_bytes(), Privacy::Public, Existing::Keep)?;
+        files::create(path, text.as_bytes(), Privacy::Public, existing)?;
     }
     Ok(measurements)
 }
