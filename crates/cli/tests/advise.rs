@@ -162,6 +162,36 @@ fn the_winner_s_file_is_one_that_the_gateway_takes() {
 }
 
 #[test]
+fn the_file_of_a_suite_without_rsa_says_which_keys_to_make() {
+    let folder = Folder::new();
+    let suite = "Basic128GCMEcdhEs";
+    folder.write(
+        "engine.jsonl",
+        lines("sign-encrypt", suite, "certificate", 500.0, 6_000),
+    );
+    folder
+        .run("lab advise --measured engine.jsonl --needs integrity,confidentiality,intermediaries --file gateway.toml")
+        .succeeds();
+    folder
+        .run("keys new ca --ca --subject CN=Example")
+        .succeeds();
+    let file = folder.read("gateway.toml");
+    let commands: Vec<&str> = file
+        .lines()
+        .filter_map(|line| line.strip_prefix("#   soapstone "))
+        .collect();
+    assert_eq!(commands.len(), 2, "{file}");
+    for command in commands {
+        folder.run(command).succeeds();
+    }
+    let checked = folder
+        .run("gateway --config gateway.toml --check")
+        .succeeds();
+    let bound = format!("inbound sign-encrypt {suite}");
+    assert!(checked.text().contains(&bound), "{}", checked.text());
+}
+
+#[test]
 fn a_file_that_is_there_is_replaced_only_when_asked() {
     let folder = Folder::new();
     measured(&folder);

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: the file is whole; only names of key files and addresses are left to its reader.
 
-use soapstone::wss::Mechanism;
+use soapstone::wss::{Mechanism, Suite};
 
 use super::Means;
 
@@ -21,6 +21,7 @@ pub fn gateway_file(means: &Means) -> String {
     }
     file.push_str("\n[routes.inbound]\n");
     if mechanism.signs() || mechanism.encrypts() {
+        file.push_str(keys(&means.suite));
         file.push_str(
             "identity = { key = \"service.key.pem\", certificate = \"service.cert.pem\" }\n",
         );
@@ -39,6 +40,19 @@ pub fn gateway_file(means: &Means) -> String {
         "security = {{ mechanism = \"{mechanism}\"{suite} }}\n"
     ));
     file
+}
+
+/// What keys a suite takes, where they are not those that `soapstone keys new` makes unless told otherwise.
+fn keys(suite: &str) -> &'static str {
+    let one_key_without_rsa = |suite: &Suite| suite.only_agrees() && suite.wraps_to_signers();
+    match Suite::named(suite).filter(one_key_without_rsa) {
+        Some(_) => {
+            "# This suite takes no RSA keys, but keys on P-256, the service's and its clients':\n\
+             #   soapstone keys new service --kind ec-p256 --signed-by ca\n\
+             #   soapstone keys new client --kind ec-p256 --signed-by ca\n"
+        }
+        None => "",
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +76,12 @@ mod tests {
                 )
         );
         assert!(!signed.contains("[tls]") && !signed.contains("users"));
+        assert!(!signed.contains('#'));
+        let agreed = file(false, Mechanism::SignEncrypt, "Basic128GCMEcdhEs");
+        for name in ["service", "client"] {
+            let command = format!("#   soapstone keys new {name} --kind ec-p256 --signed-by ca\n");
+            assert!(agreed.contains(&command), "{agreed}");
+        }
         let user = file(true, Mechanism::Username, "");
         assert!(
             user.contains("[tls]")
