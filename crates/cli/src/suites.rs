@@ -1,8 +1,12 @@
-//! Algorithm suites as commands take them.
+//! Algorithm suites as commands take them: their names, and the keys that they need.
 //!
 //! The rule kept here: a name that no endpoint file could have is refused before anything is done.
 
-use soapstone::wss::SUITE_NAMES;
+use soapstone::crypto::{Curve, KeyKind};
+use soapstone::wss::{SUITE_NAMES, Suite};
+
+/// What stands behind the name of a suite whose signatures are SHA-256 nevertheless.
+pub(crate) const SHA256_SIGNATURES: &str = "+RsaSha256";
 
 /// Reads the name of a suite.
 ///
@@ -13,5 +17,87 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!("expected one of {}", SUITE_NAMES.join(", ")))
+    }
+}
+
+/// Which keys a party needs for a suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    /// The one that signs.
+    pub(crate) signing: KeyKind,
+    /// The one that messages are encrypted to; the same, where it can be.
+    pub(crate) decrypting: KeyKind,
+}
+
+impl Keys {
+    /// Of a suite by its name, with RSA keys of so many bits where it takes RSA keys; an unknown one takes those.
+    pub(crate) fn of(suite: &str, bits: u32) -> Self {
+        let rsa = KeyKind::Rsa { bits };
+        let kinds = [
+            rsa,
+            KeyKind::Ec(Curve::P256),
+            KeyKind::Ed25519,
+            KeyKind::X25519,
+        ];
+        let first = |fits: &dyn Fn(KeyKind) -> bool| {
+            let mut kinds = kinds.into_iter();
+            kinds.find(|kind| fits(*kind)).unwrap_or(rsa)
+        };
+        let suite = match suite.strip_suffix(SHA256_SIGNATURES) {
+            Some(letter) => Suite::named(letter).map(Suite::with_sha256_signatures),
+            None => Suite::named(suite),
+        };
+        let Some(suite) = suite else {
+            return Self {
+                signing: rsa,
+                decrypting: rsa,
+            };
+        };
+        Self {
+            signing: first(&|kind| suite.signature.iter().any(|one| one.fits(kind))),
+            decrypting: first(&|kind| {
+                let mut agreements = suite.key_agreement.iter();
+                match kind {
+                    KeyKind::Rsa { .. } => !suite.key_transport.is_empty(),
+                    _ => agreements.any(|one| one.algorithm.fits(kind)),
+                }
+            }),
+        }
+    }
+
+    /// The key that decrypts, where it is not the one that signs.
+    pub(crate) fn apart(self) -> Option<KeyKind> {
+        (self.signing != self.decrypting).then_some(self.decrypting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suite_has_the_keys_that_its_algorithms_fit() {
+        let rsa = KeyKind::Rsa { bits: 2048 };
+        let p256 = KeyKind::Ec(Curve::P256);
+        for name in SUITE_NAMES {
+            let (signing, decrypting) = if name.ends_with("EcdhEs") {
+                (p256, p256)
+            } else if name.ends_with("X25519") {
+                (KeyKind::Ed25519, KeyKind::X25519)
+            } else {
+                (rsa, rsa)
+            };
+            let keys = Keys {
+                signing,
+                decrypting,
+            };
+            assert_eq!(Keys::of(name, 2048), keys, "{name}");
+            let sha256 = format!("{name}{SHA256_SIGNATURES}");
+            let keys = Keys {
+                signing: rsa,
+                decrypting,
+            };
+            assert_eq!(Keys::of(&sha256, 2048), keys, "{sha256}");
+        }
     }
 }

@@ -135,6 +135,57 @@ fn what_is_written_runs_as_it_stands_under_every_mechanism() {
 }
 
 #[test]
+fn suites_without_rsa_keys_get_the_keys_that_they_take() {
+    let folder = Folder::new();
+    let (_services, backend) = services(&folder);
+    folder.run("init defaults").succeeds();
+    let request = folder.read("defaults/request.xml");
+    for (suite, mechanism, two) in [
+        ("Basic256GCMEcdhEs", "sign-encrypt", false),
+        ("Basic256GCMEcdhEs", "encrypt", false),
+        ("Basic256GCMEcdhEs+RsaSha256", "encrypt-sign", true),
+        ("Basic128GCMX25519", "sign-encrypt", true),
+        ("Basic128GCMX25519", "secure-conversation", true),
+        ("Basic256GCMX25519", "sign", false),
+        ("Basic256GCMX25519", "encrypt", false),
+    ] {
+        let (port, client_port) = (free_port(), free_port());
+        let name = format!("{mechanism}-{suite}");
+        let said = folder
+            .run(&format!(
+                "init {name} --mechanism {mechanism} --suite {suite} --backend {backend} --listen 127.0.0.1:{port} \
+                 --client-listen 127.0.0.1:{client_port}"
+            ))
+            .succeeds();
+        let written = names(&folder, &name);
+        for file in &written {
+            let line = format!("\n  {file} ");
+            assert!(said.text().contains(&line), "{file}\n{}", said.text());
+        }
+        let reads = written.iter().filter(|file| file.contains("-reads."));
+        assert_eq!(reads.count(), if two { 4 } else { 0 }, "{written:?}");
+        let inbound = format!("gateway --config {name}/gateway.toml");
+        let _inbound = Server::start(&folder, &inbound, "gateway at");
+        let outbound = format!("gateway --config {name}/client-gateway.toml");
+        let _outbound = Server::start(&folder, &outbound, "gateway at");
+        let answer = post(&format!("http://127.0.0.1:{client_port}/books"), &request);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{name}: {answer}");
+        has_books(&answer);
+        if mechanism == "secure-conversation" {
+            continue;
+        }
+        let secure = format!("secure --config {name}/client.toml");
+        let words: Vec<&str> = secure.split(' ').collect();
+        let secured = folder.run_words(&words, request.as_bytes()).succeeds();
+        let answer = post(&format!("http://127.0.0.1:{port}/books"), secured.text());
+        let open = format!("open --config {name}/answers.toml");
+        let words: Vec<&str> = open.split(' ').collect();
+        let opened = folder.run_words(&words, body(&answer).as_bytes());
+        has_books(opened.succeeds().text());
+    }
+}
+
+#[test]
 fn what_is_secret_is_its_owners_alone() {
     let folder = Folder::new();
     for (mechanism, secret) in [

@@ -291,6 +291,12 @@ fn the_demo_calls_under_every_mechanism_and_ends() {
             text.text()
         );
     }
+    // On P-256, and with a key to sign and another one to decrypt.
+    for suite in ["Basic128GCMEcdhEs", "Basic256GCMX25519"] {
+        let words = format!("demo --json --count 1 --suite {suite}");
+        let run = folder.run(&words).succeeds();
+        assert_eq!(run.text().lines().count(), 16, "{}", run.text());
+    }
     folder
         .run("demo --suite Basic512")
         .fails("expected one of Basic256,");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Curve, Identity, KeyKind, SecretBytes, base64};
-use soapstone::wss::{Mechanism, Suite};
+use soapstone::wss::Mechanism;
 use soapstone_lab::study::Proof;
 use tempfile::TempDir;
 
@@ -18,6 +18,7 @@ use super::{Layout, Route};
 use crate::commands::keys::convert::write_pair;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
+use crate::suites::Keys;
 
 /// The user of the `username` mechanism.
 const USER: &str = "alice";
@@ -85,8 +86,13 @@ impl Scratch {
                     let path = self.folder().join(SHARED_KEY);
                     files::create(&path, key.expose(), Privacy::Secret, Existing::Keep)?;
                 }
-            } else if !there(&(party("server", route.keys()) + ".key.pem")) {
-                self.issue(route.keys())?;
+                continue;
+            }
+            let keys = route.keys();
+            for kind in [keys.signing, keys.decrypting] {
+                if !there(&(party("server", kind) + ".key.pem")) {
+                    self.issue(kind)?;
+                }
             }
         }
         Ok(())
@@ -181,17 +187,16 @@ fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
 }
 
 impl Route {
-    /// What kind of private keys both sides have.
-    fn keys(&self) -> KeyKind {
-        match self.proof {
+    /// What kinds of private keys both sides have.
+    fn keys(&self) -> Keys {
+        let kind = match self.proof {
             Proof::Dsa => KeyKind::Dsa { bits: DSA_BITS },
             Proof::Ecdsa => KeyKind::Ec(Curve::P256),
-            _ if Suite::named(&self.suite).is_some_and(|suite| suite.only_agrees()) => {
-                KeyKind::Ec(Curve::P256)
-            }
-            _ => KeyKind::Rsa {
-                bits: self.rsa_bits,
-            },
+            _ => return Keys::of(&self.suite, self.rsa_bits),
+        };
+        Keys {
+            signing: kind,
+            decrypting: kind,
         }
     }
 }
@@ -202,6 +207,8 @@ fn party(name: &str, kind: KeyKind) -> String {
         KeyKind::Rsa { bits: BITS } => name.to_owned(),
         KeyKind::Rsa { bits } => format!("{name}-{bits}"),
         KeyKind::Ec(_) => format!("{name}-ec"),
+        KeyKind::Ed25519 => format!("{name}-ed25519"),
+        KeyKind::X25519 => format!("{name}-x25519"),
         _ => format!("{name}-dsa"),
     }
 }
@@ -235,7 +242,7 @@ fn append(
         layout.largest_message
     );
     let keys = route.keys();
-    let (own_files, peer_files) = (party(own, keys), party(peer, keys));
+    let peer_files = party(peer, keys.signing);
     let security = match route.proof {
         _ if !mechanism.signs() && !mechanism.encrypts() => match route.proof {
             Proof::PasswordText => format!("mechanism = \"{mechanism}\", password = \"text\""),
@@ -252,8 +259,8 @@ fn append(
             // No path validation knows its keys, and no suite its signatures.
             append_keys(
                 text,
-                &own_files,
-                &peer_files,
+                keys,
+                [own, peer],
                 &format!("pinned = [\"{peer_files}.cert.pem\"], min_rsa_bits = {DSA_BITS}"),
             );
             format!(
@@ -262,7 +269,7 @@ fn append(
             )
         }
         Proof::Ecdsa => {
-            append_keys(text, &own_files, &peer_files, &anchored(peer));
+            append_keys(text, keys, [own, peer], &anchored(peer));
             format!(
                 "mechanism = \"{mechanism}\", algorithms = {{ signature = [\"ecdsa-sha256\"], digest = [\"sha256\"], \
                  canonicalization = [\"exc-c14n\"] }}"
@@ -274,7 +281,7 @@ fn append(
                 bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
                 _ => String::new(),
             };
-            append_keys(text, &own_files, &peer_files, &(anchored(peer) + &weak));
+            append_keys(text, keys, [own, peer], &(anchored(peer) + &weak));
             format!("mechanism = \"{mechanism}\", suite = \"{}\"", route.suite)
         }
     };
@@ -293,11 +300,17 @@ fn anchored(peer: &str) -> String {
 }
 
 /// Writes whose keys a route has.
-fn append_keys(text: &mut String, own: &str, peer: &str, trust: &str) {
+fn append_keys(text: &mut String, keys: Keys, [own, peer]: [&str; 2], trust: &str) {
+    let pair = |name: &str| format!("key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\"");
+    let decryption = keys.apart().map_or(String::new(), |kind| {
+        format!(", decryption = {{ {} }}", pair(&party(own, kind)))
+    });
     let _ = writeln!(
         text,
-        "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
-         peer = {{ certificate = \"{peer}.cert.pem\" }}\n\
-         trust = {{ {trust} }}"
+        "identity = {{ {}{decryption} }}\n\
+         peer = {{ certificate = \"{}.cert.pem\" }}\n\
+         trust = {{ {trust} }}",
+        pair(&party(own, keys.signing)),
+        party(peer, keys.decrypting)
     );
 }

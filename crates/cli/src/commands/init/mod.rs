@@ -24,6 +24,7 @@ use super::keys::convert::write_pair;
 use super::keys::new::{AUTHORITY_DAYS, DAYS, Order, VALID_DAYS};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
+use crate::suites::{Keys, SHA256_SIGNATURES};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -55,9 +56,6 @@ const DEFAULT_BACKEND: &str = "http://127.0.0.1:9000/books";
 
 /// What endpoint files have where they say nothing.
 const DEFAULT_SUITE: &str = "Basic256GCM";
-
-/// What stands behind the name of a suite whose signatures are SHA-256 nevertheless.
-const SHA256_SIGNATURES: &str = "+RsaSha256";
 
 /// Bits of RSA keys, as `soapstone keys new` makes them unless told otherwise.
 const BITS: u32 = 2048;
@@ -188,6 +186,23 @@ impl Plan {
         self.mechanism != Mechanism::Username
     }
 
+    /// The kind of the keys that are there in any case.
+    fn first_key(&self) -> KeyKind {
+        let keys = Keys::of(&self.suite, BITS);
+        match self.mechanism {
+            // It is for the connection.
+            Mechanism::Username => KeyKind::Rsa { bits: BITS },
+            mechanism if mechanism.signs() => keys.signing,
+            _ => keys.decrypting,
+        }
+    }
+
+    /// The kind of the keys that messages are encrypted to, where those that sign cannot be it.
+    fn second_key(&self) -> Option<KeyKind> {
+        let both = self.mechanism.signs() && self.mechanism.encrypts();
+        Keys::of(&self.suite, BITS).apart().filter(|_| both)
+    }
+
     /// Whether a message can be secured and opened alone.
     fn has_single_messages(&self) -> bool {
         Mechanism::SINGLE.contains(&self.mechanism)
@@ -227,12 +242,26 @@ impl Plan {
                 "ca.cert.pem",
                 "the authority, which both sides trust".to_owned(),
             ),
-            ("service.key.pem", "the service's key".to_owned()),
-            ("service.cert.pem", "and its certificate".to_owned()),
         ];
+        let key_of = |whose| match self.second_key() {
+            Some(_) => format!("{whose} key, which signs"),
+            None => format!("{whose} key"),
+        };
+        let reads = |whose| format!("{whose} other key: messages are encrypted to it");
+        let certificate = "and its certificate".to_owned();
+        files.push(("service.key.pem", key_of("the service's")));
+        files.push(("service.cert.pem", certificate.clone()));
+        if self.second_key().is_some() {
+            files.push(("service-reads.key.pem", reads("the service's")));
+            files.push(("service-reads.cert.pem", certificate.clone()));
+        }
         if self.has_client_keys() {
-            files.push(("client.key.pem", "the client's key".to_owned()));
-            files.push(("client.cert.pem", "and its certificate".to_owned()));
+            files.push(("client.key.pem", key_of("the client's")));
+            files.push(("client.cert.pem", certificate.clone()));
+        }
+        if self.second_key().is_some() {
+            files.push(("client-reads.key.pem", reads("the client's")));
+            files.push(("client-reads.cert.pem", certificate));
         }
         if self.mechanism == Mechanism::Username {
             files.push((PASSWORD, format!("the password of the user {USER}")));
@@ -295,11 +324,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Writes keys, certificates and the password.
 fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
-    let order = |subject, authority, alternative_names, days| Order {
+    let order = |subject, kind, alternative_names, days| Order {
         subject,
-        kind: KeyKind::Rsa { bits: BITS },
+        kind,
         alternative_names,
-        authority,
+        authority: false,
         not_before: None,
         days,
     };
@@ -307,7 +336,11 @@ fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
         write_pair(&folder.join(name), identity, None, Existing::Keep)
     };
     let days = plan.days.max(AUTHORITY_DAYS);
-    let authority = order("CN=Example CA", true, &[], days).make(None)?;
+    let authority = Order {
+        authority: true,
+        ..order("CN=Example CA", KeyKind::Rsa { bits: BITS }, &[], days)
+    };
+    let authority = authority.make(None)?;
     write("ca", &authority)?;
     // Whoever turns on TLS finds a certificate for it.
     let mut hosts = ["localhost", "127.0.0.1", "::1"]
@@ -317,11 +350,19 @@ fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
     if !hosts.contains(&listen) {
         hosts.push(listen);
     }
-    let service = order("CN=service", false, &hosts, plan.days).make(Some(&authority))?;
-    write("service", &service)?;
+    let issue = |name: &str, subject, kind, hosts| {
+        write(
+            name,
+            &order(subject, kind, hosts, plan.days).make(Some(&authority))?,
+        )
+    };
+    issue("service", "CN=service", plan.first_key(), &hosts)?;
     if plan.has_client_keys() {
-        let client = order("CN=client", false, &[], plan.days).make(Some(&authority))?;
-        write("client", &client)?;
+        issue("client", "CN=client", plan.first_key(), &[])?;
+    }
+    if let Some(kind) = plan.second_key() {
+        issue("service-reads", "CN=service", kind, &[])?;
+        issue("client-reads", "CN=client", kind, &[])?;
     }
     if plan.mechanism == Mechanism::Username {
         let mut password = Vec::new();

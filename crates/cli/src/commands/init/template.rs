@@ -3,6 +3,7 @@
 //! A template is the file as it will be, but for names in double braces. The rule kept here: what was typed gets into a file as a TOML
 //! string, escaped, and is never looked through for names in braces.
 
+use soapstone::crypto::KeyKind;
 use soapstone::wss::Mechanism;
 
 use super::Plan;
@@ -125,17 +126,42 @@ fn tables(party: Party, plan: &Plan) -> String {
         Party::Service => ("answers", "requests"),
         _ => ("requests", "answers"),
     };
+    // Which key messages are encrypted to, and what else a client's certificate takes.
+    let reads = if plan.second_key().is_some() {
+        "-reads"
+    } else {
+        ""
+    };
+    let kind = match plan.first_key() {
+        KeyKind::Ec(_) => " --kind ec-p256",
+        KeyKind::Ed25519 => " --kind ed25519",
+        _ => "",
+    };
     let mut lines = Vec::new();
     let uses = [
         (party.sends() && mechanism.signs()).then(|| format!("signs {sent}")),
         (party.gets() && mechanism.encrypts()).then(|| format!("decrypts {got}")),
     ];
-    let uses: Vec<String> = uses.into_iter().flatten().collect();
-    if !uses.is_empty() {
-        lines.push(format!(
-            "# The {own}'s key: {}.\nidentity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}",
-            uses.join(", ")
-        ));
+    let [signs, decrypts] = &uses;
+    let own_key = format!("key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\"");
+    let other_key =
+        format!("key = \"{own}-reads.key.pem\", certificate = \"{own}-reads.cert.pem\"");
+    match (signs, decrypts) {
+        (None, None) => {}
+        (Some(signs), Some(decrypts)) if !reads.is_empty() => lines.push(format!(
+            "# The {own}'s keys, as the suite takes two: one {signs}, the other {decrypts}.\n\
+             identity = {{ {own_key}, decryption = {{ {other_key} }} }}"
+        )),
+        (None, Some(decrypts)) if !reads.is_empty() => lines.push(format!(
+            "# The {own}'s key: {decrypts}.\nidentity = {{ {other_key} }}"
+        )),
+        _ => {
+            let uses: Vec<&str> = uses.iter().flatten().map(String::as_str).collect();
+            lines.push(format!(
+                "# The {own}'s key: {}.\nidentity = {{ {own_key} }}",
+                uses.join(", ")
+            ));
+        }
     }
     match party {
         // Answers are encrypted to whoever signed the request.
@@ -144,17 +170,23 @@ fn tables(party: Party, plan: &Plan) -> String {
              peer = { certificate = \"client.cert.pem\" }"
                 .to_owned(),
         ),
-        Party::Client | Party::Request if mechanism.encrypts() => lines.push(
-            "# Requests are encrypted to it.\npeer = { certificate = \"service.cert.pem\" }".to_owned(),
+        Party::Service if !reads.is_empty() => lines.push(
+            "# Answers are encrypted to it. For several clients leave it out, and `decryption` at theirs: answers are then encrypted with the key\n\
+             # that came with the request.\n\
+             peer = { certificate = \"client-reads.cert.pem\" }"
+                .to_owned(),
         ),
+        Party::Client | Party::Request if mechanism.encrypts() => lines.push(format!(
+            "# Requests are encrypted to it.\npeer = {{ certificate = \"service{reads}.cert.pem\" }}"
+        )),
         _ => {}
     }
     if party.gets() && mechanism.signs() {
         let who = match party {
-            Party::Service => {
-                "Who may sign requests: further clients need a certificate (soapstone keys new NAME --signed-by ca) and their subject here."
-            }
-            _ => "Who may sign answers.",
+            Party::Service => format!(
+                "Who may sign requests: further clients need a certificate (soapstone keys new NAME{kind} --signed-by ca) and their subject here."
+            ),
+            _ => "Who may sign answers.".to_owned(),
         };
         lines.push(format!(
             "# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}"
