@@ -2,14 +2,12 @@
 //!
 //! The one rule: everything that the plan demands is said, and nothing else.
 
-use std::fmt::Write;
-
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, Extent, KeyBinding, KeyReference, Layout, Part,
     PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 
-use crate::compile::Agreement;
+use crate::compile::{Agreement, headers_in_words};
 use crate::requirements::TrustVersion;
 
 impl Agreement {
@@ -79,9 +77,11 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     if !policy.has_security() {
         words.push("Nothing is signed or encrypted.".to_owned());
     } else {
-        let mut sentence = format!("Algorithms: {}", policy.suite.name);
-        let _ = write!(sentence, " ({})", algorithms(policy));
-        words.push(sentence + ".");
+        // TLS and a user's name take none of the suite's.
+        let algorithms = algorithms(policy);
+        if !algorithms.is_empty() {
+            words.push(format!("Algorithms: {} ({algorithms}).", policy.suite.name));
+        }
     }
     if let Some(timestamp) = policy.timestamp {
         let verb = if timestamp.required {
@@ -333,7 +333,9 @@ fn part_in_words(part: &Part) -> String {
         Part::EndorsingToken => "the token of the endorsing signature's key".to_owned(),
         Part::SignatureConfirmation => "the signature confirmations".to_owned(),
         Part::Header { namespace, local } => format!("the header {local} of {namespace}"),
-        Part::Path(path) => format!("the elements {path}"),
+        Part::Path(path) => {
+            headers_in_words(path).unwrap_or_else(|| format!("the elements {path}"))
+        }
         other => other.to_string(),
     }
 }

@@ -14,6 +14,7 @@ use std::fmt;
 
 use soapstone_wss::{ConversationVersion, Policy};
 
+pub(crate) use parts::headers_in_words;
 pub use select::{AgreementError, Selection};
 pub use table::{AgreedOperation, Agreements, OperationTable};
 

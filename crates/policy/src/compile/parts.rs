@@ -4,11 +4,14 @@ use soapstone_wss::{ElementPath, EncryptedPart, Extent, Part};
 
 use crate::requirements::{ElementsDemand, HeaderDemand, PartsDemand, Requirements};
 
-/// Header blocks of the message, but the ones that secure it; the prefix is the namespace that is asked for.
+/// Header blocks of the message, but the ones that secure it.
 const ALL_HEADERS: &str = "/*[local-name()='Envelope']/*[local-name()='Header']/*[not(local-name()='Security' and \
      namespace-uri()='http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd')]";
+/// Those of a namespace, which stands behind it in quotes, and before a bracket: wherever the path is told, the namespace is.
 const HEADERS_OF_NAMESPACE: &str =
-    "/*[local-name()='Envelope']/*[local-name()='Header']/namespace:*";
+    "/*[local-name()='Envelope']/*[local-name()='Header']/*[namespace-uri()=";
+/// The same where no literal of XPath 1.0 can hold the namespace; the prefix is bound to it.
+const HEADERS_OF_PREFIX: &str = "/*[local-name()='Envelope']/*[local-name()='Header']/namespace:*";
 
 impl Requirements {
     /// What the message's signature covers because of `sp:SignedParts` and `sp:SignedElements`.
@@ -100,10 +103,32 @@ fn header(demand: &HeaderDemand) -> Option<Part> {
             namespace,
             local: local.clone(),
         }),
-        None => ElementPath::parse(HEADERS_OF_NAMESPACE, |_| Some(namespace.clone()))
-            .ok()
-            .map(Part::Path),
+        None => headers_of(&namespace).map(Part::Path),
     }
+}
+
+/// Selects all header blocks of a namespace.
+fn headers_of(namespace: &str) -> Option<ElementPath> {
+    let quote = if namespace.contains('\'') { '"' } else { '\'' };
+    let expression = format!("{HEADERS_OF_NAMESPACE}{quote}{namespace}{quote}]");
+    let literal = Some(expression).filter(|_| !namespace.contains(quote));
+    let path = literal.and_then(|it| ElementPath::parse(&it, |_| None).ok());
+    path.or_else(|| ElementPath::parse(HEADERS_OF_PREFIX, |_| Some(namespace.to_owned())).ok())
+}
+
+/// What a path selects that stands for header blocks which a policy does not name one by one, in words.
+pub(crate) fn headers_in_words(path: &ElementPath) -> Option<String> {
+    let path = path.to_string();
+    if path == ALL_HEADERS {
+        return Some("all headers but Security".to_owned());
+    }
+    let literal = path.strip_prefix(HEADERS_OF_NAMESPACE)?.strip_suffix(']')?;
+    let quotes = ['\'', '"'].into_iter();
+    let mut within =
+        quotes.filter_map(|it| literal.strip_prefix(it)?.strip_suffix(it).zip(Some(it)));
+    within
+        .find(|(namespace, quote)| !namespace.contains(*quote))
+        .map(|(namespace, _)| format!("all headers of {namespace}"))
 }
 
 #[cfg(test)]
@@ -113,10 +138,42 @@ mod tests {
     #[test]
     fn the_paths_for_header_blocks_are_paths() {
         assert!(ElementPath::parse(ALL_HEADERS, |_| None).is_ok());
-        let demand = HeaderDemand {
-            local: None,
-            namespace: "urn:a".to_owned(),
-        };
-        assert!(matches!(header(&demand), Some(Part::Path(_))));
+        assert!(ElementPath::parse(HEADERS_OF_PREFIX, |_| Some(String::new())).is_ok());
+    }
+
+    fn told(path: &str) -> Option<String> {
+        headers_in_words(&ElementPath::parse(path, |_| None).expect("a path"))
+    }
+
+    #[test]
+    fn all_headers_of_a_namespace_are_told_with_it_whatever_stands_in_it() {
+        for namespace in [
+            "http://www.w3.org/2005/08/addressing",
+            "urn:it's",
+            "urn:\"a\"",
+            "urn:a'] or not(@x)",
+            "",
+        ] {
+            let path = headers_of(namespace).expect("a path");
+            assert_eq!(
+                headers_in_words(&path),
+                Some(format!("all headers of {namespace}"))
+            );
+        }
+        // In no literal; it is selected nevertheless.
+        let path = headers_of("urn:'\"").expect("a path");
+        assert_eq!(path.to_string(), HEADERS_OF_PREFIX);
+        assert_eq!(headers_in_words(&path), None);
+    }
+
+    #[test]
+    fn other_paths_are_not_told_as_headers() {
+        assert_eq!(told("//*[local-name()='To']"), None);
+        let other = format!("{HEADERS_OF_NAMESPACE}'urn:a' or namespace-uri()='urn:b']");
+        assert_eq!(told(&other), None);
+        assert_eq!(
+            told(ALL_HEADERS).as_deref(),
+            Some("all headers but Security")
+        );
     }
 }

@@ -416,14 +416,29 @@ fn elements_and_headers_of_a_namespace_are_selected_by_paths() {
     assert_eq!(
         texts,
         [
-            "/*[local-name()='Envelope']/*[local-name()='Header']/namespace:*",
+            "/*[local-name()='Envelope']/*[local-name()='Header']/*[namespace-uri()='urn:a']",
             "//e:x"
         ]
     );
+    let words = message_in_words(&request);
+    let told = "all headers of urn:a; the elements //e:x";
+    assert!(words.iter().any(|it| it.contains(told)), "{words:?}");
     assert_eq!(encrypted(&request)[0].extent, Extent::Content);
     assert_eq!(encrypted(&request)[0].part.to_string(), "//e:y");
     let required: Vec<String> = request.required.iter().map(ToString::to_string).collect();
     assert_eq!(required, ["{urn:a}To", "//e:z"]);
+}
+
+#[test]
+fn algorithms_are_told_where_some_are_used_and_not_over_tls_alone() {
+    let told = |policy: &str| {
+        let words = message_in_words(&agreement(policy).request);
+        assert!(!words.is_empty());
+        words.iter().any(|it| it.starts_with("Algorithms: "))
+    };
+    assert!(!told(&transport("<sp:IncludeTimestamp/>")));
+    let signed = format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256")));
+    assert!(told(&signed));
 }
 
 #[test]
