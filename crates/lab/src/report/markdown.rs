@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, words};
+use super::{Report, Run, absent, manifest, words};
 
 /// The report.
 pub(super) fn text(report: &Report<'_>) -> String {
@@ -75,11 +75,22 @@ pub(super) fn text(report: &Report<'_>) -> String {
 }
 
 fn runs(text: &mut String, runs: &[Run]) {
-    text.push_str("\n## Runs\n");
+    text.push_str("\n## Machine and runs\n");
     for run in runs {
         let _ = write!(text, "\n### {}\n", plain(&run.name));
         for it in absent::of(run) {
             let _ = write!(text, "\nAbsent: {}: {}\n", it.stack, plain(&it.absent));
+        }
+        text.push('\n');
+        match &run.manifest {
+            Some(manifest) => {
+                for (name, value) in manifest::entries(manifest) {
+                    let _ = writeln!(text, "- {}: {}", plain(&name), plain(&value));
+                }
+            }
+            None => {
+                let _ = writeln!(text, "{}", manifest::NONE);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod counted;
 mod csv;
 mod findings;
 mod held;
+mod manifest;
 mod markdown;
 mod model;
 mod number;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::plot::{self, escape};
 use super::shown::Shown;
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, words};
+use super::{Report, Run, absent, manifest, words};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -236,12 +236,10 @@ fn machine(h: &mut String, runs: &[Run]) {
         }
         match &run.manifest {
             Some(manifest) => {
-                let mut entries = Vec::new();
-                flatten("", manifest, &mut entries);
                 h.push_str(
                     "<div class=\"scroll\" tabindex=\"0\"><table class=\"manifest\"><tbody>",
                 );
-                for (name, value) in entries {
+                for (name, value) in manifest::entries(manifest) {
                     let _ = write!(
                         h,
                         "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
@@ -251,46 +249,12 @@ fn machine(h: &mut String, runs: &[Run]) {
                 }
                 h.push_str("</tbody></table></div>\n");
             }
-            None => h.push_str(
-                "<p>It has no manifest: where and when it was measured is not known.</p>\n",
-            ),
+            None => {
+                let _ = writeln!(h, "<p>{}</p>", manifest::NONE);
+            }
         }
     }
     h.push_str("</section>\n");
-}
-
-/// The leaves of a manifest, each with the names on the way to it.
-fn flatten(name: &str, value: &serde_json::Value, entries: &mut Vec<(String, String)>) {
-    use serde_json::Value;
-    match value {
-        Value::Object(fields) => {
-            for (field, value) in fields {
-                let name = match name {
-                    "" => field.replace('_', " "),
-                    name => format!("{name}, {}", field.replace('_', " ")),
-                };
-                flatten(&name, value, entries);
-            }
-        }
-        Value::Array(items) if items.iter().all(|it| !it.is_object() && !it.is_array()) => {
-            let items: Vec<String> = items.iter().map(leaf).collect();
-            entries.push((name.to_owned(), items.join(", ")));
-        }
-        Value::Array(items) => {
-            for (place, item) in items.iter().enumerate() {
-                flatten(&format!("{name} {}", place + 1), item, entries);
-            }
-        }
-        leaf_value => entries.push((name.to_owned(), leaf(leaf_value))),
-    }
-}
-
-fn leaf(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => "–".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 fn reading(h: &mut String) {
@@ -310,29 +274,4 @@ fn reading(h: &mut String) {
          <dt>Several runs</dt><dd>Of a point that several runs measured on the same stack, the last run counts; what is compared with each other \
          on one stack always comes from one run.</dd></dl>\n</section>\n",
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_leaves_of_a_manifest_are_told_with_the_names_on_the_way() {
-        let manifest = serde_json::json!({"machine": {"cores": 2, "load_average": [0.5, 1.0]}, "stacks": [{"name": "<cxf>"}], "seed": null});
-        let mut entries = Vec::new();
-        flatten("", &manifest, &mut entries);
-        let told: Vec<String> = entries
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                "machine, cores=2",
-                "machine, load average=0.5, 1.0",
-                "seed=–",
-                "stacks 1, name=<cxf>"
-            ]
-        );
-    }
 }

@@ -517,6 +517,27 @@ fn markdown_has_the_same_values() {
 }
 
 #[test]
+fn markdown_has_the_manifest_of_each_run() {
+    let unknown = Run {
+        manifest: None,
+        ..run("two", &lines(1.0))
+    };
+    let runs = [run("one", &lines(1.0)), unknown];
+    let markdown = Report::of(&[mchale()], &runs).markdown();
+    let (_, section) = markdown
+        .split_once("\n## Machine and runs\n")
+        .expect("a section");
+    assert!(
+        section.contains(
+            "\n### one\n\n- machine, cores: 2\n- machine, processor: \\<b>Test\\</b>\n- seed: 7\n"
+        ) && section.ends_with(
+            "\n### two\n\nIt has no manifest: where and when it was measured is not known.\n"
+        ),
+        "{section}"
+    );
+}
+
+#[test]
 fn nothing_measured_makes_an_empty_report() {
     let runs = [run("one", &[])];
     assert!(Report::of(&[mchale()], &runs).is_empty());
