@@ -362,6 +362,36 @@ fn conversations_are_held_with_a_gateway_and_replays_of_them_refused() {
 }
 
 #[test]
+fn who_does_not_listen_is_named_with_what_the_system_says() {
+    let folder = Folder::new();
+    let nobody = free_port();
+    Endpoint::client("secure-conversation", "").write(&folder, "client.toml");
+    let url = format!("http://127.0.0.1:{nobody}/echo");
+    folder
+        .run(&format!(
+            "lab run conversations --config client.toml --url {url} --seconds 1"
+        ))
+        .fails(&format!(
+            "no conversation began at {url}: nobody accepts connections: Connection refused"
+        ));
+    let run = folder
+        .run(&format!(
+            "services --listen 127.0.0.1:0 --database mysql://user:secret@127.0.0.1:{nobody}/books"
+        ))
+        .fails(&format!(
+            "the database mysql://user@127.0.0.1:{nobody}/books cannot be used: "
+        ));
+    assert!(
+        run.err.contains("Connection refused") && !run.err.contains("secret"),
+        "{}",
+        run.err
+    );
+    folder
+        .run("services controller --delay 20ms")
+        .fails("invalid value '20ms' for '--delay <MS>': expected milliseconds, such as 20");
+}
+
+#[test]
 fn a_log_that_nobody_reads_any_more_costs_no_request() {
     let folder = Folder::new();
     let (port, nobody) = (free_port(), free_port());

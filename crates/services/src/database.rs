@@ -378,11 +378,19 @@ const SELECT: &str = "SELECT BOOKS.ID, BOOKS.ISBN, BOOKS.TITLE, BOOKS.PRICE, BOO
 async fn connect<DB: sqlx::Database>(
     options: <DB::Connection as Connection>::Options,
 ) -> Result<Pool<DB>, sqlx::Error> {
-    PoolOptions::<DB>::new()
+    let options = options.disable_statement_logging();
+    let pool = PoolOptions::<DB>::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(PATIENCE)
-        .connect_with(options.disable_statement_logging())
-        .await
+        .connect_with(options.clone())
+        .await;
+    // The pool waits for a server that is still starting, and keeps to itself what it waits for.
+    if let Err(sqlx::Error::PoolTimedOut) = pool
+        && let Ok(Err(why)) = tokio::time::timeout(PATIENCE, options.connect()).await
+    {
+        return Err(why);
+    }
+    pool
 }
 
 /// Creates the tables if they are missing and fills them if they are empty. Returns the number of rows there are then.

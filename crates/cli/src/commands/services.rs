@@ -82,7 +82,7 @@ struct ControllerArguments {
     #[arg(long, value_name = "DEGREES", default_value = "21.50", value_parser = hundredths, allow_negative_numbers = true)]
     temperature: i16,
     /// How long an answer takes, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 0)]
+    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = milliseconds)]
     delay: u32,
     /// The share of requests that get no answer, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
@@ -108,6 +108,11 @@ fn hundredths(text: &str) -> Result<i16, String> {
     } else {
         Err(expected())
     }
+}
+
+fn milliseconds(text: &str) -> Result<u32, String> {
+    let expected = || format!("expected milliseconds, such as 20, up to {}", u32::MAX);
+    text.parse().map_err(|_| expected())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -37,8 +37,8 @@ pub(super) struct Caller {
 /// Why a call was not answered as it should be.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// Nobody accepts connections.
-    Connect,
+    /// Nobody accepts connections, and what the system says of that.
+    Connect(String),
     /// The connection ended before the answer did.
     Broken,
     /// No answer in time.
@@ -62,7 +62,7 @@ impl Failed {
     /// A name to count it under.
     pub(super) fn kind(&self) -> String {
         match self {
-            Self::Connect => "connect".to_owned(),
+            Self::Connect(_) => "connect".to_owned(),
             Self::Broken => "broken".to_owned(),
             Self::Timeout => "timeout".to_owned(),
             Self::Http(status) => format!("http {}", status.as_u16()),
@@ -77,7 +77,9 @@ impl Failed {
         match self {
             Self::Broken | Self::Timeout | Self::Http(_) => true,
             Self::Fault(code) => code == "Server",
-            Self::Connect | Self::ContextGone { .. } | Self::Unacceptable(_) | Self::Wrong => false,
+            Self::Connect(_) | Self::ContextGone { .. } | Self::Unacceptable(_) | Self::Wrong => {
+                false
+            }
         }
     }
 }
@@ -86,6 +88,9 @@ impl fmt::Display for Failed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unacceptable(problem) => out.write_str(problem),
+            Self::Connect(cause) => write!(out, "nobody accepts connections: {cause}"),
+            Self::Broken => out.write_str("the connection ended before the answer did"),
+            Self::Timeout => out.write_str("no answer in time"),
             other => out.write_str(&other.kind()),
         }
     }
@@ -219,7 +224,7 @@ impl Caller {
         let exchange = async {
             let response = self.http.request(request).await.map_err(|error| {
                 if error.is_connect() {
-                    Failed::Connect
+                    Failed::Connect(cause(&error))
                 } else {
                     Failed::Broken
                 }
@@ -233,6 +238,15 @@ impl Caller {
             .await
             .unwrap_or(Err(Failed::Timeout))
     }
+}
+
+/// What is at the bottom of an error: the words of the system.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    cause.to_string()
 }
 
 /// What an answer says that is no success.

@@ -78,6 +78,8 @@ pub enum ConversationsError {
     },
     /// A context could not be made before anything was broken.
     Handshake {
+        /// Where.
+        url: Uri,
         /// Why.
         problem: String,
     },
@@ -90,7 +92,9 @@ impl fmt::Display for ConversationsError {
             Self::Service { address, source } => {
                 write!(out, "Echo cannot be served at {address}: {source}")
             }
-            Self::Handshake { problem } => write!(out, "no conversation began: {problem}"),
+            Self::Handshake { url, problem } => {
+                write!(out, "no conversation began at {url}: {problem}")
+            }
         }
     }
 }
@@ -213,13 +217,13 @@ impl Run {
             if handshakes.len() >= self.options.connections
                 && let Some(done) = handshakes.join_next().await
             {
-                contexts.push(granted(done)?);
+                contexts.push(granted(done, &self.options.url)?);
             }
             let run = Arc::clone(self);
             handshakes.spawn(async move { run.handshake(&mut Buffers::default()).await });
         }
         while let Some(done) = handshakes.join_next().await {
-            contexts.push(granted(done)?);
+            contexts.push(granted(done, &self.options.url)?);
         }
         Ok(contexts)
     }
@@ -407,13 +411,17 @@ impl Run {
 
 fn granted(
     done: Result<Result<SecurityContext, Failed>, tokio::task::JoinError>,
+    url: &Uri,
 ) -> Result<SecurityContext, ConversationsError> {
     let problem = match done {
         Ok(Ok(context)) => return Ok(context),
         Ok(Err(failed)) => failed.to_string(),
         Err(error) => error.to_string(),
     };
-    Err(ConversationsError::Handshake { problem })
+    Err(ConversationsError::Handshake {
+        url: url.clone(),
+        problem,
+    })
 }
 
 /// Seconds since 1970, for laying a run beside what others did meanwhile.
