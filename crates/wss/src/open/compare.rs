@@ -50,8 +50,48 @@ impl Opening<'_> {
                 }
             }
         }
+        self.check_order()?;
         self.check_layout(security)?;
         self.check_places(security)
+    }
+
+    /// Where the plan has the plain text of a part signed, no signature is over its cipher text: anybody can sign somebody else's, without knowing what it
+    /// holds. Steps alone do not tell: one signature may be verified between two decryptions of the same part, or refer to what is deciphered already.
+    fn check_order(&self) -> Result<(), Rejected> {
+        if self.signed_ciphers.is_empty() {
+            return Ok(());
+        }
+        for part in self.plan.policy.signed_parts() {
+            let of_cipher = |node: NodeId| {
+                let mut signed = self.signed_ciphers.iter();
+                signed.any(|data| self.is_hidden_in(node, *data))
+            };
+            if self.order_of(part) == ProtectionOrder::SignBeforeEncrypting
+                && self.nodes_of(part).into_iter().any(of_cipher)
+            {
+                return Err(Rejected::WrongOrder { part: part.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `node`, or something inside of it, was in this cipher text, maybe in cipher text that was in it.
+    fn is_hidden_in(&self, node: NodeId, data: NodeId) -> bool {
+        let document = &self.envelope.document;
+        let hidden = |node: &NodeId| self.graft_of(*node).map(|graft| graft.encrypted_data);
+        document.element(node).contains(document.element(data))
+            || self
+                .holders(node)
+                .any(|holder| std::iter::successors(Some(holder), hidden).any(|it| it == data))
+    }
+
+    /// The order of protection of a part. A token has to be read before the signature that it is for is verified, in either order: it is enciphered
+    /// together with the signature, which is always made before.
+    fn order_of(&self, part: &Part) -> ProtectionOrder {
+        match part {
+            Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
+            _ => self.plan.policy.order,
+        }
     }
 
     /// Whether a part is the token of the endorsing signature, which messages of this plan carry, and this one names it instead: then the message's
@@ -228,12 +268,8 @@ impl Opening<'_> {
             .signature
             .as_ref()
             .is_some_and(|signature| signature.parts.contains(&wanted.part));
-        // A token has to be read before the signature that it is for is verified, in either order: it is enciphered together with the signature, which
-        // is always made before. So are confirmations.
-        let order = match wanted.part {
-            Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
-            _ => self.plan.policy.order,
-        };
+        let order = self.order_of(&wanted.part);
+        // Confirmations are enciphered together with the signature, too.
         let right_order = !signed
             || wanted.part == Part::SignatureConfirmation
             || self.signing_steps(node).any(|step| match order {

@@ -302,6 +302,7 @@ impl Opening<'_> {
             ));
         }
         let step = self.next_step();
+        self.note_signed_cipher(data.node);
         let document = &self.envelope.document;
         let siblings = |node: &NodeId| {
             document
@@ -331,6 +332,19 @@ impl Opening<'_> {
             });
         }
         Ok(())
+    }
+}
+
+impl Opening<'_> {
+    /// Notes what is deciphered after a signature that covers it: that signature is over the cipher text.
+    fn note_signed_cipher(&mut self, data: NodeId) {
+        let element = self.envelope.document.element(data);
+        let around = element.ancestors().map(|holder| holder.id());
+        let mut holders = std::iter::once(data).chain(around);
+        let signatures = &self.evidence.signatures;
+        if holders.any(|holder| signatures.iter().any(|one| one.covers(holder))) {
+            self.signed_ciphers.push(data);
+        }
     }
 }
 

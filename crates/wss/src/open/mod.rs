@@ -61,6 +61,8 @@ struct Opening<'p> {
     /// Marks of cipher texts, where nothing is signed and no key is wrapped.
     cipher_marks: Vec<[u8; 32]>,
     grafts: Vec<Graft>,
+    /// `EncryptedData` that was deciphered, and that a signature covers as cipher text.
+    signed_ciphers: Vec<NodeId>,
     /// Cipher text without authentication was deciphered: a stranger may have changed it.
     malleable: bool,
     timestamp: Option<NodeId>,
@@ -134,6 +136,7 @@ impl InboundPlan {
             session_keys: Vec::new(),
             cipher_marks: Vec::new(),
             grafts: Vec::new(),
+            signed_ciphers: Vec::new(),
             malleable: false,
             timestamp: None,
             username: None,

@@ -94,6 +94,11 @@ impl Opening<'_> {
         };
         let mut nodes: Vec<NodeId> = proven.into_iter().map(|(node, _)| node).collect();
         nodes.sort_unstable();
+        let document = &self.envelope.document;
+        let gone = nodes
+            .iter()
+            .filter(|node| document.element(**node).is_replaced());
+        self.signed_ciphers.extend(gone);
         let step = self.next_step();
         let role = self.role_of(&found.key, &nodes);
         match role {

@@ -2,6 +2,7 @@
 
 mod agreements;
 mod changes;
+mod ciphers;
 mod downgrades;
 mod input;
 mod replays;

@@ -1,0 +1,126 @@
+//! Cipher text of somebody else's in a message of one's own: to sign it, or to have it beside what one signs, takes no knowledge of what it holds.
+
+use std::sync::Arc;
+
+use soapstone_crypto::KeyKind;
+use soapstone_wss::{
+    EncryptedPart, KeyBinding, KeyReference, Keys, Mechanism, Part, PasswordKind, Policy,
+    ProtectionOrder, Rejected,
+};
+
+use super::{cut, refuse};
+use crate::conversations::bound;
+use crate::support::*;
+
+/// A policy with a password, signed and encrypted: `sp:SignedEncryptedSupportingTokens` (WS-SecurityPolicy 1.3, 8.6).
+fn with_password(key: KeyBinding, order: ProtectionOrder) -> Policy {
+    let mut policy = bound(
+        Mechanism::SignEncrypt,
+        "Basic128GCM",
+        key,
+        KeyReference::Thumbprint,
+    );
+    policy.order = order;
+    if key == KeyBinding::Certificate {
+        policy.signature.as_mut().unwrap().reference = KeyReference::Direct;
+    }
+    policy.username = self::policy(Mechanism::Username, "Basic128GCM").username;
+    policy.username.as_mut().unwrap().passwords = vec![PasswordKind::Text];
+    let token = Part::UsernameToken;
+    policy.signature.as_mut().unwrap().parts.push(token.clone());
+    let encrypted = &mut policy.encryption.as_mut().unwrap().parts;
+    encrypted.push(EncryptedPart::customary(token));
+    policy
+}
+
+/// The keys of another partner.
+fn mallory() -> Keys {
+    let rsa = KeyKind::Rsa { bits: 2048 };
+    Keys {
+        identity: Some(Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa))),
+        ..client_keys()
+    }
+}
+
+fn id_of(element: &str) -> &str {
+    let at = element.find(" Id=\"").unwrap() + 5;
+    &element[at..at + element[at..].find('"').unwrap()]
+}
+
+/// What deciphers `id`.
+fn list(id: &str) -> String {
+    let namespace = soapstone_wss::names::XENC;
+    format!(
+        "<xenc:ReferenceList xmlns:xenc=\"{namespace}\"><xenc:DataReference URI=\"#{id}\"/></xenc:ReferenceList>"
+    )
+}
+
+fn before(message: &str, mark: &str, elements: &[&str]) -> String {
+    assert!(message.contains(mark), "no {mark} in {message}");
+    message.replacen(mark, &format!("{}{mark}", elements.concat()), 1)
+}
+
+/// A message of Mallory's with his own Body, which signs the encrypted password of `captured`; and the elements that decipher that, and it.
+fn splice(policy: &Policy, captured: &str) -> (String, [String; 3]) {
+    let data = cut(captured, "xenc:EncryptedData");
+    let id = id_of(data);
+    assert!(id.ends_with("-user-data"), "{id}");
+    let mut his = Policy {
+        username: None,
+        ..policy.clone()
+    };
+    let parts = &mut his.signature.as_mut().unwrap().parts;
+    parts.retain(|part| *part != Part::UsernameToken);
+    parts.push(Part::Id(id.to_owned()));
+    let encrypted = &mut his.encryption.as_mut().unwrap().parts;
+    encrypted.retain(|wanted| wanted.part != Part::UsernameToken);
+    let plain = before(PLAIN, "<a:To>", &[data]).replace("mehr", "weniger");
+    let message = String::from_utf8(secure_with(&his, mallory(), &plain, None).bytes).unwrap();
+    // It was a header block while he signed it.
+    let message = message.replacen(data, "", 1);
+    let key = cut(captured, "xenc:EncryptedKey").to_owned();
+    (message, [key, list(id), data.to_owned()])
+}
+
+/// WS-SecurityPolicy 1.3, 6.3: what is signed before it is encrypted is signed by somebody who knows it. A signature that refers to what was deciphered
+/// already is over the cipher text all the same.
+#[test]
+fn an_encrypted_password_is_of_no_use_to_whoever_signs_its_cipher_text() {
+    for key in [KeyBinding::SessionKey, KeyBinding::Certificate] {
+        let policy = with_password(key, ProtectionOrder::SignBeforeEncrypting);
+        let captured = secure(&policy, PLAIN);
+        assert!(open(&policy, &captured).is_ok());
+        let (message, [key_element, list, data]) = splice(&policy, &captured);
+        let deciphering = match key {
+            KeyBinding::SessionKey => vec![key_element, list],
+            _ => vec![key_element.replace(cut(&key_element, "xenc:ReferenceList"), &list)],
+        };
+        let deciphering: Vec<&str> = deciphering.iter().map(String::as_str).collect();
+        let message = before(&message, "<ds:Signature ", &deciphering);
+        let message = before(&message, "</wsse:Security>", &[&data]);
+        let part = Part::UsernameToken;
+        assert_eq!(
+            refuse(&policy, &message),
+            Rejected::WrongOrder { part },
+            "{key:?}"
+        );
+    }
+}
+
+/// The Body of a partner's message, as it was encrypted, inside of the encrypted Body of another one's, whose signature is verified in between.
+#[test]
+fn an_encrypted_body_inside_of_ones_own_is_not_what_one_signs() {
+    let policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    let captured = secure(&policy, PLAIN);
+    let body = &captured[captured.find("<soap:Body").unwrap()..];
+    let data = cut(body, "xenc:EncryptedData");
+    let plain = PLAIN.replace(cut(PLAIN, "e:echo"), data);
+    let secured = secure_with(&policy, mallory(), &plain, None);
+    let message = String::from_utf8(secured.bytes).unwrap();
+    assert!(open(&policy, &message).is_ok());
+    let key = cut(&captured, "xenc:EncryptedKey");
+    let key = key.replace(cut(key, "xenc:ReferenceList"), &list(id_of(data)));
+    let message = before(&message, "</wsse:Security>", &[&key]);
+    let part = Part::Body;
+    assert_eq!(refuse(&policy, &message), Rejected::WrongOrder { part });
+}
