@@ -86,6 +86,9 @@ impl Opening<'_> {
         self.evidence.keys.push(evidence);
         let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
         let deciphers = !listed.data.is_empty();
+        if deciphers {
+            self.use_session_key(node)?;
+        }
         self.decrypt_listed(listed, buffers, |_, _| Ok(key.clone()))?;
         self.session_keys.push(SessionKey {
             node,

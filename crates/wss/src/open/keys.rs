@@ -174,8 +174,9 @@ impl Opening<'_> {
                         token: Some(session.node),
                     })
                     .ok_or_else(not_found)?;
-                if let (Some(token), Some(user)) = (resolved.token, user) {
-                    self.uses.push((token, user));
+                if let Some(token) = resolved.token {
+                    self.use_session_key(token)?;
+                    self.uses.extend(user.map(|user| (token, user)));
                 }
                 Ok(resolved)
             }
@@ -189,6 +190,18 @@ impl Opening<'_> {
             }
             None => Err(not_found()),
         }
+    }
+
+    /// Where a session key both signs and encrypts, it is one (WS-SecurityPolicy 1.3, 7.4: the `ProtectionToken`). Anybody can make one to sign with, and
+    /// have beside it what somebody else enciphered: a password, whose cipher text he signs, or which nobody signs.
+    pub(super) fn use_session_key(&mut self, token: NodeId) -> Result<(), Rejected> {
+        let used = *self.session_key_in_use.get_or_insert(token);
+        if used != token && self.plan.policy.uses(KeyBinding::SessionKey) {
+            return Err(Rejected::KeyMisused {
+                problem: "one message is secured with two session keys".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     /// The context that a reference means, and its token if it is in the message.

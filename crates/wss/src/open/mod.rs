@@ -58,6 +58,8 @@ struct Opening<'p> {
     marks: Vec<Mark>,
     scratch: Scratch,
     session_keys: Vec<SessionKey>,
+    /// The `EncryptedKey` whose key signs and encrypts, where the plan has one key do both.
+    session_key_in_use: Option<NodeId>,
     /// Marks of cipher texts, where nothing is signed and no key is wrapped.
     cipher_marks: Vec<[u8; 32]>,
     grafts: Vec<Graft>,
@@ -134,6 +136,7 @@ impl InboundPlan {
             marks: Vec::new(),
             scratch,
             session_keys: Vec::new(),
+            session_key_in_use: None,
             cipher_marks: Vec::new(),
             grafts: Vec::new(),
             signed_ciphers: Vec::new(),

@@ -8,6 +8,7 @@ use soapstone_wss::{
     ProtectionOrder, Rejected,
 };
 
+use super::signers::two_session_keys;
 use super::{cut, refuse};
 use crate::conversations::bound;
 use crate::support::*;
@@ -86,25 +87,18 @@ fn splice(policy: &Policy, captured: &str) -> (String, [String; 3]) {
 /// already is over the cipher text all the same.
 #[test]
 fn an_encrypted_password_is_of_no_use_to_whoever_signs_its_cipher_text() {
-    for key in [KeyBinding::SessionKey, KeyBinding::Certificate] {
-        let policy = with_password(key, ProtectionOrder::SignBeforeEncrypting);
-        let captured = secure(&policy, PLAIN);
-        assert!(open(&policy, &captured).is_ok());
-        let (message, [key_element, list, data]) = splice(&policy, &captured);
-        let deciphering = match key {
-            KeyBinding::SessionKey => vec![key_element, list],
-            _ => vec![key_element.replace(cut(&key_element, "xenc:ReferenceList"), &list)],
-        };
-        let deciphering: Vec<&str> = deciphering.iter().map(String::as_str).collect();
-        let message = before(&message, "<ds:Signature ", &deciphering);
-        let message = before(&message, "</wsse:Security>", &[&data]);
-        let part = Part::UsernameToken;
-        assert_eq!(
-            refuse(&policy, &message),
-            Rejected::WrongOrder { part },
-            "{key:?}"
-        );
-    }
+    let policy = with_password(
+        KeyBinding::Certificate,
+        ProtectionOrder::SignBeforeEncrypting,
+    );
+    let captured = secure(&policy, PLAIN);
+    assert!(open(&policy, &captured).is_ok());
+    let (message, [key, list, data]) = splice(&policy, &captured);
+    let key = key.replace(cut(&key, "xenc:ReferenceList"), &list);
+    let message = before(&message, "<ds:Signature ", &[&key]);
+    let message = before(&message, "</wsse:Security>", &[&data]);
+    let part = Part::UsernameToken;
+    assert_eq!(refuse(&policy, &message), Rejected::WrongOrder { part });
 }
 
 /// The Body of a partner's message, as it was encrypted, inside of the encrypted Body of another one's, whose signature is verified in between.
@@ -123,4 +117,27 @@ fn an_encrypted_body_inside_of_ones_own_is_not_what_one_signs() {
     let message = before(&message, "</wsse:Security>", &[&key]);
     let part = Part::Body;
     assert_eq!(refuse(&policy, &message), Rejected::WrongOrder { part });
+}
+
+/// WS-SecurityPolicy 1.3, 7.4: one token protects the message. Who signs cipher text with a session key of his own has deciphered it with another one.
+#[test]
+fn an_encrypted_password_is_of_no_use_beside_a_session_key_of_ones_own() {
+    let signed = with_password(
+        KeyBinding::SessionKey,
+        ProtectionOrder::EncryptBeforeSigning,
+    );
+    let mut unsigned = signed.clone();
+    let parts = &mut unsigned.signature.as_mut().unwrap().parts;
+    parts.retain(|part| *part != Part::UsernameToken);
+    for policy in [signed, unsigned] {
+        let captured = secure(&policy, PLAIN);
+        assert!(open(&policy, &captured).is_ok());
+        let (message, [key, list, data]) = splice(&policy, &captured);
+        let by_itself = key.replace("</xenc:CipherData>", &format!("</xenc:CipherData>{list}"));
+        for deciphering in [[key.as_str(), &list].as_slice(), &[&by_itself]] {
+            let spliced = before(&message, "</wsse:Security>", deciphering);
+            let spliced = before(&spliced, "</wsse:Security>", &[&data]);
+            assert_eq!(refuse(&policy, &spliced), two_session_keys());
+        }
+    }
 }
