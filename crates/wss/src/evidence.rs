@@ -182,6 +182,8 @@ pub struct Opened {
     pub(crate) receipt: Receipt,
     /// Header blocks to pass on.
     pub(crate) blocks: Vec<NodeId>,
+    /// What is passed on inherits attributes of elements around it.
+    pub(crate) inherits: bool,
     /// Cipher text without authentication was deciphered.
     pub(crate) malleable: bool,
 }
@@ -231,6 +233,7 @@ impl Opened {
             evidence: self.evidence,
             receipt: self.receipt,
             blocks: self.blocks,
+            inherits: self.inherits,
         })
     }
 }
@@ -242,6 +245,7 @@ pub struct Verified<T> {
     evidence: Evidence,
     receipt: Receipt,
     blocks: Vec<NodeId>,
+    inherits: bool,
 }
 
 impl Verified<Envelope> {
@@ -273,12 +277,13 @@ impl Verified<Envelope> {
     }
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where the plan wants signatures, no
-    /// header block and no comment that is not signed.
+    /// header block, no comment and no attribute of an element around them (`xml:lang` of the Envelope) that is not signed.
     ///
     /// # Errors
     /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow beyond its limits.
     pub fn forward(&self, out: &mut Vec<u8>, buffers: &mut Buffers) -> Result<(), Rejected> {
-        forward::write(&self.inner, &self.blocks, out, buffers).map_err(Rejected::Canonicalization)
+        forward::write(&self.inner, &self.blocks, self.inherits, out, buffers)
+            .map_err(Rejected::Canonicalization)
     }
 
     /// Takes what the answer needs, and gives the memory back.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone_xml::Canonicalization;
 
 use crate::conversation::DerivedKeyPolicy;
 use crate::part::Part;
@@ -87,6 +88,17 @@ impl Policy {
         self.encryption
             .as_ref()
             .map_or(&[], |encryption| &encryption.parts)
+    }
+
+    /// Whether attributes that signed elements inherit from what stands around them are as good as they are: signatures in inclusive form cover them,
+    /// those in exclusive form do not (Exclusive XML Canonicalization 1.0, 3), and where nothing is signed, nothing is better.
+    pub(crate) fn covers_inherited(&self) -> bool {
+        let inclusive = [
+            Canonicalization::Inclusive10,
+            Canonicalization::Inclusive10WithComments,
+        ];
+        let mut forms = self.suite.canonicalization.iter();
+        self.signature.is_none() || forms.all(|form| inclusive.contains(form))
     }
 
     /// Whether a part is encrypted.

@@ -150,6 +150,24 @@ fn inclusive_apex_inherits_xml_attributes() {
 }
 
 #[test]
+fn inclusive_apex_keeps_to_its_own_xml_attributes_where_it_is_asked_to() {
+    let document = parse(
+        "<a xmlns:p=\"urn:p\" xml:base=\"http://a/\" xml:lang=\"en\"><b xml:base=\"b\"><p:c/></b></a>",
+    );
+    let b = document.root().first_child().unwrap().id();
+    for method in [Inclusive10, Inclusive11] {
+        let options = C14nOptions {
+            inherited_attributes: false,
+            ..C14nOptions::new(method)
+        };
+        assert_eq!(
+            octets(&document, Apex::Element(b), &options),
+            "<b xmlns:p=\"urn:p\" xml:base=\"b\"><p:c></p:c></b>"
+        );
+    }
+}
+
+#[test]
 fn canonical_forms_one_behind_the_other_are_what_each_is_alone() {
     let document = parse(
         "<r xmlns='urn:r' xmlns:p='urn:p' xml:lang='en' xml:b='1'><s xml:lang='de' p:c='2'><a/><b xml:lang='' d='3'><c/></b></s><t xml:b='4'><a/>\

@@ -176,6 +176,7 @@ impl Opening<'_> {
                     marks: self.marks,
                     receipt,
                     blocks,
+                    inherits: self.plan.policy.covers_inherited(),
                     malleable: self.malleable,
                 })
             }

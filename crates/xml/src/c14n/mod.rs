@@ -120,6 +120,9 @@ pub struct C14nOptions<'a> {
     pub omit: &'a [NodeId],
     /// Hand over whole runs of the source where it is canonical already. Off: rewrite everything. The octets are the same.
     pub canonical_runs: bool,
+    /// The apex of an inclusive method has the attributes of the XML namespace (`xml:lang`, `xml:base`) that stand around it, as the methods want it (C14N
+    /// 1.0 and 1.1, 2.4). Off: it has its own.
+    pub inherited_attributes: bool,
     /// An attribute that the apex is to have although the source does not have it (yet).
     pub apex_attribute: Option<ApexAttribute<'a>>,
 }
@@ -148,6 +151,7 @@ impl C14nOptions<'_> {
             inclusive_prefixes: &[],
             omit: &[],
             canonical_runs: true,
+            inherited_attributes: true,
             apex_attribute: None,
         }
     }

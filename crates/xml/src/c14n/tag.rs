@@ -93,7 +93,7 @@ impl Walk<'_, '_> {
         let name = document.parts.names.name(entry.name);
         self.read_attributes(index);
         let mut joined_base = None;
-        if apex && !self.exclusive {
+        if apex && !self.exclusive && self.options.inherited_attributes {
             self.inherit_attributes(index);
             joined_base = self.join_base(index);
         }

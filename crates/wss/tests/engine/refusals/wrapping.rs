@@ -203,3 +203,24 @@ fn a_signed_header_block_that_is_gone_with_deciphered_data_is_not_overlooked() {
         assert_eq!(refused, Rejected::SignedElsewhere { element });
     }
 }
+
+/// Exclusive XML Canonicalization 1.0, 3: attributes of the XML namespace are not inherited, so that no signature covers them; in the form in which
+/// messages are passed on (C14N 1.0, 2.4) they are.
+#[test]
+fn attributes_around_what_is_signed_are_not_passed_on_with_it() {
+    let around = r#"xml:base="http://attacker/" xml:id="body" xml:lang="tlh" xml:space="preserve""#;
+    let mut policy = sign();
+    let action = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "Action".to_owned(),
+    };
+    policy.signature.as_mut().unwrap().parts.push(action);
+    let plain = PLAIN.replace("<e:text ", "<e:text xml:lang=\"de\" ");
+    let message = secure(&policy, &plain);
+    let expected = forwarded(&open(&policy, &message).unwrap());
+    assert!(expected.contains("<a:Action ") && expected.contains("xml:lang=\"de\""));
+    for element in ["<soap:Envelope", "<soap:Header"] {
+        let changed = message.replacen(element, &format!("{element} {around}"), 1);
+        assert_eq!(forwarded(&open(&policy, &changed).unwrap()), expected);
+    }
+}
