@@ -21,9 +21,12 @@ pub(crate) fn of_signature<'d>(
 }
 
 /// What names the key of a signature in its mark. Who made a session key and who answers under it have one name for it.
+///
+/// Of a certificate, its key: no signature need cover which certificate is named, and another one for the same key, the one before a renewal, would make
+/// another message of a copy.
 pub(crate) fn key_of(signer: &Signer) -> &[u8] {
     match signer {
-        Signer::Certificate(certificate) => certificate.der(),
+        Signer::Certificate(certificate) => certificate.public_key().key_bits(),
         Signer::SharedKey(name) => name.as_bytes(),
         Signer::RequestKey(sha1) | Signer::SessionKey(sha1) => sha1,
         Signer::Context { name, .. } => name.identifier.as_bytes(),

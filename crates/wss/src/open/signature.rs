@@ -323,12 +323,15 @@ impl Opening<'_> {
 }
 
 impl Opening<'_> {
-    /// Whether a certificate is ours, and neither the peer's nor pinned.
+    /// Whether a certificate is for a key of ours, and neither the peer's nor pinned. Another one of ours for the same key may be known to the trust store:
+    /// what our key signed is ours under any name.
     fn is_only_ours(&self, certificate: &Certificate) -> bool {
         let keys = &self.plan.keys;
+        let key = certificate.public_key().key_bits();
         let is_it = |other: &Certificate| other.der() == certificate.der();
         let pinned = keys.trust.iter().flat_map(|trust| &trust.rules().pinned);
-        keys.own().any(|identity| is_it(identity.certificate()))
+        let mut own = keys.own().map(|identity| identity.certificate());
+        own.any(|own| own.public_key().key_bits() == key)
             && !keys.peer.iter().chain(pinned).any(is_it)
     }
 }

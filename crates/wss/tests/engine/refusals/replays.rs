@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use soapstone_crypto::base64;
+use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_wss::{FaultCode, FirstSeen, InboundPlan, Mechanism, Rejected, TimestampPolicy};
+use soapstone_xml::Buffers;
 
 use super::{cut, refuse, sign};
 use crate::support::*;
@@ -131,4 +134,38 @@ fn the_word_of_the_replay_cache_holds_for_one_message_only() {
     let other = FirstSeen::assertion(opened(&secure(&sign(), PLAIN)).marks());
     let refused = opened(&secure(&sign(), PLAIN)).admit(other).unwrap_err();
     assert_eq!(refused.name(), "replay-unknown");
+}
+
+/// The message with another certificate for the signer's key in the token, which no signature covers.
+fn under_another_certificate(message: &str) -> String {
+    let validity = Validity::days(now(), 60);
+    let template = Template::new("CN=client", validity).unwrap();
+    let key = PARTIES.client.key().public_key();
+    let renewed = issue::issued(&PARTIES.authority, key, &template).unwrap();
+    let token = cut(message, "wsse:BinarySecurityToken");
+    let text = token.trim_end_matches("</wsse:BinarySecurityToken>");
+    let text = &text[text.find('>').unwrap() + 1..];
+    message.replace(text, &base64::encode(renewed.der()))
+}
+
+#[test]
+fn a_copy_under_another_certificate_for_the_same_key_has_the_same_marks() {
+    let plan = InboundPlan::compile(sign(), service_keys()).unwrap();
+    let marks = |message: &str| {
+        let opened = plan.open(envelope(message), &facts(), now(), &mut Buffers::default());
+        opened.unwrap().marks().to_vec()
+    };
+    let message = secure(&sign(), PLAIN);
+    let copy = under_another_certificate(&message);
+    assert_ne!(message, copy);
+    assert_eq!(marks(&message), marks(&copy));
+}
+
+#[test]
+fn our_own_message_under_another_certificate_for_our_key_is_no_answer() {
+    let mut policy = sign();
+    policy.refuse_own_signatures = true;
+    let request = under_another_certificate(&secure(&policy, PLAIN));
+    let refused = open_with(&policy, client_keys(), &facts(), &request, now()).map(drop);
+    assert_eq!(refused, Err(Rejected::Reflected));
 }
