@@ -260,8 +260,8 @@ fn machine(h: &mut String, runs: &[Run]) {
 fn reading(h: &mut String) {
     h.push_str(
         "<section id=\"reading\">\n<h2>How to read it</h2>\n<dl>\
-         <dt>Whiskers</dt><dd>95 % confidence intervals: of means by Student’s t, of medians by the bootstrap, of ratios from those of both \
-         parts. Where a study keeps the best of its repetitions, from the best to the median.</dd>\
+         <dt>Whiskers</dt><dd>95 % confidence intervals: of means by Student’s t, of medians by the bootstrap (of fewer than six samples \
+         at most their range, which is too narrow), of ratios from those of both parts. Where a study keeps the best of its repetitions, from the best to the median.</dd>\
          <dt>Diamonds, bands</dt><dd>What the paper reported; a band, where it says it of the whole figure.</dd>\
          <dt>Impact</dt><dd>The value in percent of the plain call’s at the same point on the same stack: 100 % is no cost at all.</dd>\
          <dt>Increment</dt><dd>By how many percent it is more than the plain call’s: 0 % is no cost at all.</dd>\
