@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use soapstone_crypto::Certificate;
 
-/// How long before its end a certificate is told of: a month, as long as some authorities take to issue the next.
+/// How long before its end a certificate is told of: a month, as long as some authorities take to issue the next; but not before two thirds of
+/// its life are over, as those of few days are replaced by machines.
 const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// What a certificate is there for.
@@ -73,11 +74,12 @@ impl UsedCertificate {
     /// What the operator should know at that moment: that it has expired, will soon, or is not valid yet.
     pub fn warning(&self, now: Timestamp) -> Option<String> {
         let (first, last) = (self.certificate.not_before(), self.certificate.not_after());
+        let soon = SOON.min(last.duration_since(first) / 3);
         let validity = if last < now {
             format!("expired at {last}")
         } else if now < first {
             format!("is valid only from {first}")
-        } else if last.duration_since(now) <= SOON {
+        } else if last.duration_since(now) <= soon {
             format!("expires at {last}")
         } else {
             return None;
@@ -97,21 +99,41 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_certificate_is_told_of_before_its_time_in_its_last_month_and_afterwards() {
-        let moment = |text: &str| text.parse::<Timestamp>().expect("a moment");
+    fn moment(text: &str) -> Timestamp {
+        text.parse().expect("a moment")
+    }
+
+    fn used(not_before: &str, not_after: &str) -> UsedCertificate {
         let validity = Validity {
-            not_before: moment("2026-01-01T00:00:00Z"),
-            not_after: moment("2027-01-01T00:00:00Z"),
+            not_before: moment(not_before),
+            not_after: moment(not_after),
         };
         let template = Template::new("CN=service,O=Example", validity).expect("a name");
         let key = PrivateKey::generate(KeyKind::Ed25519).expect("a key");
         let identity = issue::self_signed(key, &template).expect("a certificate");
-        let used = UsedCertificate::new(
+        UsedCertificate::new(
             CertificateUse::Identity,
             Path::new("service.cert.pem"),
             identity.certificate().clone(),
-        );
+        )
+    }
+
+    #[test]
+    fn a_certificate_of_few_days_is_told_of_in_the_last_third_of_its_life() {
+        let used = used("2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z");
+        for (now, expected) in [
+            ("2026-01-01T00:00:00Z", false),
+            ("2026-01-02T23:59:59Z", false),
+            ("2026-01-03T00:00:00Z", true),
+            ("2026-01-04T00:00:01Z", true),
+        ] {
+            assert_eq!(used.warning(moment(now)).is_some(), expected, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_told_of_before_its_time_in_its_last_month_and_afterwards() {
+        let used = used("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
         let told = |now| used.warning(moment(now));
         for (now, expected) in [
             (
