@@ -214,6 +214,32 @@ fn a_name_that_no_algorithm_has_is_all_that_is_wrong() {
 }
 
 #[test]
+fn an_algorithm_that_derives_nothing_here_is_told_where_it_stands() {
+    let folder = Folder::new("derivations");
+    let security = "mechanism = \"encrypt\", algorithms = { key_agreement = [\"x25519\"], \
+        key_derivation = [\"kdf\", \"pbkdf2\"], derivation_digest = [\"md\", \"sha1\"] }";
+    let problems = folder.problems_of_security(security);
+    let told: Vec<&str> = problems
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .collect();
+    let place = |name: &str| {
+        let before = security.find(name).expect("it is there") + "security = { ".len();
+        format!("endpoint.toml:3:{}: ", before + 1)
+    };
+    for (name, message) in [
+        ("\"pbkdf2\"", "`pbkdf2` derives keys from passwords"),
+        ("\"sha1\"", "no key is derived with \"sha1\""),
+    ] {
+        let expected = place(name) + message;
+        assert!(
+            told.iter().any(|line| line.starts_with(&expected)),
+            "{expected}: {problems}"
+        );
+    }
+}
+
+#[test]
 fn what_is_there_twice_is_told_once_and_by_its_name() {
     let folder = Folder::new("twice");
     let rest = "[security]\nmechanism = \"sign\"\nsuite = \"Basic256GCM\"\n";

@@ -252,8 +252,8 @@ impl Compiler<'_> {
             }
             return;
         }
-        for (derivation, name) in derivations.iter().zip(&named.key_derivation) {
-            if *derivation == KeyDerivation::Pbkdf2 {
+        for name in &named.key_derivation {
+            if KeyDerivation::from_name(&name.value) == Some(KeyDerivation::Pbkdf2) {
                 self.report_with_hint(
                     name.place,
                     "`pbkdf2` derives keys from passwords, not from what two key pairs agree on",
@@ -261,9 +261,11 @@ impl Compiler<'_> {
                 );
             }
         }
-        for (digest, name) in digests.iter().zip(&named.derivation_digest) {
-            let derives = digest.output_length() >= 32 && digest.mgf1_uri().is_some();
-            if !derives {
+        for name in &named.derivation_digest {
+            // What is no digest at all has been said.
+            let digest = DigestAlgorithm::from_name(&name.value);
+            let derives = |it: DigestAlgorithm| it.output_length() >= 32 && it.mgf1_uri().is_some();
+            if digest.is_some_and(|digest| !derives(digest)) {
                 self.report_with_hint(
                     name.place,
                     format!("no key is derived with \"{}\"", name.value),
