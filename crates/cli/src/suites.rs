@@ -3,10 +3,7 @@
 //! The rule kept here: a name that no endpoint file could have is refused before anything is done.
 
 use soapstone::crypto::{Curve, KeyKind};
-use soapstone::wss::{SUITE_NAMES, Suite};
-
-/// What stands behind the name of a suite whose signatures are SHA-256 nevertheless.
-pub(crate) const SHA256_SIGNATURES: &str = "+RsaSha256";
+use soapstone::wss::{SHA256_SIGNATURES, SUITE_NAMES, Suite};
 
 /// Reads the name of a suite.
 ///
@@ -17,6 +14,21 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!("expected one of {}", SUITE_NAMES.join(", ")))
+    }
+}
+
+/// Reads what endpoint files may call a suite.
+///
+/// # Errors
+/// What the names are.
+pub(crate) fn name_in_files(text: &str) -> Result<String, String> {
+    if Suite::called(text).is_some() {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected one of {}; {SHA256_SIGNATURES} behind one makes its signatures SHA-256",
+            SUITE_NAMES.join(", ")
+        ))
     }
 }
 
@@ -43,11 +55,7 @@ impl Keys {
             let mut kinds = kinds.into_iter();
             kinds.find(|kind| fits(*kind)).unwrap_or(rsa)
         };
-        let suite = match suite.strip_suffix(SHA256_SIGNATURES) {
-            Some(letter) => Suite::named(letter).map(Suite::with_sha256_signatures),
-            None => Suite::named(suite),
-        };
-        let Some(suite) = suite else {
+        let Some(suite) = Suite::called(suite) else {
             return Self {
                 signing: rsa,
                 decrypting: rsa,

@@ -65,6 +65,8 @@ pub use policy::{
 };
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, SecureError, Secured};
-pub use suite::{KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Suite};
+pub use suite::{
+    KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, SHA256_SIGNATURES, Suite,
+};
 pub use tuning::{Buffering, CacheBounds, Tuning};
 pub use username::User;

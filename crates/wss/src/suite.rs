@@ -177,7 +177,23 @@ pub const NAMES: [&str; 22] = [
     "Basic256GCMX25519",
 ];
 
+/// What stands behind the name of a suite in endpoint files where its signatures use SHA-256 as digests do: the second reading of the `…Sha256`
+/// suites goes by the name that WCF's users know it by.
+pub const SHA256_SIGNATURES: &str = "+RsaSha256";
+
 impl Suite {
+    /// The suite that endpoint files call so: one of [`SUITE_NAMES`](NAMES), alone or with [`SHA256_SIGNATURES`] behind it. Its name is as written.
+    pub fn called(name: &str) -> Option<Self> {
+        let suite = match name.strip_suffix(SHA256_SIGNATURES) {
+            Some(letter) => Self::named(letter)?.with_sha256_signatures(),
+            None => Self::named(name)?,
+        };
+        Some(Self {
+            name: name.to_owned(),
+            ..suite
+        })
+    }
+
     /// The suite of this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         let modern = [

@@ -5,7 +5,8 @@
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
 use soapstone_wss::{
-    KeyAgreementMethod, KeyBinding, KeyTransportMethod, Policy, SUITE_NAMES, Suite,
+    KeyAgreementMethod, KeyBinding, KeyTransportMethod, Policy, SHA256_SIGNATURES, SUITE_NAMES,
+    Suite,
 };
 use soapstone_xml::Canonicalization;
 
@@ -106,5 +107,5 @@ pub(super) fn instead_of(suite: &Suite) -> Vec<String> {
 
 /// The name of the specification in the name that an endpoint file has for the second reading.
 fn letter(name: &str) -> &str {
-    name.strip_suffix("+RsaSha256").unwrap_or(name)
+    name.strip_suffix(SHA256_SIGNATURES).unwrap_or(name)
 }

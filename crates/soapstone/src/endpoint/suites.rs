@@ -6,7 +6,9 @@ use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
     SignatureAlgorithm,
 };
-use soapstone_wss::{KeyAgreementMethod, KeyTransportMethod, SUITE_NAMES, Suite};
+use soapstone_wss::{
+    KeyAgreementMethod, KeyTransportMethod, SHA256_SIGNATURES, SUITE_NAMES, Suite,
+};
 use soapstone_xml::Canonicalization;
 
 use super::compile::Compiler;
@@ -25,21 +27,10 @@ impl Compiler<'_> {
         let suite = match &config.security.suite {
             None => Suite::named(DEFAULT_SUITE),
             Some(name) => {
-                // The second reading of the `…Sha256` suites goes by the name that WCF's users know it by.
-                let (letter, sha256) = match name.value.strip_suffix("+RsaSha256") {
-                    Some(letter) => (letter, true),
-                    None => (name.value.as_str(), false),
-                };
-                let suite = Suite::named(letter).map(|suite| {
-                    if sha256 {
-                        suite.with_sha256_signatures()
-                    } else {
-                        suite
-                    }
-                });
+                let suite = Suite::called(&name.value);
                 if suite.is_none() {
                     let hint = format!(
-                        "the suites are {}; `+RsaSha256` behind one makes its signatures SHA-256",
+                        "the suites are {}; `{SHA256_SIGNATURES}` behind one makes its signatures SHA-256",
                         SUITE_NAMES.join(", ")
                     );
                     self.report_with_hint(
@@ -48,10 +39,7 @@ impl Compiler<'_> {
                         hint,
                     );
                 }
-                suite.map(|suite| Suite {
-                    name: name.value.clone(),
-                    ..suite
-                })
+                suite
             }
         };
         let mut suite = suite?;

@@ -24,7 +24,7 @@ use super::keys::convert::write_pair;
 use super::keys::new::{AUTHORITY_DAYS, DAYS, Order, VALID_DAYS};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
-use crate::suites::{Keys, SHA256_SIGNATURES};
+use crate::suites::{self, Keys};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -74,7 +74,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "sign-encrypt", value_parser = mechanism_parser())]
     mechanism: Mechanism,
     /// The algorithm suite of what is signed or encrypted [default: Basic256GCM]
-    #[arg(long, value_name = "NAME", value_parser = suite)]
+    #[arg(long, value_name = "NAME", value_parser = suites::name_in_files)]
     suite: Option<String>,
     /// The service that the gateway stands before
     #[arg(long, value_name = "URL", default_value = DEFAULT_BACKEND, value_parser = backend_url)]
@@ -107,18 +107,6 @@ fn mechanism_parser() -> impl TypedValueParser<Value = Mechanism> {
         Some(PossibleValue::new(mechanism.name()).help(what))
     });
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Mechanism>())
-}
-
-fn suite(name: &str) -> Result<String, String> {
-    let names = soapstone::wss::SUITE_NAMES;
-    if names.contains(&name.strip_suffix(SHA256_SIGNATURES).unwrap_or(name)) {
-        Ok(name.to_owned())
-    } else {
-        Err(format!(
-            "expected one of {}; {SHA256_SIGNATURES} behind one makes its signatures SHA-256",
-            names.join(", ")
-        ))
-    }
 }
 
 /// An address that others can be told of beforehand.
