@@ -3,26 +3,28 @@
 //! The rule kept here: a [`Config`] is complete. Whatever can be wrong with keys, policies and addresses was found while it was read;
 //! starting a gateway from it can only fail because the system refuses.
 
+mod routes;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Uri;
 use jiff::Timestamp;
 use rustls::ServerConfig;
-use rustls::pki_types::ServerName;
 use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
-use soapstone::endpoint::{Role, UsedCertificate};
+use soapstone::endpoint::UsedCertificate;
 use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
-use tokio_rustls::TlsConnector;
 
-use crate::backend::{address, backend_url, without_user};
+use crate::backend::{address, without_user};
 use crate::certificates::{CertificateWarning, certificates_of, warnings};
-use crate::side::{Publishing, Side, read_side};
+use crate::side::Side;
 use crate::tls::{self, ServerTls};
+use routes::{ClientSide, read_route};
+
+pub(crate) use routes::RouteConfig;
 
 /// What is said of a route with a policy that demands nothing.
 pub(crate) const NO_DEMANDS: &str = "the policy demands nothing of messages";
@@ -50,19 +52,6 @@ pub struct Config {
     pub(crate) stores: Arc<Stores>,
     log: LogConfig,
     files: Vec<PathBuf>,
-}
-
-/// One of `[[routes]]`.
-pub(crate) struct RouteConfig {
-    pub(crate) name: String,
-    pub(crate) path: String,
-    pub(crate) backend: Uri,
-    pub(crate) backend_tls: Option<(TlsConnector, ServerName<'static>)>,
-    /// Those that the backend is shown.
-    pub(crate) backend_certificates: Vec<UsedCertificate>,
-    pub(crate) inbound: Option<Side>,
-    pub(crate) outbound: Option<Side>,
-    pub(crate) timeouts: Timeouts,
 }
 
 /// `[timeouts]`. Each route may have its own `connect` and `response`.
@@ -379,194 +368,6 @@ fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<Tra
     let secure = public_url.map_or(tls.is_some(), |url| url.starts_with("https:"));
     secure.then(|| TransportRequirement {
         client_certificate: tls.is_some_and(|tls| tls.demands_certificate),
-    })
-}
-
-/// How clients come.
-#[derive(Clone, Copy)]
-struct ClientSide {
-    /// What descriptions say of it.
-    transport: Option<TransportRequirement>,
-    /// What they come through to us.
-    through_tls: bool,
-}
-
-fn read_route(
-    mut table: Table<'_>,
-    timeouts: Timeouts,
-    client_side: ClientSide,
-    stores: &Stores,
-    paths: &mut Vec<Located<String>>,
-) -> Option<RouteConfig> {
-    let path = table
-        .required_string("path", "for example path = \"/books\"")
-        .and_then(|path| {
-            if !path.value.starts_with('/') || path.value.contains(['?', '#', ' ']) {
-                let message = format!(
-                    "`path` must begin with / and hold no query, found \"{}\"",
-                    path.value
-                );
-                table.report(path.place, message);
-                return None;
-            }
-            let value = match path.value.trim_end_matches('/') {
-                "" => "/".to_owned(),
-                trimmed => trimmed.to_owned(),
-            };
-            if let Some(first) = paths.iter().find(|other| other.value == value) {
-                let message = format!(
-                    "`path` \"{value}\" is served by another route, on line {}",
-                    first.place.line
-                );
-                table.report(path.place, message);
-            }
-            paths.push(Located {
-                value: value.clone(),
-                place: path.place,
-            });
-            Some(value)
-        });
-    let name = table.string("name");
-    let backend = table.required_string(
-        "backend",
-        "for example backend = \"http://127.0.0.1:9000/books\"",
-    );
-    let backend = backend.and_then(|text| match backend_url(&text.value) {
-        Ok(uri) => Some(text.map(|_| uri)),
-        Err(error) => {
-            table.report_with_hint(
-                text.place,
-                format!("`backend` {error}"),
-                "for example \"http://127.0.0.1:9000/books\"",
-            );
-            None
-        }
-    });
-    let secure = backend
-        .as_ref()
-        .is_some_and(|backend| backend.value.scheme_str() == Some("https"));
-    let tls_place = table.place_of("tls");
-    let tls_table = table.table("tls");
-    if let (Some(place), Some(false)) = (tls_place, backend.as_ref().map(|_| secure)) {
-        table.report(
-            place,
-            "`tls` is for a backend behind https, and this one is behind http",
-        );
-    }
-    let backend_tls = match &backend {
-        Some(backend) if secure => {
-            let host = backend
-                .value
-                .host()
-                .unwrap_or_default()
-                .trim_start_matches('[')
-                .trim_end_matches(']');
-            Some(tls::read_client(tls_table, host, &|message| {
-                table.report(backend.place, message)
-            }))
-        }
-        _ => None,
-    };
-    let timeouts = match table.table("timeouts") {
-        None => timeouts,
-        Some(mut table) => {
-            let connect = table
-                .duration("connect")
-                .map_or(timeouts.connect, |connect| connect.value);
-            let response = table
-                .duration("response")
-                .map_or(timeouts.response, |response| response.value);
-            table.finish();
-            Timeouts {
-                connect,
-                response,
-                ..timeouts
-            }
-        }
-    };
-    let has_sides = (table.has("inbound"), table.has("outbound"));
-    let scope = path.clone().unwrap_or_default();
-    let inbound_place = table.place_of("inbound");
-    let outbound_place = table.place_of("outbound");
-    let wanted = table.boolean("publish_policy");
-    if let (Some(wanted), (false, _)) = (&wanted, has_sides) {
-        table.report(
-            wanted.place,
-            "`publish_policy` is for a route with `inbound`: without it clients are plain",
-        );
-    }
-    let publishing = Publishing {
-        wanted,
-        transport: client_side.transport,
-    };
-    let inbound = table
-        .table("inbound")
-        .and_then(|side| read_side(side, Role::Service, &scope, stores, Some(&publishing)));
-    let outbound = table
-        .table("outbound")
-        .and_then(|side| read_side(side, Role::Client, &scope, stores, None));
-    if let Some(side) = &inbound
-        && side.shows_its_keys()
-        && !side.endpoint.needs_tls()
-        && !client_side.through_tls
-    {
-        let settings = side.endpoint.conversations();
-        let bootstrap = settings.and_then(|settings| settings.bootstrap.as_ref());
-        let place = bootstrap.map(|bootstrap| bootstrap.place);
-        table.report_with_hint(
-            place.or(inbound_place).unwrap_or_default(),
-            "conversations begin with messages that hide no keys, and clients do not come through TLS",
-            "give the gateway a certificate, [tls], or name a bootstrap that encrypts",
-        );
-    }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
-        && side.endpoint.needs_tls()
-        && !secure
-    {
-        table.report_with_hint(
-            place,
-            format!(
-                "the policy of the backend leaves protection to TLS, and {} is not https",
-                backend.value
-            ),
-            "name the backend's https address",
-        );
-    }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
-        && side.shows_its_keys()
-        && !side.endpoint.needs_tls()
-        && !secure
-    {
-        table.report_with_hint(
-            place,
-            format!(
-                "conversations begin with messages that hide no keys, and {} is not https",
-                backend.value
-            ),
-            "name the backend's https address, or a bootstrap that encrypts",
-        );
-    }
-    table.finish();
-    if has_sides != (inbound.is_some(), outbound.is_some()) {
-        return None;
-    }
-    let (path, backend) = (path?, backend?.value);
-    let (backend_tls, certificates) = match backend_tls {
-        // What is wrong with it has been reported.
-        Some(None) => return None,
-        Some(Some(tls)) => (Some((tls.connector, tls.server_name)), tls.certificates),
-        None => (None, Vec::new()),
-    };
-    let name = name.map_or_else(|| path.clone(), |name| name.value);
-    Some(RouteConfig {
-        name,
-        path,
-        backend,
-        backend_tls,
-        backend_certificates: certificates,
-        inbound,
-        outbound,
-        timeouts,
     })
 }
 
