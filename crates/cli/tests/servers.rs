@@ -433,12 +433,22 @@ fn a_file_that_only_a_changed_configuration_names_is_noticed_when_it_comes() {
     }
 }
 
-/// Waits until a log has a line with all of these words.
-fn logged(folder: &Folder, log: &str, words: &[&str]) {
+/// Starts the gateway of `gateway.toml`, which logs into `log`.
+fn logging(folder: &Folder) -> Server {
+    let log = std::fs::File::create(folder.path("log")).expect("a file for the log");
+    let mut command = folder.command();
+    command
+        .args(["gateway", "--config", "gateway.toml"])
+        .stderr(log);
+    Server::start_command(&mut command, "gateway at")
+}
+
+/// Waits until the log has a line with all of these words.
+fn logged(folder: &Folder, words: &[&str]) {
     let begun = Instant::now();
     let has_all = |line: &str| words.iter().all(|word| line.contains(word));
-    while !folder.read(log).lines().any(has_all) {
-        let text = folder.read(log);
+    while !folder.read("log").lines().any(has_all) {
+        let text = folder.read("log");
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "{words:?}: {text}"
@@ -507,15 +517,9 @@ fn certificates_whose_time_is_not_now_are_told_of_by_check_start_reload_and_secu
         told[1].starts_with("soapstone: warning: peer: `") && told[1].ends_with(early),
         "{told:?}"
     );
-    let log = std::fs::File::create(folder.path("log")).expect("a file for the log");
-    let mut command = folder.command();
-    command
-        .args(["gateway", "--config", "gateway.toml"])
-        .stderr(log);
-    let _running = Server::start_command(&mut command, "gateway at");
+    let _running = logging(&folder);
     logged(
         &folder,
-        "log",
         &[
             "WARN",
             expired,
@@ -524,28 +528,22 @@ fn certificates_whose_time_is_not_now_are_told_of_by_check_start_reload_and_secu
     );
     assert!(!folder.read("log").contains(early));
     folder.write("gateway.toml", gateway("early.cert.pem"));
-    logged(&folder, "log", &["WARN", early, "use=\"peer\""]);
+    logged(&folder, &["WARN", early, "use=\"peer\""]);
 }
 
 #[test]
 fn a_changed_file_with_problems_has_a_line_of_the_log_for_each_of_them() {
     let folder = Folder::new();
     folder.write("gateway.toml", gateway(0, 9, "sign"));
-    let log = std::fs::File::create(folder.path("log")).expect("a file for the log");
-    let mut command = folder.command();
-    command
-        .args(["gateway", "--config", "gateway.toml"])
-        .stderr(log);
-    let _running = Server::start_command(&mut command, "gateway at");
+    let _running = logging(&folder);
     let wrong = gateway(0, 9, "sign").replace("listen =", "listten = 1\nlisten =");
     folder.write("gateway.toml", wrong.replace("\"sign\"", "\"sing\""));
-    logged(&folder, "log", &["ERROR", "stays in use", "problems=2"]);
+    logged(&folder, &["ERROR", "stays in use", "problems=2"]);
     let expected =
         "unknown key `listten` file=gateway.toml line=1 column=1 hint=\"did you mean `listen`?\"";
-    logged(&folder, "log", &["ERROR", expected]);
+    logged(&folder, &["ERROR", expected]);
     logged(
         &folder,
-        "log",
         &[
             "ERROR",
             "`mechanism` must be one of",
