@@ -336,9 +336,7 @@ impl Opening<'_> {
         }
         Ok(())
     }
-}
 
-impl Opening<'_> {
     /// Notes what is deciphered after a signature that covers it: that signature is over the cipher text.
     fn note_signed_cipher(&mut self, data: NodeId) {
         let element = self.envelope.document.element(data);

@@ -59,8 +59,8 @@ impl EncryptedKey {
             .ok()
             .and_then(|key| SymmetricKey::from_secret(key).ok())
             .ok_or(EncryptionError::Failed)?;
-        // What cannot be a key of that length is not unwrapped: it might be as long as the message, and unwrapping takes up to a quarter of a
-        // second for each MiB.
+        // What cannot be a key of that length is not unwrapped: it might be as long as the message, and AES goes over it six times (RFC
+        // 3394, 2.2.2).
         let wrapped = &self.cipher_value;
         let opened = (wrapped.len() <= length + LONGEST_GROWTH)
             .then(|| wrapping.unwrap(wrap, wrapped).ok())
