@@ -254,16 +254,26 @@ pub struct TrustStore {
     cache: Cache,
 }
 
-/// When a revocation list (PEM or DER) was made, and when the next one is due if it says so.
-///
-/// # Errors
-///
-/// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] as in [`TrustStore::new`].
-pub fn revocation_list_validity(
-    list: &[u8],
-) -> Result<(Timestamp, Option<Timestamp>), CryptoError> {
-    let list = RevocationList::from_file_contents(list)?;
-    Ok((list.this_update(), list.next_update()))
+/// What a revocation list says of itself (RFC 5280 section 5.1.2); nobody has verified it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevocationListFacts {
+    /// Whose certificates it tells about, as RFC 4514 writes names.
+    pub issuer: String,
+    /// When it was made.
+    pub this_update: Timestamp,
+    /// When the next one is due, if it says so.
+    pub next_update: Option<Timestamp>,
+}
+
+impl RevocationListFacts {
+    /// Reads them in a list (PEM or DER).
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] as in [`TrustStore::new`].
+    pub fn of(list: &[u8]) -> Result<Self, CryptoError> {
+        RevocationList::from_file_contents(list).map(|list| list.facts())
+    }
 }
 
 /// When the answer for a certificate holds.

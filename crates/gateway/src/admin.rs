@@ -160,12 +160,14 @@ fn exposition(shared: &Shared) -> String {
             }
         }
     }
-    for certificate in &serving.certificates {
-        let usage = certificate.used.usage().name();
-        let expires = certificate.used.not_after().as_second();
+    for placed in &serving.dated {
+        let Some(last) = placed.dated.last() else {
+            continue;
+        };
+        let expires = last.as_second();
         let first = snapshot
-            .certificates
-            .entry((certificate.place.clone(), usage))
+            .expiries
+            .entry((placed.place.clone(), placed.dated.usage().name()))
             .or_insert(expires);
         *first = expires.min(*first);
     }

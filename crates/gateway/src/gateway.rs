@@ -19,8 +19,8 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::admin::Readiness;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
-use crate::certificates::{certificates_of, warnings};
 use crate::config::{Config, NO_DEMANDS, RouteConfig};
+use crate::dated::{dated_in, tell};
 use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
@@ -96,6 +96,9 @@ impl Drop for InFlight<'_> {
 
 /// How long a gateway that ends waits for backends to hear that conversations are over.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How often a gateway that runs says what has expired or will soon.
+const REMINDING: Duration = Duration::from_hours(24);
 
 /// Starts gateways.
 #[derive(Debug)]
@@ -361,17 +364,8 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
             }
         }
     }
-    let certificates = certificates_of(&config);
-    for warning in warnings(&certificates, Timestamp::now()) {
-        let place = warning.place.as_ref();
-        tracing::warn!(
-            route = place.map(|(route, _)| route.as_str()),
-            direction = place.map(|(_, direction)| *direction),
-            r#use = warning.usage,
-            "{}",
-            warning.message
-        );
-    }
+    let dated = dated_in(&config);
+    tell(&dated, Timestamp::now());
     let routes = config
         .routes
         .into_iter()
@@ -383,7 +377,7 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         timeouts: config.timeouts,
         public_url: config.public_url,
         tls: config.tls.map(TlsAcceptor::from),
-        certificates,
+        dated,
         stores: config.stores,
     }
 }
@@ -414,7 +408,7 @@ async fn listen(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartE
     Ok((socket.local_addr().map_err(failed)?, socket))
 }
 
-/// Closes connections and lets go of memory that nobody needs any more.
+/// Closes connections and lets go of memory that nobody needs any more; and says once a day what expires meanwhile.
 async fn tidy(shared: Arc<Shared>) {
     let connections = async {
         loop {
@@ -432,7 +426,13 @@ async fn tidy(shared: Arc<Shared>) {
             shared.workers.trim();
         }
     };
-    tokio::join!(connections, memory);
+    let validity = async {
+        loop {
+            tokio::time::sleep(REMINDING).await;
+            tell(&shared.serving().dated, Timestamp::now());
+        }
+    };
+    tokio::join!(connections, memory, validity);
 }
 
 /// Eight digits that another process hardly has, for names of requests.

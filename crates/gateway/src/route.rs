@@ -13,8 +13,8 @@ use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
 use crate::backend::{Backend, BackendTimeouts};
-use crate::certificates::PlacedCertificate;
 use crate::config::{GatewayLimits, RouteConfig, Timeouts};
+use crate::dated::Placed;
 use crate::metrics::RouteMetrics;
 use crate::side::Side;
 
@@ -227,7 +227,7 @@ pub(crate) struct Serving {
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<TlsAcceptor>,
-    pub(crate) certificates: Vec<PlacedCertificate>,
+    pub(crate) dated: Vec<Placed>,
     pub(crate) stores: Arc<Stores>,
 }
 

@@ -11,7 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use soapstone::config::{LoadedFile, Place, Problem, Table};
 use soapstone::crypto::Certificate;
-use soapstone::endpoint::{CertificateUse, UsedCertificate};
+use soapstone::endpoint::{Dated, DatedUse};
 use tokio_rustls::TlsConnector;
 
 /// TLS as clients find it.
@@ -22,7 +22,7 @@ pub(crate) struct ServerTls {
     /// Whether a client must show a certificate.
     pub(crate) demands_certificate: bool,
     /// Those that clients are shown.
-    pub(crate) certificates: Vec<UsedCertificate>,
+    pub(crate) certificates: Vec<Dated>,
 }
 
 /// TLS towards a backend.
@@ -30,7 +30,7 @@ pub(crate) struct ClientTls {
     pub(crate) connector: TlsConnector,
     pub(crate) server_name: ServerName<'static>,
     /// Those that the backend is shown.
-    pub(crate) certificates: Vec<UsedCertificate>,
+    pub(crate) certificates: Vec<Dated>,
 }
 
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
@@ -201,7 +201,7 @@ pub(crate) fn read_client(
 struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    certificates: Vec<UsedCertificate>,
+    certificates: Vec<Dated>,
 }
 
 fn read_identity(
@@ -233,7 +233,7 @@ fn read_identity(
         .iter()
         .filter_map(|der| Certificate::from_der(der).ok());
     let certificates = readable
-        .map(|certificate| UsedCertificate::new(CertificateUse::Tls, &path, certificate))
+        .map(|certificate| Dated::certificate(DatedUse::Tls, &path, &certificate))
         .collect();
     Some(Identity {
         chain,

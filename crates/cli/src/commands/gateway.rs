@@ -55,7 +55,7 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
     let config = Config::load(&arguments.config, &|name| std::env::var(name).ok())?;
     if arguments.check {
         let mut found = format!("{}: no problem found\n{config}", config.file().display());
-        for warning in config.certificate_warnings(Timestamp::now()) {
+        for warning in config.validity_warnings(Timestamp::now()) {
             found.push_str(&format!("warning: {}\n", OneLine(warning)));
         }
         return files::print(found);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use soapstone::endpoint::{CertificateUse, Endpoint, Role};
+use soapstone::endpoint::{DatedUse, Endpoint, Role};
 use soapstone::wss::{Outgoing, SecureError};
 use soapstone::xml::Buffers;
 use soapstone_gateway::OneLine;
@@ -84,11 +84,11 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
 /// Tells of certificates whose time is not now: whoever gets the message may refuse it for them.
 fn warn(endpoint: &Endpoint, now: Timestamp) {
     let clock = endpoint.clock(now);
-    for used in endpoint.certificates() {
-        let usage = used.usage();
+    for dated in endpoint.dated() {
+        let usage = dated.usage();
         // Whom we trust is not asked for here.
-        if matches!(usage, CertificateUse::Identity | CertificateUse::Peer)
-            && let Some(warning) = used.warning(clock)
+        if matches!(usage, DatedUse::Identity | DatedUse::Peer)
+            && let Some(warning) = dated.warning(clock)
         {
             let (name, warning) = (usage.name(), OneLine(warning));
             // Nobody may be listening; the message is secured all the same.

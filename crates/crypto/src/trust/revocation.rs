@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 
-use super::{TrustError, TrustStore, Window};
+use super::{RevocationListFacts, TrustError, TrustStore, Window};
 use crate::certificate::{self, Certificate};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
@@ -128,12 +128,12 @@ impl RevocationList {
         }))
     }
 
-    pub(super) const fn this_update(&self) -> Timestamp {
-        self.this_update
-    }
-
-    pub(super) const fn next_update(&self) -> Option<Timestamp> {
-        self.next_update
+    pub(super) fn facts(&self) -> RevocationListFacts {
+        RevocationListFacts {
+            issuer: self.issuer_name.to_string(),
+            this_update: self.this_update,
+            next_update: self.next_update,
+        }
     }
 
     fn tells_about(&self, certificate: &Certificate) -> bool {

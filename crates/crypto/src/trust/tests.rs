@@ -562,10 +562,14 @@ fn a_list_must_come_from_the_issuer_and_be_current() {
 }
 
 #[test]
-fn a_revocation_list_says_when_it_was_made_and_when_the_next_is_due() {
+fn a_revocation_list_says_whose_it_is_when_it_was_made_and_when_the_next_is_due() {
     let list = issue::revocation_list(&authority(), [], validity()).unwrap();
-    let expected = (validity().not_before, Some(validity().not_after));
-    assert_eq!(revocation_list_validity(&list), Ok(expected));
+    let expected = RevocationListFacts {
+        issuer: "CN=ca".to_owned(),
+        this_update: validity().not_before,
+        next_update: Some(validity().not_after),
+    };
+    assert_eq!(RevocationListFacts::of(&list), Ok(expected));
 }
 
 #[test]

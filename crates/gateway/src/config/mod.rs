@@ -14,12 +14,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rustls::ServerConfig;
 use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
-use soapstone::endpoint::UsedCertificate;
+use soapstone::endpoint::Dated;
 use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 
 use crate::backend::{address, without_user};
-use crate::certificates::{CertificateWarning, certificates_of, warnings};
+use crate::dated::{ValidityWarning, dated_in, warnings};
 use crate::side::Side;
 use crate::tls::{self, ServerTls};
 use routes::{ClientSide, read_route};
@@ -44,7 +44,7 @@ pub struct Config {
     /// Whether clients can show certificates.
     asks_for_certificates: bool,
     /// Those of `[tls]`.
-    pub(crate) certificates: Vec<UsedCertificate>,
+    pub(crate) certificates: Vec<Dated>,
     pub(crate) routes: Vec<RouteConfig>,
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: GatewayLimits,
@@ -188,9 +188,10 @@ impl Config {
         }
     }
 
-    /// What should be known at that moment of the certificates that it names: which have expired, will soon, or are not valid yet.
-    pub fn certificate_warnings(&self, now: Timestamp) -> Vec<CertificateWarning> {
-        warnings(&certificates_of(self), now).collect()
+    /// What should be known at that moment of the certificates and revocation lists that it names: which have expired, will soon, or are not
+    /// valid yet.
+    pub fn validity_warnings(&self, now: Timestamp) -> Vec<ValidityWarning> {
+        warnings(&dated_in(self), now).collect()
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.

@@ -5,7 +5,7 @@
 use http::Uri;
 use rustls::pki_types::ServerName;
 use soapstone::config::{Located, Table};
-use soapstone::endpoint::{Role, UsedCertificate};
+use soapstone::endpoint::{Dated, Role};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
@@ -22,7 +22,7 @@ pub(crate) struct RouteConfig {
     pub(crate) backend: Uri,
     pub(crate) backend_tls: Option<(TlsConnector, ServerName<'static>)>,
     /// Those that the backend is shown.
-    pub(crate) backend_certificates: Vec<UsedCertificate>,
+    pub(crate) backend_certificates: Vec<Dated>,
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
     pub(crate) timeouts: Timeouts,

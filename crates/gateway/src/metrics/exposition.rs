@@ -24,14 +24,14 @@ pub(crate) struct Snapshot {
     pub(crate) unanswered: Vec<(String, Side, &'static str, u64)>,
     /// Route and side, with the number of messages that were accepted without the shared store's word.
     pub(crate) decided_alone: Vec<(String, Side, u64)>,
-    /// What certificates are there for, with the second at which the first of them expires.
-    pub(crate) certificates: BTreeMap<CertificateLabels, i64>,
+    /// What certificates and revocation lists are there for, with the second at which the first of them expires.
+    pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
 }
 
-/// Route and side (none of `[tls]`), and what the certificate is there for.
-type CertificateLabels = (Option<(String, Side)>, &'static str);
+/// Route and side (none of `[tls]`), and what the certificate or list is there for.
+type ExpiryLabels = (Option<(String, Side)>, &'static str);
 
 /// One metric: its name, its kind and what it says.
 type Family = (&'static str, &'static str, &'static str);
@@ -49,7 +49,7 @@ pub(crate) fn expose(
     let mut out = Exposition(String::with_capacity(16 * 1024));
     of_the_gateway(gateway, snapshot, &mut out);
     of_backends(snapshot, &mut out);
-    of_certificates(snapshot, &mut out);
+    of_expiries(snapshot, &mut out);
     of_requests(routes, &mut out);
     of_security(routes, &mut out);
     of_conversations(routes, snapshot, &mut out);
@@ -140,10 +140,11 @@ fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {
     }
 }
 
-fn of_certificates(snapshot: &Snapshot, out: &mut Exposition) {
-    let help = "When the first certificate of its use expires, in seconds since 1970.";
+fn of_expiries(snapshot: &Snapshot, out: &mut Exposition) {
+    let help =
+        "When the first certificate or revocation list of its use expires, in seconds since 1970.";
     let mut samples = out.family(("soapstone_certificate_expires_seconds", GAUGE, help));
-    for ((place, usage), seconds) in &snapshot.certificates {
+    for ((place, usage), seconds) in &snapshot.expiries {
         let place = place.as_ref().map_or_else(String::new, |(route, side)| {
             format!("{},direction=\"{}\",", route_label(route), side.name())
         });

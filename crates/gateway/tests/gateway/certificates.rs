@@ -1,4 +1,8 @@
-//! What operators are told of certificates whose time is not now.
+//! What operators are told of certificates and revocation lists whose time is not now.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::crypto::KeyKind;
@@ -56,7 +60,7 @@ async fn certificates_that_have_expired_or_are_not_valid_yet_are_told_of_with_th
     write_identity(&folder, "server", moment(FIRST), later(24 * 365));
     let config = folder.config(FILE);
     let told: Vec<String> = config
-        .certificate_warnings(now)
+        .validity_warnings(now)
         .iter()
         .map(|warning| {
             warning
@@ -129,4 +133,76 @@ async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
         expires(&metrics).contains(&labelled("inbound", "peer", end.as_second())),
         "{metrics}"
     );
+}
+
+/// What a log says, to be read by whoever wrote it.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Said {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let mut said = self.0.lock().expect("nobody panicked");
+        said.extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Said {
+    fn times(&self, part: &str) -> usize {
+        let said = self.0.lock().expect("nobody panicked");
+        String::from_utf8_lossy(&said).matches(part).count()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gateway_that_runs_says_once_a_day_what_is_out_of_date() {
+    let folder = Folder::with_keys("reminding");
+    let validity = Validity {
+        not_before: moment(FIRST),
+        not_after: moment(LAST),
+    };
+    let authority = issue::authority("CN=Test CA", KeyKind::Ed25519, validity).expect("a key");
+    folder.write("ca.pem", authority.certificate().to_pem());
+    let list = issue::revocation_list(&authority, [], validity).expect("a list");
+    folder.write("ca.crl", list);
+    let said = Said::default();
+    let writer = said.clone();
+    let log = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _log = tracing::subscriber::set_default(log);
+    let gateway = folder
+        .gateway(
+            r#"LISTEN
+[[routes]]
+name = "books"
+path = "/books"
+backend = "http://127.0.0.1:9/"
+[routes.inbound]
+identity = { key = "server.key.pem", certificate = "server.pem" }
+trust = { anchors = ["ca.pem"], crls = ["ca.crl"] }
+security = { mechanism = "sign" }
+"#,
+        )
+        .await;
+    let list = format!(
+        "the revocation list of `CN=Test CA`, is out of date since {LAST}: every certificate of that issuer is refused"
+    );
+    let use_of = "route=\"books\" direction=\"inbound\" use=\"trust.crls\"";
+    assert_eq!((said.times(&list), said.times(use_of)), (1, 1));
+    tokio::time::sleep(Duration::from_hours(24) - Duration::from_secs(60)).await;
+    assert_eq!(said.times(&list), 1);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!((said.times(&list), said.times(use_of)), (2, 2));
+    let metrics = send(gateway.address(), get("/metrics")).await.body;
+    let expires = format!(
+        "soapstone_certificate_expires_seconds{{route=\"books\",direction=\"inbound\",use=\"trust.crls\"}} {}",
+        moment(LAST).as_second()
+    );
+    assert!(metrics.contains(&expires), "{metrics}");
 }

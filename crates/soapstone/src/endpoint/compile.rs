@@ -16,11 +16,12 @@ use soapstone_wss::{
 use soapstone_xml::Limits;
 
 use super::agreed::{Bootstrap, Exchange};
+use super::dated::Dated;
 use super::operations::Operations;
 use super::sent::Sent;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
-use super::{Conversation, Endpoint, Plans, Role, UsedCertificate};
+use super::{Conversation, Endpoint, Plans, Role};
 use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
 
 pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
@@ -75,7 +76,7 @@ pub(super) fn compiled<T>(
     let mut compiler = Compiler {
         config,
         problems: Vec::new(),
-        certificates: Vec::new(),
+        dated: Vec::new(),
     };
     match work(&mut compiler) {
         Some(made) if compiler.problems.is_empty() => Ok(made),
@@ -99,7 +100,7 @@ pub(super) struct Compiler<'c> {
     pub(super) config: &'c EndpointConfig,
     problems: Vec<Problem>,
     /// What keys and trust were made of so far.
-    pub(super) certificates: Vec<UsedCertificate>,
+    pub(super) dated: Vec<Dated>,
 }
 
 impl Compiler<'_> {
@@ -160,7 +161,7 @@ impl Compiler<'_> {
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
-            certificates: std::mem::take(&mut self.certificates),
+            dated: std::mem::take(&mut self.dated),
             sent: Arc::new(Sent::new(
                 self.config
                     .security

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use soapstone_crypto::trust::RevocationListFacts;
 use soapstone_crypto::{
     Certificate, CryptoError, Identity, KeyStore, SecretBytes, SymmetricKey, TrustRules, TrustStore,
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
-use super::certificates::{CertificateUse, UsedCertificate};
 use super::compile::Compiler;
+use super::dated::{Dated, DatedUse};
 use crate::config::{IdentityConfig, IdentitySource, LoadedFile, TrustConfig};
 
 impl Compiler<'_> {
@@ -17,10 +18,9 @@ impl Compiler<'_> {
         let decrypting = config.map_or(&[][..], |identity| &identity.decryption);
         let decryption: Vec<_> = decrypting
             .iter()
-            .filter_map(|identity| self.identity(identity, CertificateUse::Decryption))
+            .filter_map(|identity| self.identity(identity, DatedUse::Decryption))
             .collect();
-        let identity =
-            config.and_then(|identity| self.identity(identity, CertificateUse::Identity));
+        let identity = config.and_then(|identity| self.identity(identity, DatedUse::Identity));
         Keys {
             // In the place of a key that cannot be read none decrypts, and nothing more is to be said of it.
             identity: identity.filter(|_| decryption.len() == decrypting.len()),
@@ -52,11 +52,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    fn identity(
-        &mut self,
-        config: &IdentityConfig,
-        usage: CertificateUse,
-    ) -> Option<Arc<Identity>> {
+    fn identity(&mut self, config: &IdentityConfig, usage: DatedUse) -> Option<Arc<Identity>> {
         let password = config
             .password
             .as_ref()
@@ -151,12 +147,12 @@ impl Compiler<'_> {
         let mut rules = TrustRules::default();
         for file in &config.anchors {
             let certificates = self.certificates(file);
-            self.note(CertificateUse::Anchor, file, &certificates);
+            self.note(DatedUse::Anchor, file, &certificates);
             rules.anchors.extend(certificates);
         }
         for file in &config.pinned {
             let certificates = self.certificates(file);
-            self.note(CertificateUse::Pinned, file, &certificates);
+            self.note(DatedUse::Pinned, file, &certificates);
             rules.pinned.extend(certificates);
         }
         rules.subjects = config
@@ -174,6 +170,12 @@ impl Compiler<'_> {
         }
         if let Some(allow) = &config.allow_sha1_certificates {
             rules.allow_sha1_certificates = allow.value;
+        }
+        for file in &config.crls {
+            // One that cannot be read is told of by the store.
+            if let Ok(facts) = RevocationListFacts::of(file.bytes.expose()) {
+                self.note_dated(Dated::revocation_list(&file.path, facts));
+            }
         }
         match TrustStore::new(rules) {
             Ok(store) => Some(store),
@@ -227,22 +229,25 @@ impl Compiler<'_> {
 
     fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
         let certificate = self.certificates(file).into_iter().next()?;
-        self.note(CertificateUse::Peer, file, [&certificate]);
+        self.note(DatedUse::Peer, file, [&certificate]);
         Some(certificate)
     }
 
     /// Keeps what certificates are used for, to be told of it.
     fn note<'c>(
         &mut self,
-        usage: CertificateUse,
+        usage: DatedUse,
         file: &LoadedFile,
         certificates: impl IntoIterator<Item = &'c Certificate>,
     ) {
         for certificate in certificates {
-            let used = UsedCertificate::new(usage, &file.path, certificate.clone());
-            if !self.certificates.contains(&used) {
-                self.certificates.push(used);
-            }
+            self.note_dated(Dated::certificate(usage, &file.path, certificate));
+        }
+    }
+
+    fn note_dated(&mut self, dated: Dated) {
+        if !self.dated.contains(&dated) {
+            self.dated.push(dated);
         }
     }
 

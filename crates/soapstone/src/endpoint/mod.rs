@@ -6,9 +6,9 @@
 mod addressing;
 mod agreed;
 mod agreement;
-mod certificates;
 mod compile;
 mod conversation;
+mod dated;
 mod handshake;
 mod keys;
 mod operations;
@@ -35,8 +35,8 @@ use operations::{Expected, Operations};
 use sent::Sent;
 
 pub use agreement::preset_agreement;
-pub use certificates::{CertificateUse, UsedCertificate};
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
+pub use dated::{Dated, DatedUse};
 pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 
 /// What an endpoint is there for, which decides the plans it needs.
@@ -70,7 +70,7 @@ pub struct Endpoint {
     conversation: Option<Conversation>,
     private_transport: bool,
     client_certificate: bool,
-    certificates: Vec<UsedCertificate>,
+    dated: Vec<Dated>,
     /// What comes back to us, if it comes.
     sent: Arc<Sent>,
 }
@@ -221,7 +221,7 @@ impl Endpoint {
             conversation: None,
             private_transport: false,
             client_certificate: false,
-            certificates: Vec::new(),
+            dated: Vec::new(),
             sent: Arc::new(Sent::new(None)),
         }
     }
@@ -242,9 +242,9 @@ impl Endpoint {
         self.client_certificate
     }
 
-    /// The certificates that its file names, ours and those of others: each once for each use.
-    pub fn certificates(&self) -> &[UsedCertificate] {
-        &self.certificates
+    /// The certificates and revocation lists that its file names, ours and those of others: each once for each use.
+    pub fn dated(&self) -> &[Dated] {
+        &self.dated
     }
 
     /// Names the endpoint: the conversations of one name are not those of another.

@@ -3,7 +3,7 @@
 //!
 //! The one rule: without an anchor nothing is trusted.
 
-use soapstone_crypto::trust::revocation_list_validity;
+use soapstone_crypto::trust::RevocationListFacts;
 use soapstone_crypto::{Certificate, TrustError, TrustRules, TrustStore};
 
 use super::error::GenericError;
@@ -35,8 +35,8 @@ pub(super) fn check(
     let path = path(certificate, embedded, keys);
     let ours = keys.revocation_lists.iter().map(|list| (list, true));
     for (list, ours) in ours.chain(embedded_lists.iter().map(|list| (list, false))) {
-        let made = match revocation_list_validity(list) {
-            Ok((made, _)) => made,
+        let made = match RevocationListFacts::of(list) {
+            Ok(facts) => facts.this_update,
             Err(error) if ours => return Err(error.into()),
             Err(_) => continue,
         };
