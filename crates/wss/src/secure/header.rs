@@ -24,9 +24,9 @@ impl Securing<'_> {
         } else {
             (String::new(), prefix)
         };
-        header.extend_from_slice(
-            format!("<wsse:Security xmlns:wsse=\"{WSSE}\"{declaration}").as_bytes(),
-        );
+        for piece in ["<wsse:Security xmlns:wsse=\"", WSSE, "\"", &declaration] {
+            header.extend_from_slice(piece.as_bytes());
+        }
         if self.plan.policy.must_understand {
             let must = if version == SoapVersion::V11 {
                 "1"

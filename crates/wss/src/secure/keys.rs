@@ -11,6 +11,9 @@ use crate::key_reference::{self, ImpliedDerivation};
 use crate::names::WSU;
 use crate::policy::{KeyBinding, KeyReference};
 
+/// What a token or a reference takes, as a rule.
+const PIECE_BYTES: usize = 512;
+
 /// A symmetric key ready for use.
 pub(super) struct Use {
     pub(super) key: SymmetricKey,
@@ -126,7 +129,7 @@ impl<'p> Securing<'p> {
         let key = context.secret.clone();
         let reference = if reference == KeyReference::Direct {
             let id = self.named("sct");
-            let mut token = Vec::new();
+            let mut token = Vec::with_capacity(PIECE_BYTES);
             write_context_token(context, &id, &mut token);
             self.context_token = token;
             Reference::Token(id)
@@ -181,7 +184,7 @@ impl<'p> Securing<'p> {
     fn key_for(&mut self, root: &Root, purpose: Purpose) -> Result<Use, SecureError> {
         let plan = self.plan;
         let Some(derived) = &plan.policy.derived_keys else {
-            let mut key_info = Vec::new();
+            let mut key_info = Vec::with_capacity(PIECE_BYTES);
             self.write_reference(root, None, &mut key_info);
             let key = match (&root.reference, purpose) {
                 (Reference::Token(_) | Reference::Context, Purpose::Encrypting) => {
@@ -203,7 +206,7 @@ impl<'p> Securing<'p> {
             length,
         )?;
         let key = SymmetricKey::from_secret(key)?;
-        let mut key_info = Vec::new();
+        let mut key_info = Vec::with_capacity(PIECE_BYTES);
         match derived.form {
             DerivedKeyForm::Implied => {
                 let implied = ImpliedDerivation {
@@ -236,6 +239,8 @@ impl<'p> Securing<'p> {
         length: usize,
     ) {
         let mut out = std::mem::take(&mut self.derived);
+        // Two are usual, for signing and for encrypting.
+        out.reserve(3 * PIECE_BYTES);
         let namespace = derived.version.namespace();
         out.extend_from_slice(b"<wsc:DerivedKeyToken xmlns:wsc=\"");
         out.extend_from_slice(namespace.as_bytes());

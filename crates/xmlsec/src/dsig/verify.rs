@@ -339,6 +339,8 @@ impl Signature {
     ) -> Result<(), SignatureError> {
         let mut octets = std::mem::take(&mut scratch.octets);
         octets.clear();
+        // Its canonical form is hardly ever longer than it is written.
+        octets.reserve(document.source(self.signed_info).map_or(0, <[u8]>::len));
         let canonicalized = scratch.canonicalize(
             document,
             Apex::Element(self.signed_info),

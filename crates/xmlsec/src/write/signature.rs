@@ -166,7 +166,8 @@ impl SignedInfoWriter {
         digest_method: DigestAlgorithm,
         elements: impl IntoIterator<Item = (&'r str, &'r [u8])>,
     ) {
-        let mut methods = vec![b'"'];
+        let mut methods = Vec::with_capacity(REFERENCE_BYTES);
+        methods.push(b'"');
         write_methods(transforms, digest_method, &mut methods);
         let out = &mut self.out;
         for (id, digest) in elements {
