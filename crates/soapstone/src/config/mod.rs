@@ -12,6 +12,7 @@ mod document;
 mod endpoint;
 mod problem;
 mod security;
+mod server_address;
 mod store;
 mod table;
 mod tree;
@@ -29,8 +30,7 @@ pub use security::{
     AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, ReplayConfig,
     ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
 };
-pub use store::{
-    ServerAddress, StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable,
-};
+pub use server_address::ServerAddress;
+pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use table::{FlagOrTable, Table};
 pub use values::{parse_duration, parse_size};
