@@ -2,8 +2,8 @@
 //!
 //! The rule kept here: the longest path wins, a path matches whole segments only (`/books` serves `/books/1`, not `/bookshop`), and
 //! none is served that a backend may read as the path of another route, or of none: neither one that climbs (`/books/../admin`,
-//! `/books/..;/admin`, `/books/..%2fadmin`), nor one that is spelled otherwise (`/%62ooks`, `//books`, `/books;v=1`) than the route that it
-//! means.
+//! `/books/..;/admin`, `/books/..%2fadmin`), nor one that is spelled otherwise (`/%62ooks`, `/%2562ooks`, `/BOOKS`, `//books`, `/books;v=1`)
+//! than the route that it means.
 
 use std::sync::Arc;
 
@@ -163,7 +163,8 @@ impl Routes {
             .iter()
             .filter(|route| is_below(&reading, &route.reading))
             .max_by_key(|route| route.reading.len())?;
-        std::ptr::eq(found, meant).then_some(found)
+        // Of routes that are read alike, the one that is spelled so.
+        (found.reading == meant.reading).then_some(found)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
@@ -171,17 +172,36 @@ impl Routes {
     }
 }
 
-/// Whether everybody reads a path alike: nothing of it is encoded, a parameter, empty, or a dot.
+/// Whether everybody reads a path alike: nothing of it is encoded, a capital, a parameter, empty, or a dot.
 fn has_one_reading(path: &str) -> bool {
-    !path.contains(['%', ';', '\\']) && !path.contains("//") && !path.contains("/.")
+    let is_small = |octet: u8| octet.is_ascii() && !octet.is_ascii_uppercase();
+    path.bytes().all(is_small)
+        && !path.contains(['%', ';', '\\'])
+        && !path.contains("//")
+        && !path.contains("/.")
 }
 
-/// A path as the most generous of backends may understand it: decoded (RFC 3986 section 6.2.2.2), with `\` and what is decoded to `/` between
-/// segments, without their parameters (section 3.3) and without empty ones. `None` if a segment is `.` or `..` then: where such a path
-/// leads, only the backend knows.
+/// Most times that a path is decoded. Backends have decoded it twice (CVE-2001-0333, CVE-2021-42013), and another proxy may stand before them.
+const MOST_DECODINGS: usize = 3;
+
+/// A path as the most generous of backends may understand it: decoded (RFC 3986 section 6.2.2.2), and decoded again where that leaves something
+/// to decode, in small letters, with `\` and what is decoded to `/` between segments, without their parameters (section 3.3) and without
+/// empty ones. `None` if a segment is `.` or `..` then, or if there is no end to the decoding: where such a path leads, only the backend knows.
 fn reading(path: &str) -> Option<String> {
-    let octets = decoded(path.as_bytes());
-    let text = String::from_utf8_lossy(&octets);
+    let mut octets = path.as_bytes().to_vec();
+    let mut decodings = 0;
+    loop {
+        let further = decoded(&octets);
+        if further == octets {
+            break;
+        }
+        decodings += 1;
+        if decodings > MOST_DECODINGS {
+            return None;
+        }
+        octets = further;
+    }
+    let text = String::from_utf8_lossy(&octets).to_lowercase();
     let mut reading = String::with_capacity(text.len());
     for segment in text.split(['/', '\\']) {
         match segment.split(';').next().unwrap_or_default() {
@@ -287,6 +307,10 @@ pub(crate) mod tests {
             "/books/..%3ba/admin",
             "/books/..%2fadmin",
             "/books/a%2F..%2F..%2Fadmin",
+            "/books/%252e%252e/admin",
+            "/books/%%32%65%%32%65/admin",
+            "/books/..%25252fadmin",
+            "/books/%2525252541",
             "/books/..\\admin",
             "/books/..%5cadmin",
         ] {
@@ -316,6 +340,11 @@ pub(crate) mod tests {
             "\\books",
             "/x/%2e%2e/books",
             "/a b",
+            "/BOOKS",
+            "/Books/1",
+            "/boo\u{212a}s",
+            "/%2562ooks",
+            "/A%20B",
         ] {
             assert_eq!(found(other), None, "{other}");
         }
@@ -325,12 +354,28 @@ pub(crate) mod tests {
             ("/books//1", "/books"),
             ("/shelf;v=1", "/"),
             ("/sh%65lf", "/"),
+            ("/SHELF", "/"),
+            ("/books/A", "/books"),
+            ("/books/%2541", "/books"),
             ("/100%", "/"),
             ("/%zz", "/"),
             ("/a%20b/c", "/a%20b"),
         ] {
             assert_eq!(found(path), Some(name), "{path}");
         }
+    }
+
+    #[test]
+    fn routes_that_differ_in_capitals_only_are_each_served_as_they_are_spelled() {
+        let routes = Routes::new(vec![
+            route("/", "http://a/"),
+            route("/Books", "http://b/"),
+            route("/books", "http://c/"),
+        ]);
+        let found = |path| routes.find(path).map(|route| route.name.as_str());
+        assert_eq!(found("/Books/1"), Some("/Books"));
+        assert_eq!(found("/books/1"), Some("/books"));
+        assert_eq!(found("/BOOKS/1"), None);
     }
 
     #[test]
