@@ -39,7 +39,7 @@ pub(crate) fn said(headers: &HeaderMap) -> String {
 pub(crate) fn rewritten(headers: &HeaderMap, version: SoapVersion) -> HeaderValue {
     let mut written = format!("{}; charset=utf-8", version.media_type());
     for parameter in parameters(content_type(headers).unwrap_or_default()) {
-        let name = parameter.split('=').next().unwrap_or_default().trim();
+        let name = plain_name(parameter.split('=').next().unwrap_or_default());
         if !name.is_empty() && !name.eq_ignore_ascii_case("charset") {
             written.push_str("; ");
             written.push_str(parameter.trim());
@@ -65,9 +65,10 @@ pub(crate) fn action_of(headers: &HeaderMap) -> Option<String> {
 pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     let of_type = parameters(content_type(headers).unwrap_or_default()).filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        // `action*` and `action*0` say it, too (RFC 2231, 3 and 4). Nothing is decoded: no SOAP stack writes them, and no action is spelled so.
-        let name = name.split('*').next().unwrap_or_default().trim();
-        name.eq_ignore_ascii_case("action").then_some(value)
+        // Nothing is decoded: no SOAP stack writes extended parameters, and no action is spelled so.
+        plain_name(name)
+            .eq_ignore_ascii_case("action")
+            .then_some(value)
     });
     let fields = headers
         .get_all("soapaction")
@@ -105,6 +106,11 @@ fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::CONTENT_TYPE)?.to_str().ok()
 }
 
+/// The name of a parameter, which `name*` and `name*0` say, too (RFC 2231, 3 and 4).
+fn plain_name(name: &str) -> &str {
+    name.split('*').next().unwrap_or_default().trim()
+}
+
 /// What follows the essence, split at semicolons outside quotes.
 fn parameters(media_type: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
@@ -137,6 +143,18 @@ mod tests {
         assert_eq!(
             rewritten(&headers, SoapVersion::V12),
             "application/soap+xml; charset=utf-8; action=\"urn:a;b\""
+        );
+    }
+
+    /// The octets are UTF-8; a reader of RFC 2231 would believe the other one.
+    #[test]
+    fn another_charset_in_an_extended_parameter_is_not_kept() {
+        let headers = headers(
+            "text/xml; charset*=us-ascii'en'utf-7; Charset *0=utf; charset*1*=%2d7; charset = utf-16; version=1",
+        );
+        assert_eq!(
+            rewritten(&headers, SoapVersion::V11),
+            "text/xml; charset=utf-8; version=1"
         );
     }
 
