@@ -429,6 +429,12 @@ fn only_one_element(envelope: &Envelope) -> Result<(), &'static str> {
     }
 }
 
+/// Drafts of WS-Addressing that are not spoken here, and that services may listen to: stacks of that time, and CXF.
+const ADDRESSING_DRAFTS: [&str; 2] = [
+    "http://schemas.xmlsoap.org/ws/2003/03/addressing",
+    "http://schemas.xmlsoap.org/ws/2004/03/addressing",
+];
+
 /// The values of all `wsa:Action` header blocks, be they encrypted as `wsse11:EncryptedHeader` before; `None` for one that is no text.
 fn addressed(envelope: &Envelope) -> impl Iterator<Item = Option<String>> {
     let blocks = envelope
@@ -443,7 +449,10 @@ fn addressed(envelope: &Envelope) -> impl Iterator<Item = Option<String>> {
         [Some(block), inner].into_iter().flatten()
     });
     let is_action = |block: &Element<'_>| {
-        block.local() == "Action" && AddressingVersion::from_namespace(block.namespace()).is_some()
+        let namespace = block.namespace();
+        block.local() == "Action"
+            && (AddressingVersion::from_namespace(namespace).is_some()
+                || ADDRESSING_DRAFTS.contains(&namespace))
     };
     with_inner.filter(is_action).map(|block| {
         let text = block.text_strict()?;

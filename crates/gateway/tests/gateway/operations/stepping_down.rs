@@ -235,3 +235,23 @@ async fn replays_are_noticed_across_operations_and_refused_guesses_leave_no_mark
     )
     .await;
 }
+
+/// Stacks of that time, and CXF today, read the drafts of WS-Addressing, too.
+#[tokio::test]
+async fn the_action_of_a_draft_of_addressing_must_be_that_of_the_operation() {
+    let mut site = Site::new("operations-drafts", &bank(GCM), a_bank(None).await).await;
+    for draft in ["2003/03", "2004/03"] {
+        let action = |operation: &str| {
+            let namespace = format!("http://schemas.xmlsoap.org/ws/{draft}/addressing");
+            format!("<a:Action xmlns:a=\"{namespace}\">urn:bank:{operation}</a:Action>")
+        };
+        let message = envelope_with(&action("Pay"), &element("Hello"));
+        let invalid = "wsse:InvalidSecurity";
+        site.refuses(&["urn:bank:Hello"], &message, "operation-mismatch", invalid)
+            .await;
+        let message = envelope_with(&action("Hello"), &element("Hello"));
+        let answer = site.send(&["urn:bank:Hello"], &message).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        site.backend.seen.try_recv().expect("it arrived");
+    }
+}
