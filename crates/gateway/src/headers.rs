@@ -3,6 +3,8 @@
 //! The rule kept here: what concerns one connection stays on it (RFC 9110 section 7.6.1); everything else passes on. Where a message can be
 //! read in two ways, it goes nowhere.
 
+use std::net::IpAddr;
+
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Version};
 
@@ -41,6 +43,33 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
         .collect();
     for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// Fields that are set or judged here, besides those of one connection.
+static OURS: [HeaderName; 7] = [
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    X_FORWARDED_FOR,
+    X_FORWARDED_PROTO,
+    X_FORWARDED_HOST,
+    X_REQUEST_ID,
+];
+
+/// Removes the namesakes of fields that are set or judged here. CGI, and what has inherited its environment (WSGI, Rack, PHP), does not tell
+/// `X_Forwarded_For` from `X-Forwarded-For` (RFC 3875 section 4.1.18; CVE-2015-0219).
+pub(crate) fn remove_namesakes(headers: &mut HeaderMap) {
+    let is_namesake = |name: &&HeaderName| {
+        name.as_str().contains('_') && {
+            let meant = name.as_str().replace('_', "-");
+            let mut ours = HOP_BY_HOP.iter().chain(&OURS);
+            ours.any(|known| known.as_str() == meant)
+        }
+    };
+    let namesakes: Vec<HeaderName> = headers.keys().filter(is_namesake).cloned().collect();
+    for name in namesakes {
         headers.remove(name);
     }
 }
@@ -124,15 +153,23 @@ fn joined(headers: &HeaderMap, name: &HeaderName, separator: &[u8]) -> Option<He
 pub(crate) struct Forwarded {
     address: HeaderValue,
     scheme: HeaderValue,
+    /// Both as an element of `Forwarded` (RFC 7239).
+    element: HeaderValue,
 }
 
 impl Forwarded {
     /// For a client at that address.
-    pub(crate) fn new(address: std::net::IpAddr, through_tls: bool) -> Self {
-        let address = HeaderValue::try_from(address.to_string());
+    pub(crate) fn new(address: IpAddr, through_tls: bool) -> Self {
+        let unknown = HeaderValue::from_static("unknown");
+        let scheme = if through_tls { "https" } else { "http" };
+        let element = match address {
+            IpAddr::V4(address) => format!("for={address};proto={scheme}"),
+            IpAddr::V6(address) => format!("for=\"[{address}]\";proto={scheme}"),
+        };
         Self {
-            address: address.unwrap_or(HeaderValue::from_static("unknown")),
-            scheme: HeaderValue::from_static(if through_tls { "https" } else { "http" }),
+            address: HeaderValue::try_from(address.to_string()).unwrap_or(unknown.clone()),
+            scheme: HeaderValue::from_static(scheme),
+            element: HeaderValue::try_from(element).unwrap_or(unknown),
         }
     }
 
@@ -142,7 +179,7 @@ impl Forwarded {
     }
 
     /// Sets `Host` to the backend's, and says in `X-Forwarded-*` what it was and who asks. A `X-Forwarded-For` that came with the
-    /// request is kept, with the client behind it.
+    /// request is kept, with the client behind it, and so is a `Forwarded`, since whoever reads that one reads no other.
     pub(crate) fn apply(&self, headers: &mut HeaderMap, backend_authority: &HeaderValue) {
         let asked = headers.insert(header::HOST, backend_authority.clone());
         if let Some(host) = asked
@@ -150,18 +187,23 @@ impl Forwarded {
         {
             headers.insert(X_FORWARDED_HOST, host);
         }
-        let chain = match joined(headers, &X_FORWARDED_FOR, b", ") {
-            None => self.address.clone(),
-            Some(before) => {
-                let chain = [before.as_bytes(), b", ", self.address.as_bytes()].concat();
-                HeaderValue::from_bytes(&chain).unwrap_or_else(|_| self.address.clone())
-            }
-        };
+        let chain = behind(joined(headers, &X_FORWARDED_FOR, b", "), &self.address);
         headers.insert(X_FORWARDED_FOR, chain);
+        if let Some(before) = joined(headers, &header::FORWARDED, b", ") {
+            headers.insert(header::FORWARDED, behind(Some(before), &self.element));
+        }
         if !headers.contains_key(X_FORWARDED_PROTO) {
             headers.insert(X_FORWARDED_PROTO, self.scheme.clone());
         }
     }
+}
+
+/// A list with one more at its end.
+fn behind(before: Option<HeaderValue>, last: &HeaderValue) -> HeaderValue {
+    let chain = before.map(|before| [before.as_bytes(), b", ", last.as_bytes()].concat());
+    chain
+        .and_then(|chain| HeaderValue::from_bytes(&chain).ok())
+        .unwrap_or_else(|| last.clone())
 }
 
 #[cfg(test)]
@@ -285,6 +327,44 @@ mod tests {
         forwarded.apply(&mut headers, &HeaderValue::from_static("backend:9000"));
         let chain: Vec<_> = headers.get_all(X_FORWARDED_FOR).iter().collect();
         assert_eq!(chain, ["198.51.100.1, 192.0.2.7, 127.0.0.1"]);
+    }
+
+    #[test]
+    fn a_client_does_not_hide_behind_the_other_field_that_says_who_asks() {
+        let mut headers = HeaderMap::new();
+        for before in ["for=198.51.100.1", "for=192.0.2.7;by=\"[::1]\""] {
+            headers.append(header::FORWARDED, HeaderValue::from_static(before));
+        }
+        let forwarded = Forwarded::new("2001:db8::1".parse().expect("an address"), true);
+        forwarded.apply(&mut headers, &HeaderValue::from_static("backend:9000"));
+        let elements: Vec<_> = headers.get_all(header::FORWARDED).iter().collect();
+        assert_eq!(
+            elements,
+            ["for=198.51.100.1, for=192.0.2.7;by=\"[::1]\", for=\"[2001:db8::1]\";proto=https"]
+        );
+        assert_eq!(headers[X_FORWARDED_FOR], "2001:db8::1");
+    }
+
+    /// CVE-2015-0219.
+    #[test]
+    fn namesakes_of_fields_that_are_set_or_judged_are_not_passed_on() {
+        let mut headers = HeaderMap::new();
+        for name in [
+            "x_forwarded_for",
+            "x-forwarded_for",
+            "X_Request-Id",
+            "content_type",
+            "transfer_encoding",
+            "x-forwarded-for",
+            "x_other",
+        ] {
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+            headers.append(name, HeaderValue::from_static("1"));
+        }
+        remove_namesakes(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["x-forwarded-for", "x_other"]);
     }
 
     #[test]
