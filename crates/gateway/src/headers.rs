@@ -109,11 +109,15 @@ pub(crate) fn settle_host<B>(request: &mut Request<B>) -> bool {
     agrees
 }
 
-/// `uri-host [ ":" port ]` as far as its characters tell (RFC 3986 section 3.2.2): no user, no path, no second one.
+/// Octets of the longest name of a host (RFC 1035 section 2.3.4) and of a port. A description repeats it with each of its addresses.
+const LONGEST_HOST: usize = 255 + ":65535".len();
+
+/// `uri-host [ ":" port ]` as far as its length and characters tell (RFC 3986 section 3.2.2): no user, no path, no second one.
 fn is_host(octets: &[u8]) -> bool {
-    octets
-        .iter()
-        .all(|octet| octet.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(octet))
+    octets.len() <= LONGEST_HOST
+        && octets
+            .iter()
+            .all(|octet| octet.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(octet))
 }
 
 /// Has a field that may come in several lines over HTTP/2 stand in one, as HTTP/1.1 wants it: cookies are put together (RFC 9113 section

@@ -26,6 +26,7 @@ async fn a_request_that_names_no_host_or_two_is_not_passed_on() {
         "GET /echo HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
         "GET /echo HTTP/1.1\r\nHost: a b/c\r\n",
         "GET http://user@a/echo HTTP/1.1\r\nHost: a\r\n",
+        &format!("GET /echo HTTP/1.1\r\nHost: {}\r\n", "a".repeat(300)),
     ] {
         let answer = answer_to(gateway.address(), &format!("{head}\r\n")).await;
         assert!(
