@@ -260,18 +260,26 @@ impl Rewriting<'_> {
         }
         let source = document.bytes();
         let mut edits = self.policy_edits(document.root());
-        let removed: Vec<Range<usize>> = edits.iter().map(|(range, _)| range.clone()).collect();
+        let mut removed: Vec<Range<usize>> = edits.iter().map(|(range, _)| range.clone()).collect();
+        removed.retain(|range| !range.is_empty());
+        let is_removed = |start: usize| {
+            let place = removed.partition_point(|range| range.end <= start);
+            removed
+                .get(place)
+                .is_some_and(|range| range.contains(&start))
+        };
         for element in document.root().descendants() {
             let range = element.range();
             let (start, end) = (range.start as usize, range.end as usize);
-            if removed.iter().any(|range| range.contains(&start)) {
+            if is_removed(start) {
                 continue;
             }
             let edit = match self.attribute_edit(element) {
                 Some((name, to)) => attribute_value(source, start, name).map(|value| (value, to)),
-                None => self
-                    .content_edit(element)
-                    .and_then(|to| Some((text_content(source, start, end)?, to))),
+                None => self.content_edit(element).and_then(|to| {
+                    let open = element.start_tag_range().end as usize;
+                    Some((text_content(source, open, end)?, to))
+                }),
             };
             edits.extend(edit.map(|(range, to)| (range, escape(&to))));
         }
@@ -322,6 +330,7 @@ impl Rewriting<'_> {
     fn content_edit(&self, element: Element<'_>) -> Option<String> {
         let is_address = ADDRESSING.contains(&element.namespace())
             && element.local() == "Address"
+            && element.first_child().is_none()
             && element
                 .parent()
                 .is_some_and(|parent| parent.local() == "EndpointReference");
@@ -398,7 +407,7 @@ fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
 }
 
 /// Where the value of an attribute without prefix stands, in a start tag that is known to be well-formed.
-fn attribute_value(source: &[u8], start: usize, name: &str) -> Option<std::ops::Range<usize>> {
+fn attribute_value(source: &[u8], start: usize, name: &str) -> Option<Range<usize>> {
     let find = |from: usize, wanted: &dyn Fn(u8) -> bool| {
         source[from..]
             .iter()
@@ -422,12 +431,13 @@ fn attribute_value(source: &[u8], start: usize, name: &str) -> Option<std::ops::
     }
 }
 
-/// Where the content of an element without child elements stands.
-fn text_content(source: &[u8], start: usize, end: usize) -> Option<std::ops::Range<usize>> {
-    let element = source.get(start..end)?;
-    let open = element.iter().position(|octet| *octet == b'>')?;
-    let close = element.windows(2).rposition(|pair| pair == b"</")?;
-    (open < close).then(|| start + open + 1..start + close)
+/// Where the content of an element stands, between its start tag and its end.
+fn text_content(source: &[u8], open: usize, end: usize) -> Option<Range<usize>> {
+    let close = source
+        .get(open..end)?
+        .windows(2)
+        .rposition(|pair| pair == b"</")?;
+    Some(open..open + close)
 }
 
 fn escape(value: &str) -> String {
@@ -493,6 +503,26 @@ mod tests {
                 "\"https://gateway.example/echo\"",
             )
             .replace(">http://other/<", ">https://gateway.example/books<");
+        assert_eq!(rewrite(text), expected);
+    }
+
+    /// What is put into an element must not lie in what is put into one around it.
+    #[test]
+    fn an_address_that_holds_elements_is_none() {
+        let reference = |inner: &str| {
+            format!(
+                r#"<a:EndpointReference xmlns:a="http://www.w3.org/2005/08/addressing"><a:Address>{inner}</a:Address></a:EndpointReference>"#
+            )
+        };
+        let text = reference(&reference("http://other/"));
+        let expected = text.replace("http://other/", "https://gateway.example/books");
+        assert_eq!(rewrite(&text), expected);
+    }
+
+    #[test]
+    fn the_content_of_an_address_is_found_behind_attributes_that_look_like_its_tag() {
+        let text = r#"<x><a:EndpointReference xmlns:a="http://www.w3.org/2005/08/addressing"><a:Address a=">">http://other/</a:Address></a:EndpointReference></x>"#;
+        let expected = text.replace("http://other/", "https://gateway.example/books");
         assert_eq!(rewrite(text), expected);
     }
 

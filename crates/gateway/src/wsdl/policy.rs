@@ -7,6 +7,7 @@
 //!
 //! The rule kept here: a client learns of no policy but that of the route, and of that only if it can be said as it is meant.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use soapstone::config::{EndpointConfig, LoadedFile, SecuritySource};
@@ -197,14 +198,14 @@ impl PublishedPolicy {
                 .flat_map(|operation| operation.children())
                 .filter(|child| child.is(WSDL, "input") || child.is(WSDL, "output"))
         };
-        let mut edits = Vec::new();
+        let elements = attached.iter().map(|policy| policy.element.as_str());
+        let mut edits = vec![inside(definitions, &elements.collect::<String>())];
         for policy in attached {
             let reference = format!(
                 "<wsp:PolicyReference xmlns:wsp=\"{namespace}\" URI=\"#{}\"/>",
                 policy.id
             );
             let refer = |subject| inside(subject, &reference);
-            edits.push(inside(definitions, &policy.element));
             match policy.subject {
                 Subject::Endpoint => edits.extend(bindings().map(refer)),
                 Subject::Message => edits.extend(messages().map(refer)),
@@ -262,7 +263,7 @@ pub(super) fn removal(root: Element<'_>) -> Vec<Edit> {
         .descendants()
         .filter(|element| is_policy(element) && is_of_security(element))
         .collect();
-    let ids: Vec<String> = policies
+    let ids: HashSet<String> = policies
         .iter()
         .filter_map(|policy| Some(format!("#{}", policy.attribute(WSU, "Id")?)))
         .collect();
@@ -270,7 +271,7 @@ pub(super) fn removal(root: Element<'_>) -> Vec<Edit> {
         let refers = PolicyVersion::from_namespace(element.namespace()).is_some()
             && element.local() == "PolicyReference";
         let uri = element.attribute("", "URI").unwrap_or_default();
-        refers && ids.iter().any(|id| *id == uri)
+        refers && ids.contains(&*uri)
     });
     let mut ranges: Vec<Range<usize>> = policies
         .iter()

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 
-use crate::support::{Backend, gateway_before, get, send};
+use crate::support::{Backend, Folder, gateway_before, get, send};
 
 const DESCRIPTION: &str = "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" \
                            xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\"><service name=\"S\"><port name=\"P\" binding=\"b\">\
@@ -75,4 +75,38 @@ async fn a_description_with_a_dtd_is_not_served() {
         send(gateway.address(), get("/echo?wsdl")).await.status,
         StatusCode::BAD_GATEWAY
     );
+}
+
+/// A description with security policies, and references to other ones, of which there may be many.
+#[tokio::test]
+async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
+    let policies: String = (0..60_000)
+        .map(|number| {
+            format!("<p:Policy u:Id=\"a{number}\"><s:X/></p:Policy><p:PolicyReference URI=\"#b{number}\"/>")
+        })
+        .collect();
+    let text = format!(
+        "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:p=\"http://www.w3.org/ns/ws-policy\" \
+         xmlns:s=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\" \
+         xmlns:u=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\">{policies}</definitions>"
+    );
+    let backend = Backend::answering(move |_| {
+        let mut response = Response::new(Full::new(Bytes::from(text.clone())));
+        let headers = response.headers_mut();
+        headers.insert("content-type", "text/xml".parse().expect("a value"));
+        response
+    })
+    .await;
+    let folder = Folder::new("many-policies");
+    let file = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n\
+         users = [{{ name = \"a\", password = \"b\" }}]\nsecurity = {{ mechanism = \"username\" }}\n",
+        backend.address
+    );
+    let gateway = folder.gateway(&file).await;
+    let asked = std::time::Instant::now();
+    let answer = send(gateway.address(), get("/echo?wsdl")).await;
+    assert_eq!(answer.status, StatusCode::OK, "{:.200}", answer.body);
+    assert!(!answer.body.contains("Id=\"a"), "{:.200}", answer.body);
+    assert!(asked.elapsed().as_secs() < 10, "{:?}", asked.elapsed());
 }

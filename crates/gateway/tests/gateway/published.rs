@@ -318,3 +318,21 @@ fn a_policy_that_demands_nothing_is_told_when_the_file_is_checked() {
     let meant = checked(&file.replace("policy = \"plain.wsdl\"", "mechanism = \"none\""));
     assert!(meant.ends_with("inbound none\n"), "{meant}");
 }
+
+#[tokio::test]
+async fn several_policies_are_put_into_a_description_that_is_empty() {
+    let folder = Folder::with_keys("published-empty");
+    let backend = Backend::answering(|_| {
+        let empty = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\"/>";
+        let mut response = Response::new(Full::new(Bytes::from(empty)));
+        let media_type = "text/xml; charset=utf-8".parse().expect("a value");
+        response.headers_mut().insert("content-type", media_type);
+        response
+    })
+    .await;
+    let security = "mechanism = \"sign-encrypt\", suite = \"Basic256\"";
+    let file = service_file(&backend, "", Some("client"), security);
+    let told = told(&folder.gateway(&file).await).await;
+    assert_eq!(told.matches("<wsp:Policy ").count(), 2, "{told}");
+    assert!(told.ends_with("</w:definitions>"), "{told}");
+}
