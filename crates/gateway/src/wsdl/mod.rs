@@ -1,7 +1,7 @@
 //! The description of a service, fetched from the backend and served with the gateway's addresses.
 //!
-//! Rewritten are the addresses of ports (`soap:address`, and WS-Addressing's `EndpointReference`) and the locations of imported and
-//! included documents, where they lie on a backend of a route. On a route with endpoints, security policies are those of the route: see
+//! Rewritten are the addresses of ports (`soap:address`, `endpoint` of WSDL 2.0, and WS-Addressing's `EndpointReference`) and the locations of
+//! imported and included documents, where they lie on a backend of a route. On a route with endpoints, security policies are those of the route: see
 //! [`policy`]. Everything else stays as it is, octet by octet.
 //!
 //! The rule kept here: a client that configures itself from the description never learns of the backend.
@@ -26,11 +26,12 @@ use crate::route::{Route, Routes};
 pub(crate) use policy::{PublishedPolicy, Telling};
 
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
+const WSDL20: &str = "http://www.w3.org/ns/wsdl";
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
 /// Root elements of descriptions, in WSDL 1.1 and 2.0, and of what they refer to.
 const DESCRIPTIONS: [(&str, &str); 5] = [
     (WSDL, "definitions"),
-    ("http://www.w3.org/ns/wsdl", "description"),
+    (WSDL20, "description"),
     (SCHEMA, "schema"),
     ("http://www.w3.org/ns/ws-policy", "Policy"),
     ("http://schemas.xmlsoap.org/ws/2004/09/policy", "Policy"),
@@ -137,6 +138,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Err(detail) => return failed(Cause::BadGateway, "backend-broken", detail),
     };
     metrics.octets(Flow::FromBackend, octets.len() as u64);
+    rewriting.relocate(&mut head.headers);
     if head.status == StatusCode::OK && is_xml(&head.headers) {
         octets = match rewriting.apply(octets) {
             Ok(rewritten) => rewritten,
@@ -314,13 +316,18 @@ impl Rewriting<'_> {
     /// The attribute of an element that holds a location, and what it is to be.
     fn attribute_edit(&self, element: Element<'_>) -> Option<(&'static str, String)> {
         let (namespace, local) = (element.namespace(), element.local());
-        if BINDINGS.contains(&namespace) && local == "address" {
-            let location = element.attribute("", "location")?;
-            return Some(("location", self.port_address(&location)));
+        let port = match (namespace, local) {
+            (WSDL20, "endpoint") => Some("address"),
+            (binding, "address") if BINDINGS.contains(&binding) => Some("location"),
+            _ => None,
+        };
+        if let Some(name) = port {
+            let location = element.attribute("", name)?;
+            return Some((name, self.port_address(&location)));
         }
         let name = match (namespace, local) {
-            (WSDL, "import") => "location",
-            (SCHEMA, "import" | "include" | "redefine") => "schemaLocation",
+            (WSDL, "import") | (WSDL20, "import" | "include") => "location",
+            (SCHEMA, "import" | "include" | "redefine" | "override") => "schemaLocation",
             _ => return None,
         };
         let location = element.attribute("", name)?;
@@ -335,6 +342,21 @@ impl Rewriting<'_> {
                 .parent()
                 .is_some_and(|parent| parent.local() == "EndpointReference");
         is_address.then(|| self.port_address(element.text().trim()))
+    }
+
+    /// Where the backend says that the description is, for clients; what is elsewhere would not be the one that is served here.
+    fn relocate(&self, headers: &mut HeaderMap) {
+        headers.remove(header::CONTENT_LOCATION);
+        let Some(said) = headers.remove(header::LOCATION) else {
+            return;
+        };
+        let told = said
+            .to_str()
+            .ok()
+            .and_then(|said| self.document_location(said));
+        if let Some(told) = told.and_then(|told| HeaderValue::try_from(told).ok()) {
+            headers.insert(header::LOCATION, told);
+        }
     }
 
     /// Where a port is, for clients: a port that is on no backend of ours is taken to be this route's.
@@ -373,7 +395,6 @@ impl Rewriting<'_> {
         let path = match (route.path(), rest.as_str()) {
             ("/", "") => "/".to_owned(),
             ("/", rest) => rest.to_owned(),
-            (path, "/") => path.to_owned(),
             (path, rest) => format!("{path}{rest}"),
         };
         let query = location
@@ -503,6 +524,25 @@ mod tests {
                 "\"https://gateway.example/echo\"",
             )
             .replace(">http://other/<", ">https://gateway.example/books<");
+        assert_eq!(rewrite(text), expected);
+    }
+
+    #[test]
+    fn endpoints_of_wsdl_20_and_what_overrides_schemas_lead_to_the_gateway() {
+        let text = r#"<w:description xmlns:w="http://www.w3.org/ns/wsdl" xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <w:include location="?wsdl=2"/><w:import namespace="urn:x" location="http://127.0.0.1:9000/svc/books?wsdl=3"/>
+  <w:types><xs:schema><xs:override schemaLocation="?xsd=1"/></xs:schema></w:types>
+  <w:service name="S"><w:endpoint name="P" binding="b" address="http://internal:8080/svc/books"/></w:service></w:description>"#;
+        let expected = text
+            .replace("\"?", "\"https://gateway.example/books?")
+            .replace(
+                "http://127.0.0.1:9000/svc/books",
+                "https://gateway.example/books",
+            )
+            .replace(
+                "http://internal:8080/svc/books",
+                "https://gateway.example/books",
+            );
         assert_eq!(rewrite(text), expected);
     }
 

@@ -110,3 +110,38 @@ async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
     assert!(!answer.body.contains("Id=\"a"), "{:.200}", answer.body);
     assert!(asked.elapsed().as_secs() < 10, "{:?}", asked.elapsed());
 }
+
+/// Whoever follows would get another description than this one.
+#[tokio::test]
+async fn a_description_that_is_elsewhere_is_not_looked_for_behind_the_gateway() {
+    for (location, told) in [
+        (
+            "http://BACKEND/echo/there?wsdl",
+            Some("http://gateway.example:8443/echo/there?wsdl"),
+        ),
+        (
+            "/echo/?wsdl",
+            Some("http://gateway.example:8443/echo/?wsdl"),
+        ),
+        ("http://internal.example/admin?wsdl", None),
+    ] {
+        let backend = Backend::answering(move |seen| {
+            let host = seen.headers["host"].to_str().expect("a name");
+            let location = location.replace("BACKEND", host);
+            let mut response = Response::new(Full::default());
+            *response.status_mut() = StatusCode::FOUND;
+            let headers = response.headers_mut();
+            headers.insert("location", location.parse().expect("a value"));
+            headers.insert("content-location", location.parse().expect("a value"));
+            response
+        })
+        .await;
+        let gateway = gateway_before(backend.address, "").await;
+        let answer = send(gateway.address(), get("/echo?wsdl")).await;
+        assert_eq!(answer.status, StatusCode::FOUND);
+        let found = answer.headers.get("location");
+        let found = found.map(|found| found.to_str().expect("text"));
+        assert_eq!(found, told, "{location}");
+        assert!(!answer.headers.contains_key("content-location"));
+    }
+}
