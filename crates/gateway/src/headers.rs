@@ -74,6 +74,19 @@ pub(crate) fn remove_namesakes(headers: &mut HeaderMap) {
     }
 }
 
+/// Whether a request authenticates the connection that it comes over, and not itself alone: what is sent over that afterwards is taken for the
+/// same client's (RFC 4559 section 6; NTLM does the same).
+pub(crate) fn authenticates_connection(headers: &HeaderMap) -> bool {
+    let schemes: [&[u8]; 2] = [b"negotiate", b"ntlm"];
+    headers.get_all(header::AUTHORIZATION).iter().any(|value| {
+        let scheme = value.as_bytes().split(|octet| *octet == b' ').next();
+        let scheme = scheme.unwrap_or_default();
+        schemes
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    })
+}
+
 /// Whether a body has another transfer coding than `chunked`, which is the only one that is undone here. Its octets would pass on without
 /// its name, since the name concerns one connection only.
 pub(crate) fn has_unknown_coding(headers: &HeaderMap) -> bool {

@@ -31,7 +31,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::stream::BackendStream;
 use crate::body::Upload;
-use crate::headers::{has_unknown_coding, remove_hop_by_hop};
+use crate::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
 
 pub use self::url::{NotABackend, backend_url};
 pub(crate) use self::url::{address, without_user};
@@ -268,6 +268,7 @@ impl Backend {
         mut request: Request<Upload>,
         now: Instant,
     ) -> Result<Response<Download>, BackendError> {
+        let is_one_clients = authenticates_connection(request.headers());
         loop {
             let (mut link, reused) = match self.take_idle(now).await {
                 Some(link) => (link, true),
@@ -298,6 +299,7 @@ impl Backend {
                     return Ok(response.map(|body| Download {
                         body,
                         link: Some(link),
+                        is_one_clients,
                         backend: Arc::clone(self),
                     }));
                 }
@@ -411,12 +413,16 @@ fn unfit(response: &Response<Incoming>) -> Option<&'static str> {
 pub(crate) struct Download {
     body: Incoming,
     link: Option<Link>,
+    /// A client has authenticated the connection, which serves nobody else then.
+    is_one_clients: bool,
     backend: Arc<Backend>,
 }
 
 impl Download {
     fn release(&mut self) {
-        if let Some(link) = self.link.take().filter(|link| !link.machine.has_ended()) {
+        if let Some(link) = self.link.take().filter(|link| !link.machine.has_ended())
+            && !self.is_one_clients
+        {
             self.backend.put_back(link);
         }
     }

@@ -70,6 +70,29 @@ async fn a_connection_to_the_backend_serves_one_request_after_another() {
     assert_eq!(backend.connections.load(Ordering::Relaxed), 1);
 }
 
+/// RFC 4559, 6: the next client would be taken for the one who authenticated.
+#[tokio::test]
+async fn a_connection_that_a_client_authenticated_serves_nobody_else() {
+    for (authorization, connections) in [
+        ("Basic YTpi", 1),
+        ("Bearer negotiate", 1),
+        ("NTLM TlRMTVNTUAAB", 2),
+        ("negotiate YIIB", 2),
+    ] {
+        let backend = Backend::echo().await;
+        let gateway = gateway_before(backend.address, "").await;
+        let mut request = post("/echo", ENVELOPE);
+        let value = authorization.parse().expect("a value");
+        request.headers_mut().insert("authorization", value);
+        for request in [request, post("/echo", ENVELOPE)] {
+            let answer = send(gateway.address(), request).await;
+            assert_eq!(answer.status, StatusCode::OK);
+        }
+        let opened = backend.connections.load(Ordering::Relaxed);
+        assert_eq!(opened, connections, "{authorization}");
+    }
+}
+
 #[tokio::test]
 async fn idle_connections_to_the_backend_are_closed_when_that_is_asked_for() {
     let backend = Backend::echo().await;
