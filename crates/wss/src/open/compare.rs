@@ -236,14 +236,32 @@ impl Opening<'_> {
         {
             return true;
         }
+        self.is_readable_block(element) || self.is_named(element)
+    }
+
+    /// Whether an element is a header block as the application sees it: itself, or held by an `EncryptedHeader` in cipher text that was deciphered.
+    /// Cipher text that nobody has deciphered is no block, since it may be one that the plan names, whose reference somebody has taken out of the
+    /// list of what is to be deciphered.
+    fn is_readable_block(&self, element: Element<'_>) -> bool {
         let header = self.envelope.header().map(|header| header.id());
         let is_block = |block: Element<'_>| block.parent().map(|parent| parent.id()) == header;
-        // One that holds more is not read as the block that it holds.
-        let in_encrypted_header = element.parent().is_some_and(|parent| {
-            let alone = parent.children().nth(1).is_none();
-            alone && parent.is(WSSE11, "EncryptedHeader") && is_block(parent)
-        });
-        is_block(element) || in_encrypted_header || self.is_named(element)
+        // One that holds more, or holds it in the clear, is not read as the block that it holds.
+        let is_deciphered = |block: Element<'_>| {
+            let mut held = block.children();
+            let deciphered = held.next().and_then(|first| self.graft_of(first.id()));
+            deciphered.is_some() && held.next().is_none()
+        };
+        let is_encrypted_header = |block: Element<'_>| block.is(WSSE11, "EncryptedHeader");
+        if !is_block(element) {
+            return element.parent().is_some_and(|parent| {
+                is_encrypted_header(parent) && is_block(parent) && is_deciphered(parent)
+            });
+        }
+        if is_encrypted_header(element) {
+            let actor = self.plan.policy.actor.as_deref();
+            return is_deciphered(element) || !self.envelope.is_for(element, actor);
+        }
+        !element.is(XENC, "EncryptedData") || element.is_replaced()
     }
 
     /// Whether the plan wants this element signed by its id or by a path.

@@ -226,7 +226,7 @@ impl fmt::Display for Rejected {
             ),
             Self::SignedElsewhere { element } => write!(
                 out,
-                "`{element}` is signed and stands neither in the Body nor as a header block"
+                "`{element}` is signed and stands neither in the Body nor as a header block that can be read"
             ),
             Self::Unencrypted { part } => {
                 write!(out, "expected `{part}` to be encrypted; it was not")

@@ -151,7 +151,12 @@ fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
         "<wsse:BinarySecurityToken><ds:KeyInfo xmlns:ds=\"{DS}\">{block}</ds:KeyInfo></wsse:BinarySecurityToken></wsse:Security>"
     );
     let unread = without.replace("</wsse:Security>", &unread);
-    for moved in [aside, hidden, unread] {
+    // In what is read as the block that it holds if it was enciphered.
+    let wrapped = format!(
+        "<w:EncryptedHeader xmlns:w=\"http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd\">{block}</w:EncryptedHeader>"
+    );
+    let in_the_clear = message.replace(block, &wrapped);
+    for moved in [aside, hidden, unread, in_the_clear] {
         assert_ne!(moved, without);
         let refused = refuse(&policy, &moved);
         let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
@@ -179,6 +184,58 @@ fn a_signed_header_block_in_an_encrypted_header_that_holds_more_is_not_overlooke
     );
     let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
     assert_eq!(refused, Rejected::SignedElsewhere { element });
+}
+
+/// Nothing signed says what is to be deciphered.
+#[test]
+fn a_signed_header_block_that_is_left_enciphered_is_not_overlooked() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    let mut policy = policy(Mechanism::EncryptSign, "Basic128GCM");
+    policy.signature.as_mut().unwrap().parts.push(to.clone());
+    let encryption = policy.encryption.as_mut().unwrap();
+    encryption.parts.push(EncryptedPart::customary(to));
+    let message = secure(&policy, PLAIN);
+    assert!(open(&policy, &message).is_ok());
+    let start = message.find("<xenc:DataReference").unwrap();
+    let end = start + message[start..].find("</xenc:DataReference>").unwrap();
+    let left = message.replacen(&message[start..end + "</xenc:DataReference>".len()], "", 1);
+    let bare = cut(&left, "xenc:EncryptedData").to_owned();
+    let bare = left.replace(cut(&left, "wsse11:EncryptedHeader"), &bare);
+    for changed in [left, bare] {
+        assert_ne!(changed, message);
+        let element = "{http://www.w3.org/2001/04/xmlenc#}EncryptedData".to_owned();
+        let refused = refuse(&policy, &changed);
+        assert_eq!(refused, Rejected::SignedElsewhere { element });
+    }
+}
+
+#[test]
+fn a_signed_encrypted_header_for_us_is_deciphered() {
+    let namespace = "http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd";
+    let mut policy = sign();
+    policy.signature.as_mut().unwrap().parts.push(Part::Header {
+        namespace: namespace.to_owned(),
+        local: "EncryptedHeader".to_owned(),
+    });
+    let with = |attributes: &str| {
+        let block = format!(
+            "<w:EncryptedHeader xmlns:w=\"{namespace}\"{attributes}><x:EncryptedData xmlns:x=\"http://www.w3.org/2001/04/xmlenc#\"/></w:EncryptedHeader>"
+        );
+        let plain = PLAIN.replace("</soap:Header>", &format!("{block}</soap:Header>"));
+        assert_ne!(plain, PLAIN);
+        secure(&policy, &plain)
+    };
+    let element = format!("{{{namespace}}}EncryptedHeader");
+    for ours in ["", " soap:actor=\"\""] {
+        let refused = refuse(&policy, &with(ours));
+        let element = element.clone();
+        assert_eq!(refused, Rejected::SignedElsewhere { element });
+    }
+    let passed_on = open(&policy, &with(" soap:actor=\"urn:other\"")).unwrap();
+    assert!(forwarded(&passed_on).contains("EncryptedHeader"));
 }
 
 #[test]
