@@ -7,7 +7,7 @@ use super::Opening;
 use crate::confirmation;
 use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
-use crate::names::{DS, WSSE, WSSE11, XENC};
+use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::part::Part;
 use crate::policy::{EncryptedPart, Extent, KeyReference, Layout, ProtectionOrder};
 use crate::rejected::Rejected;
@@ -230,13 +230,28 @@ impl Opening<'_> {
         let body = self.envelope.body();
         let whole = self.plan.policy.only_entire_headers_and_body;
         let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();
-        if element.id() == body.id()
-            || element.ancestors().any(inside_body)
-            || is_part_of_header(element, security)
-        {
+        if element.id() == body.id() || is_part_of_header(element, security) {
             return true;
         }
+        if element.ancestors().any(inside_body) {
+            let body_is_signed = || self.signing_steps(body.id()).next().is_some();
+            return !self.belongs_into_header(element)
+                || body_is_signed()
+                || self.is_named(element);
+        }
         self.is_readable_block(element) || self.is_named(element)
+    }
+
+    /// Whether the plan looks for this element in the header. In a Body that is not signed, somebody may have put it aside; in one that is, it was there.
+    fn belongs_into_header(&self, element: Element<'_>) -> bool {
+        let policy = &self.plan.policy;
+        let mut parts = policy.signed_parts().iter().chain(policy.endorsed_parts());
+        element.is(WSU, "Timestamp")
+            || element.is(WSSE, "UsernameToken")
+            || parts.any(|part| match part {
+                Part::Header { namespace, local } => element.is(namespace, local),
+                _ => false,
+            })
     }
 
     /// Whether an element is a header block as the application sees it: itself, or held by an `EncryptedHeader` in cipher text that was deciphered.

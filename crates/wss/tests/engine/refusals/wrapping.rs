@@ -186,6 +186,35 @@ fn a_signed_header_block_in_an_encrypted_header_that_holds_more_is_not_overlooke
     assert_eq!(refused, Rejected::SignedElsewhere { element });
 }
 
+/// Where the Body is not signed, anybody puts into it what he likes.
+#[test]
+fn a_signed_header_block_that_was_moved_into_an_unsigned_body_is_not_overlooked() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    for parts in [vec![to.clone()], vec![to.clone(), Part::Body]] {
+        let mut policy = sign();
+        policy.signature.as_mut().unwrap().parts = parts.clone();
+        let message = secure(&policy, PLAIN);
+        let block = cut(&message, "a:To").to_owned();
+        let moved = message
+            .replace(&block, "")
+            .replace("</e:echo>", &format!("{block}</e:echo>"));
+        assert_ne!(moved, message);
+        let refused = refuse(&policy, &moved);
+        if parts.contains(&Part::Body) {
+            assert!(matches!(refused, Rejected::Signature(_)), "{refused}");
+            // One that was there beforehand is content like any other.
+            let plain = PLAIN.replace("<e:empty/>", "<a:To>urn:service</a:To>");
+            assert!(open(&policy, &secure(&policy, &plain)).is_ok());
+        } else {
+            let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+            assert_eq!(refused, Rejected::SignedElsewhere { element });
+        }
+    }
+}
+
 /// Nothing signed says what is to be deciphered.
 #[test]
 fn a_signed_header_block_that_is_left_enciphered_is_not_overlooked() {
