@@ -75,6 +75,13 @@ impl Opening<'_> {
         Ok(())
     }
 
+    /// Whether the plan has plain text signed, and `node` was signed as cipher text: then nobody who has read it says so.
+    fn is_signed_unread(&self, node: NodeId) -> bool {
+        let mut signed = self.signed_ciphers.iter();
+        self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting
+            && signed.any(|data| self.is_hidden_in(node, *data))
+    }
+
     /// Whether `node`, or something inside of it, was in this cipher text, maybe in cipher text that was in it.
     fn is_hidden_in(&self, node: NodeId, data: NodeId) -> bool {
         let document = &self.envelope.document;
@@ -432,9 +439,10 @@ impl Opening<'_> {
             {
                 continue;
             }
+            let is_signed = self.signing_steps(block.id()).next().is_some()
+                || self.is_endorsed_by_sender(block.id());
             if self.plan.policy.signature.is_none()
-                || self.signing_steps(block.id()).next().is_some()
-                || self.is_endorsed_by_sender(block.id())
+                || is_signed && !self.is_signed_unread(block.id())
             {
                 blocks.push(block.id());
             } else if self.envelope.must_understand(block) {

@@ -119,6 +119,38 @@ fn an_encrypted_body_inside_of_ones_own_is_not_what_one_signs() {
     assert_eq!(refuse(&policy, &message), Rejected::WrongOrder { part });
 }
 
+/// A header block that the plan does not name is passed on as the sender's if he has signed it; not so what he has not read.
+#[test]
+fn an_encrypted_header_block_is_not_of_whoever_signs_its_cipher_text() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    let policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    let mut theirs = policy.clone();
+    theirs.signature.as_mut().unwrap().parts.push(to.clone());
+    let encrypted = &mut theirs.encryption.as_mut().unwrap().parts;
+    encrypted.push(EncryptedPart::customary(to));
+    let captured = secure(&theirs, PLAIN);
+    assert!(forwarded(&open(&policy, &captured).unwrap()).contains("<a:To "));
+    let block = cut(&captured, "wsse11:EncryptedHeader");
+    let id = id_of(cut(block, "xenc:EncryptedData"));
+    let mut his = policy.clone();
+    let parts = &mut his.signature.as_mut().unwrap().parts;
+    parts.push(Part::Id(id.to_owned()));
+    let plain = PLAIN.replace(cut(PLAIN, "a:To"), block);
+    let message = String::from_utf8(secure_with(&his, mallory(), &plain, None).bytes).unwrap();
+    let key = cut(&captured, "xenc:EncryptedKey");
+    let key = key.replace(cut(key, "xenc:ReferenceList"), &list(id));
+    for place in ["</wsse:Security>", "<ds:Signature "] {
+        let message = before(&message, place, &[&key]);
+        let opened = open(&policy, &message).unwrap();
+        let dropped = ["{http://www.w3.org/2005/08/addressing}To"];
+        assert_eq!(opened.evidence().dropped[..1], dropped);
+        assert!(!forwarded(&opened).contains("a:To"));
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 7.4: one token protects the message. Who signs cipher text with a session key of his own has deciphered it with another one.
 #[test]
 fn an_encrypted_password_is_of_no_use_beside_a_session_key_of_ones_own() {
