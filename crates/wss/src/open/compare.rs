@@ -373,7 +373,7 @@ impl Opening<'_> {
     }
 
     /// The steps at which accepted signatures covered `node`: itself, or something that holds it.
-    fn signing_steps(&self, node: NodeId) -> impl Iterator<Item = u32> {
+    pub(super) fn signing_steps(&self, node: NodeId) -> impl Iterator<Item = u32> {
         self.message_signatures()
             .filter(move |signature| self.holders(node).any(|holder| signature.covers(holder)))
             .map(|signature| signature.step)

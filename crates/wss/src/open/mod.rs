@@ -396,11 +396,13 @@ impl Opening<'_> {
     /// What a replay of this message would repeat: for signed messages what was signed, for encrypted ones the wrapped keys, or
     /// the cipher text where the key is one that both sides hold.
     fn mark(&mut self) {
-        let until = marks::until(
-            self.plan.policy.timestamp,
-            self.evidence.freshness,
-            self.now,
-        );
+        let end = |life| marks::until(self.plan.policy.timestamp, life, self.now);
+        let mut until = end(self.evidence.freshness);
+        let is_signed = |timestamp: NodeId| self.signing_steps(timestamp).next().is_some();
+        if !self.timestamp.is_some_and(is_signed) {
+            // Nobody proves when it ends: it may come again with another life.
+            until = until.max(end(None));
+        }
         let signatures = self.evidence.signatures.iter().map(|one| one.mark);
         let encrypted_only = self.evidence.signatures.is_empty();
         let session_keys = self

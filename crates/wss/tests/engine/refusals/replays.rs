@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use soapstone_crypto::base64;
 use soapstone_crypto::issue::{self, Template, Validity};
-use soapstone_wss::{FaultCode, FirstSeen, InboundPlan, Mechanism, Rejected, TimestampPolicy};
+use soapstone_wss::{
+    FaultCode, FirstSeen, InboundPlan, Mechanism, Part, Rejected, TimestampPolicy,
+};
 use soapstone_xml::Buffers;
 
 use super::{cut, refuse, sign};
@@ -168,4 +170,33 @@ fn our_own_message_under_another_certificate_for_our_key_is_no_answer() {
     let request = under_another_certificate(&secure(&policy, PLAIN));
     let refused = open_with(&policy, client_keys(), &facts(), &request, now()).map(drop);
     assert_eq!(refused, Err(Rejected::Reflected));
+}
+
+/// Where nobody signed when a message ends, somebody on the way may say that it ends at once, to have it forgotten.
+#[test]
+fn a_life_that_nobody_signed_does_not_shorten_the_memory_of_a_message() {
+    let mut signed = sign();
+    signed.signature.as_mut().unwrap().parts = vec![Part::Body];
+    let encrypted = policy(Mechanism::Encrypt, "Basic128GCM");
+    for policy in [signed, encrypted] {
+        let message = secure(&policy, PLAIN);
+        let expires = cut(&message, "wsu:Expires");
+        let created = cut(&message, "wsu:Created").replace("Created", "Expires");
+        let ends_at_once = message.replace(expires, &created);
+        assert_ne!(ends_at_once, message);
+        let plan = InboundPlan::compile(policy, service_keys()).unwrap();
+        let then = now();
+        let opened = plan.open(
+            envelope(&ends_at_once),
+            &facts(),
+            then,
+            &mut Buffers::default(),
+        );
+        let opened = opened.unwrap();
+        assert!(!opened.marks().is_empty());
+        for mark in opened.marks() {
+            // The customary life and skew.
+            assert!(mark.until >= then + Duration::from_secs(360), "{mark:?}");
+        }
+    }
 }
