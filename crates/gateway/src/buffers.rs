@@ -63,9 +63,15 @@ impl SharedBuffers {
 
     /// Octets to be sent, whose buffer comes back when they are.
     pub(crate) fn lend(self: &Arc<Self>, octets: Vec<u8>) -> Bytes {
+        self.lend_in(octets, None)
+    }
+
+    /// The same, and they have their place in the room until then.
+    pub(crate) fn lend_in(self: &Arc<Self>, octets: Vec<u8>, place: Option<Place>) -> Bytes {
         Bytes::from_owner(Lent {
             octets,
             owner: Arc::clone(self),
+            _place: place,
         })
     }
 }
@@ -73,6 +79,7 @@ impl SharedBuffers {
 struct Lent {
     octets: Vec<u8>,
     owner: Arc<SharedBuffers>,
+    _place: Option<Place>,
 }
 
 impl AsRef<[u8]> for Lent {
@@ -116,7 +123,7 @@ impl Room {
     }
 }
 
-/// The part of the room that one request takes, until it is dropped.
+/// The part of the room that one request takes, and then its answer, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     room: Arc<Room>,
@@ -133,6 +140,16 @@ impl Place {
         }
         self.octets += octets;
         true
+    }
+
+    /// Takes so many octets and no others, in any case: what they were made of was in the room.
+    pub(crate) fn settle(&mut self, octets: u64) {
+        let taken = &self.room.taken;
+        match octets.checked_sub(self.octets) {
+            Some(more) => taken.fetch_add(more, Ordering::Relaxed),
+            None => taken.fetch_sub(self.octets - octets, Ordering::Relaxed),
+        };
+        self.octets = octets;
     }
 }
 
@@ -157,6 +174,12 @@ mod tests {
         drop(one);
         assert_eq!(room.taken(), 2);
         assert!(other.grow(8));
+        for octets in [4, 11] {
+            other.settle(octets);
+            assert_eq!(room.taken(), octets);
+        }
+        drop(other);
+        assert_eq!(room.taken(), 0);
     }
 
     #[test]

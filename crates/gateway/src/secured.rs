@@ -99,7 +99,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             Err(response) => return response,
         };
     }
-    call.finish(response, receipts, version).await
+    call.finish(response, receipts, version, place).await
 }
 
 /// A response of the backend that arrived whole.
@@ -424,6 +424,7 @@ impl Call<'_> {
         (mut head, octets): Arrival,
         receipts: Receipts,
         version: SoapVersion,
+        mut place: Place,
     ) -> Response<Reply> {
         let shared = self.exchange.shared();
         let metrics = &self.exchange.route.metrics;
@@ -449,6 +450,7 @@ impl Call<'_> {
         {
             Ok(octets) => {
                 metrics.octets(Flow::ToClient, octets.len() as u64);
+                place.settle(octets.len() as u64);
                 head.headers.insert(
                     header::CONTENT_TYPE,
                     media::rewritten(&head.headers, response_version),
@@ -457,7 +459,10 @@ impl Call<'_> {
                 // They describe the octets that came from the backend, not those that leave.
                 head.headers.remove(header::ETAG);
                 head.headers.remove("content-md5");
-                Response::from_parts(head, Reply::whole(shared.buffers.lend(octets)))
+                Response::from_parts(
+                    head,
+                    Reply::whole(shared.buffers.lend_in(octets, Some(place))),
+                )
             }
             Err(response) => response,
         }

@@ -17,6 +17,7 @@ use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
 use tokio::time::Instant;
 
 use crate::body::{CollectError, Reply, Upload, collect};
+use crate::buffers::Place;
 use crate::fault::Cause;
 use crate::headers::X_REQUEST_ID;
 use crate::metrics::Flow;
@@ -61,6 +62,15 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             &Failure { reason, detail },
         )
     };
+    let no_room = || {
+        failed(
+            Cause::Busy,
+            "no-room",
+            "too many messages are in hand".to_owned(),
+        )
+    };
+    let shared = exchange.shared();
+    let mut place = shared.room.place();
     let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
     let published = exchange
         .route
@@ -77,6 +87,9 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         && is_whole_description(&head.uri)
     {
         rewriting.origin = Origin::File;
+        if !place.grow(octets.len() as u64) {
+            return no_room();
+        }
         return match rewriting.apply(octets.clone()) {
             Ok(octets) => {
                 let mut response = Response::new(Reply::empty());
@@ -84,7 +97,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
                     .headers_mut()
                     .insert(header::CONTENT_TYPE, XML_MEDIA_TYPE);
                 let (head, _) = response.into_parts();
-                described(exchange, head, octets, only_head)
+                described(exchange, head, octets, only_head, place)
             }
             Err(detail) => failed(Cause::Internal, "policy-description", detail),
         };
@@ -113,8 +126,6 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         }
     };
     metrics.backend(sent.elapsed());
-    let shared = exchange.shared();
-    let mut place = shared.room.place();
     let limit = exchange.serving.limits.body;
     let collecting = collect(body, limit, &mut place, &shared.buffers);
     let collected = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await
@@ -124,13 +135,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             Err(format!("the description has more than {limit} octets"))
         }
         Ok(Err(CollectError::Broken(error))) => Err(format!("the description broke off: {error}")),
-        Ok(Err(CollectError::NoRoom)) => {
-            return failed(
-                Cause::Busy,
-                "no-room",
-                "too many messages are in hand".to_owned(),
-            );
-        }
+        Ok(Err(CollectError::NoRoom)) => return no_room(),
         Err(_) => Err("the description was not complete in time".to_owned()),
     };
     let mut octets = match collected {
@@ -155,7 +160,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         octets.clear();
         head.headers.remove(header::CONTENT_TYPE);
     }
-    described(exchange, head, octets, only_head)
+    described(exchange, head, octets, only_head, place)
 }
 
 const XML_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/xml; charset=utf-8");
@@ -166,6 +171,7 @@ fn described(
     mut head: response::Parts,
     octets: Vec<u8>,
     only_head: bool,
+    mut place: Place,
 ) -> Response<Reply> {
     head.headers.remove(header::CONTENT_LENGTH);
     let metrics = &exchange.route.metrics;
@@ -175,6 +181,8 @@ fn described(
             .insert(header::CONTENT_LENGTH, HeaderValue::from(octets.len()));
         return Response::from_parts(head, Reply::empty());
     }
+    place.settle(octets.len() as u64);
+    let octets = exchange.shared().buffers.lend_in(octets, Some(place));
     Response::from_parts(head, Reply::whole(octets))
 }
 

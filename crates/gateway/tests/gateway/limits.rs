@@ -1,13 +1,16 @@
 //! What is too large, too slow, or gone.
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::{
-    Backend, ENVELOPE, exchange, gateway_before, nobodys_address, post, reason, request_in_flight,
-    send, silent_backend, soon,
+    Backend, ENVELOPE, exchange, gateway_before, get, nobodys_address, post, reason,
+    request_in_flight, send, silent_backend, soon,
 };
 
 #[tokio::test]
@@ -256,4 +259,35 @@ async fn a_response_is_not_cut_off_because_the_next_request_has_come() {
     )
     .await;
     assert_eq!(body, "abababababab");
+}
+
+/// Whoever asks and does not read holds an answer in memory (over HTTP/2 one in each stream, CVE-2019-9517).
+#[tokio::test]
+async fn an_answer_takes_its_room_until_its_client_has_read_it() {
+    let filling = "x".repeat(7 << 20);
+    let backend = Backend::answering(move |_| {
+        let text = format!("<schema xmlns=\"http://www.w3.org/2001/XMLSchema\" id=\"{filling}\"/>");
+        let mut response = Response::new(Full::new(Bytes::from(text)));
+        let headers = response.headers_mut();
+        headers.insert("content-type", "text/xml".parse().expect("a value"));
+        response
+    })
+    .await;
+    let gateway = gateway_before(backend.address, "limits = { buffered = \"10MiB\" }").await;
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("it is new");
+    let client = socket.connect(gateway.address()).await;
+    let mut client = client.expect("it listens");
+    let question = b"GET /echo?xsd HTTP/1.1\r\nHost: g\r\n\r\n";
+    client.write_all(question).await.expect("it reads");
+    client.readable().await.expect("it answers");
+    let ask = || send(gateway.address(), get("/echo?xsd"));
+    assert_eq!(ask().await.status, StatusCode::SERVICE_UNAVAILABLE);
+    drop(client);
+    soon("room", async {
+        while ask().await.status != StatusCode::OK {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
 }
