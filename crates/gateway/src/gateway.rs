@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::admin::Readiness;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
-use crate::config::{Config, NO_DEMANDS, RouteConfig};
+use crate::config::{Config, LEADS_AROUND, NO_DEMANDS, RouteConfig};
 use crate::dated::{dated_in, tell};
 use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
@@ -357,6 +357,9 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         let inbound = route.inbound.as_ref();
         if let Some(why) = inbound.and_then(|side| config.refuses_everybody(side)) {
             tracing::warn!(route = route.name, "every request is refused: {why}");
+        }
+        if let Some(other) = route.leads_around(&config.routes) {
+            tracing::warn!(route = route.name, "{LEADS_AROUND} {}", other.path);
         }
         for (direction, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
             if side.as_ref().is_some_and(|side| side.without_demands) {

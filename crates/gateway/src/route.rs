@@ -128,7 +128,7 @@ impl Route {
 }
 
 /// Whether a path begins with all segments of another.
-fn is_below(path: &str, base: &str) -> bool {
+pub(crate) fn is_below(path: &str, base: &str) -> bool {
     match path.strip_prefix(base) {
         Some(rest) => rest.is_empty() || rest.starts_with('/') || base == "/",
         None => false,

@@ -26,6 +26,9 @@ use routes::{ClientSide, read_route};
 
 pub(crate) use routes::RouteConfig;
 
+/// What is said of a route whose backend is protected on another one.
+pub(crate) const LEADS_AROUND: &str = "it leads to what is protected on the route";
+
 /// What is said of a route with a policy that demands nothing.
 pub(crate) const NO_DEMANDS: &str = "the policy demands nothing of messages";
 
@@ -243,6 +246,13 @@ impl fmt::Display for Config {
                         write!(formatter, " (without protection: {})", open.join(", "))?;
                     }
                 }
+            }
+            if let Some(other) = route.leads_around(&self.routes) {
+                write!(
+                    formatter,
+                    " (without protection: {LEADS_AROUND} {})",
+                    other.path
+                )?;
             }
             writeln!(formatter)?;
         }

@@ -12,6 +12,7 @@ use tokio_rustls::TlsConnector;
 
 use super::Timeouts;
 use crate::backend::backend_url;
+use crate::route::is_below;
 use crate::side::{Publishing, Side, read_side};
 use crate::tls;
 
@@ -26,6 +27,42 @@ pub(crate) struct RouteConfig {
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
     pub(crate) timeouts: Timeouts,
+}
+
+impl RouteConfig {
+    /// Whether something is demanded of what clients send.
+    fn protects(&self) -> bool {
+        let demands = |side: &Side| !side.endpoint.is_plain() || side.endpoint.needs_tls();
+        self.inbound.as_ref().is_some_and(demands)
+    }
+
+    /// The route whose protection this one leads around: what that one demands, its backend gets without it by way of this one.
+    pub(crate) fn leads_around<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
+        let is_plain = |side: &Side| side.endpoint.is_plain();
+        if self.protects() || !self.outbound.as_ref().is_none_or(is_plain) {
+            return None;
+        }
+        let base = |route: &Self| route.backend.path().trim_end_matches('/').to_owned();
+        let by_this_one = |other: &Self| {
+            let base_of_other = base(other);
+            let Some(rest) = base_of_other.strip_prefix(&base(self)) else {
+                return false;
+            };
+            let asked = match (self.path.trim_end_matches('/'), rest) {
+                ("", "") => "/".to_owned(),
+                (path, rest) => format!("{path}{rest}"),
+            };
+            let serving = routes.iter().filter(|route| is_below(&asked, &route.path));
+            let serving = serving.max_by_key(|route| route.path.len());
+            (rest.is_empty() || rest.starts_with('/'))
+                && serving.is_some_and(|route| route.path == self.path)
+        };
+        routes.iter().find(|other| {
+            other.protects()
+                && other.backend.authority() == self.backend.authority()
+                && by_this_one(other)
+        })
+    }
 }
 
 /// How clients come.

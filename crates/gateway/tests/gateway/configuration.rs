@@ -225,3 +225,35 @@ security = { mechanism = "username", time = "2026-11-20T12:00:00Z" }
          hint: leave it out; `soapstone open` and `soapstone secure` take it for recorded messages"
     );
 }
+
+#[test]
+fn a_route_that_leads_around_the_protection_of_another_is_told() {
+    let protected = "[routes.inbound]\nusers = [{ name = \"a\", password = \"b\" }]\nsecurity = { mechanism = \"username\" }\n";
+    let route = |path: &str, backend: &str, more: &str| {
+        format!("[[routes]]\npath = \"{path}\"\nbackend = \"{backend}\"\n{more}")
+    };
+    for (path, backend, told) in [
+        ("/open", "http://b:1/svc", true),
+        ("/open", "http://b:1", true),
+        ("/open", "http://b:1/svc/books/", true),
+        ("/open", "http://b:1/svc/books/1", false),
+        ("/open", "http://b:1/svc/boo", false),
+        ("/open", "http://b:2/svc", false),
+        // What is below it is asked for by the other one's path.
+        ("/", "http://b:1/svc", false),
+        ("/", "http://b:1", true),
+        ("/", "http://b:1/svc/books", true),
+    ] {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{}{}",
+            route(path, backend, ""),
+            route("/books", "http://b:1/svc/books", protected)
+        );
+        let config = Config::from_text(&text, Path::new("gateway.toml"), &|_| None);
+        let said = config
+            .unwrap_or_else(|problems| panic!("{problems}"))
+            .to_string();
+        let expected = " (without protection: it leads to what is protected on the route /books)\n";
+        assert_eq!(said.contains(expected), told, "{path} {backend}: {said}");
+    }
+}
