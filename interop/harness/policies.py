@@ -223,6 +223,11 @@ def _symmetric():
         yield Cell(f"{name} endorsing", binding + supporting("EndorsingSupportingTokens", CLIENT), both())
         yield Cell(f"{name} signed endorsing", binding + supporting("SignedEndorsingSupportingTokens", CLIENT), both())
         yield Cell(f"{name} signed username", binding + supporting("SignedSupportingTokens", username()), both())
+    # Stacks of 2005 demand derived keys of the endorsing certificate, too, which nothing is derived from.
+    for name, options in (("XD", ""), ("XD-ES", "<sp:EncryptBeforeSigning/>"), ("XD-SEES", "<sp:EncryptSignature/>")):
+        binding = symmetric("Basic128", derived=True, options=options) + wss11("<sp:RequireSignatureConfirmation/>")
+        token = x509("AlwaysToRecipient", "<sp:RequireDerivedKeys/><sp:RequireThumbprintReference/>")
+        yield Cell(f"symmetric {name}", binding + supporting("EndorsingSupportingTokens", token), both())
     secret = supporting("SignedEncryptedSupportingTokens", username())
     yield Cell("symmetric signed encrypted username", symmetric("Basic256") + wss11() + secret, both())
     for name, binding in (

@@ -236,7 +236,7 @@ impl Message<'_> {
             return None;
         };
         if token.derived_keys.is_some() {
-            let reason = "keys are derived from symmetric keys, and this is a certificate";
+            let reason = "in an asymmetric binding stacks do not agree on what is derived from a certificate: derive keys in a symmetric one";
             problems.push(refused(token, reason));
             return None;
         }

@@ -175,13 +175,7 @@ impl Message<'_> {
             return;
         }
         let messages = self.protects_messages();
-        if token.derived_keys.is_some() {
-            problems.push(refused(
-                token,
-                "keys are derived from symmetric keys, and this is a certificate",
-            ));
-            return;
-        }
+        // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its own private key signs here: there is nothing to derive.
         let reference = self.name(token, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let covers_token = properties.is_some_and(|properties| properties.protect_tokens);

@@ -229,6 +229,35 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
     assert!(over_https.response.signature.is_none());
 }
 
+/// WS-SecurityPolicy 1.3, 5.3: derived keys of a certificate are those of the keys that it encrypts. One that endorses signs with its own, and the
+/// policies that stacks write demand them of it nevertheless.
+#[test]
+fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses() {
+    for (derived, form) in [
+        ("<sp:RequireDerivedKeys/>", DerivedKeyForm::Explicit),
+        ("<sp:RequireExplicitDerivedKeys/>", DerivedKeyForm::Explicit),
+        ("<sp:RequireImpliedDerivedKeys/>", DerivedKeyForm::Implied),
+    ] {
+        let endorsing = nest(
+            "EndorsingSupportingTokens",
+            &x509("AlwaysToRecipient", derived),
+        );
+        let with = |protection: &str| {
+            let binding = symmetric(&x509("Never", protection), &suite("Basic256"));
+            agreement(&format!("{binding}{SIGNED_BODY}{endorsing}")).request
+        };
+        let request = with(derived);
+        assert_eq!(request.derived_keys.map(|derived| derived.form), Some(form));
+        assert_eq!(request.endorsing.unwrap().reference, KeyReference::Direct);
+        assert_eq!(with("").derived_keys, None);
+        let over_https = agreement(&format!(
+            "{}{endorsing}",
+            transport("<sp:IncludeTimestamp/>")
+        ));
+        assert_eq!(over_https.request.derived_keys, None);
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it encrypts.
 #[test]
 fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {

@@ -232,6 +232,32 @@ fn users_whose_password_cannot_be_checked_are_refused() {
     }
 }
 
+/// WS-SecurityPolicy 1.3, 5.3: some derive a key that signs, so that nobody in particular has signed, some one that encrypts, and some none.
+#[test]
+fn keys_that_are_derived_in_an_asymmetric_binding_are_refused() {
+    let tokens = |initiator: &str, recipient: &str| {
+        nest("InitiatorToken", &x509("AlwaysToRecipient", initiator))
+            + &nest("RecipientToken", &x509("Never", recipient))
+    };
+    let reason = "in an asymmetric binding stacks do not agree on what is derived from a certificate: derive keys in a symmetric one";
+    for derived in [
+        "<sp:RequireDerivedKeys/>",
+        "<sp:RequireExplicitDerivedKeys/>",
+        "<sp:RequireImpliedDerivedKeys/>",
+    ] {
+        for tokens in [tokens(derived, ""), tokens("", derived)] {
+            let binding = nest(
+                "AsymmetricBinding",
+                &format!("{tokens}{}", suite("Basic256")),
+            );
+            assert_eq!(
+                not_supported(&format!("{binding}{SIGNED_BODY}{ENCRYPTED_BODY}")),
+                ("X509Token".to_owned(), reason)
+            );
+        }
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 8.5 and 8.6: who is to read what is encrypted has to have a key. Without one, the password would go in the clear.
 #[test]
 fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
