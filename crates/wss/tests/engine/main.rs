@@ -3,6 +3,7 @@
 mod agreements;
 mod bindings;
 mod conversations;
+mod derivations;
 mod endorsements;
 mod paths;
 mod reflections;
