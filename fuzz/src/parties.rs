@@ -68,6 +68,7 @@ pub fn known(identity: Arc<Identity>, peer: &str) -> Keys {
     Keys {
         identity: Some(identity),
         decryption: Vec::new(),
+        endorsing: Vec::new(),
         peer: Some(certificate(peer)),
         trust: Some(Arc::new(TrustStore::new(rules).expect("an anchor"))),
         shared: Some(Arc::new(SharedKey {

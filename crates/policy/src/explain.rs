@@ -3,8 +3,8 @@
 //! The one rule: everything that the plan demands is said, and nothing else.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, Extent, KeyBinding, KeyReference, Layout, Part,
-    PasswordKind, Policy, ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
+    Part, PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 
 use crate::compile::{Agreement, headers_in_words};
@@ -106,10 +106,12 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
         words.push(format!("It names a user with {}.", kinds.join(" or ")));
     }
     if let Some(signature) = &policy.signature {
+        let parts = parts_in_words(signature.parts.iter().map(|part| (part, None)));
+        let tokens = endorsing_tokens(policy, |endorsing| endorsing.token_signed);
         words.push(format!(
             "Signed with {}: {}.",
             key_in_words(signature.key, signature.reference, None),
-            parts_in_words(signature.parts.iter().map(|part| (part, None)))
+            listed([parts].into_iter().chain(tokens))
         ));
     }
     if let Some(encryption) = &policy.encryption {
@@ -127,7 +129,12 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             .parts
             .iter()
             .map(|wanted| (&wanted.part, Some(wanted.extent)));
-        words.push(format!("Encrypted with {key}: {}.", parts_in_words(parts)));
+        let parts = parts_in_words(parts);
+        let tokens = endorsing_tokens(policy, |endorsing| endorsing.token_encrypted);
+        words.push(format!(
+            "Encrypted with {key}: {}.",
+            listed([parts].into_iter().chain(tokens))
+        ));
     }
     if let Some(derived) = &policy.derived_keys {
         let form = match derived.form {
@@ -140,23 +147,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             derived.signature_length
         ));
     }
-    if let Some(endorsing) = &policy.endorsing {
-        let covers = if endorsing.covers_token {
-            ", which it covers itself,"
-        } else {
-            ""
-        };
-        words.push(format!(
-            "The signature is endorsed by a second one: the sender's certificate{covers} is {}.",
-            reference_in_words(endorsing.reference)
-        ));
-        if !endorsing.parts.is_empty() {
-            words.push(format!(
-                "The endorsing signature covers besides: {}.",
-                parts_in_words(endorsing.parts.iter().map(|part| (part, None)))
-            ));
-        }
-    }
+    words.extend(endorsements_in_words(policy));
     if policy.signature_confirmation {
         words.push("It confirms the signatures of its request.".to_owned());
     }
@@ -192,6 +183,80 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     words
 }
 
+/// Who endorses the message's signature, and what each of them covers.
+fn endorsements_in_words(policy: &Policy) -> Vec<String> {
+    let mut words = Vec::new();
+    let several = policy.endorsing.len() > 1;
+    if several {
+        let keys = if policy.same_endorser {
+            "maybe with one key"
+        } else {
+            "each with a key of its own"
+        };
+        words.push(format!(
+            "The signature is endorsed by {} others, {keys}.",
+            policy.endorsing.len()
+        ));
+    }
+    for (index, endorsing) in policy.endorsing.iter().enumerate() {
+        let covers = if endorsing.covers_token {
+            ", which it covers itself,"
+        } else {
+            ""
+        };
+        let named = reference_in_words(endorsing.reference);
+        let signature = endorsing_signature(policy, index);
+        words.push(if several {
+            format!("The certificate of {signature}{covers} is {named}.")
+        } else {
+            format!(
+                "The signature is endorsed by a second one: the sender's certificate{covers} is {named}."
+            )
+        });
+        if !endorsing.parts.is_empty() {
+            let parts = parts_in_words(endorsing.parts.iter().map(|part| (part, None)));
+            words.push(format!(
+                "{} covers besides: {parts}.",
+                capitalized(&signature)
+            ));
+        }
+    }
+    words
+}
+
+/// The tokens of endorsing signatures to which something is done.
+fn endorsing_tokens(
+    policy: &Policy,
+    is_meant: impl Fn(&EndorsingPolicy) -> bool,
+) -> impl Iterator<Item = String> {
+    let endorsing = policy.endorsing.iter().enumerate();
+    endorsing
+        .filter(move |(_, endorsing)| is_meant(endorsing))
+        .map(|(index, _)| format!("the token of {}'s key", endorsing_signature(policy, index)))
+}
+
+/// One of the endorsing signatures, by its place among them if there are several.
+fn endorsing_signature(policy: &Policy, index: usize) -> String {
+    const PLACES: [&str; 3] = ["first", "second", "third"];
+    match (policy.endorsing.len(), PLACES.get(index)) {
+        (..=1, _) => "the endorsing signature".to_owned(),
+        (_, Some(place)) => format!("the {place} endorsing signature"),
+        (_, None) => format!("endorsing signature {}", index + 1),
+    }
+}
+
+/// What there is of several lists, in one.
+fn listed(lists: impl Iterator<Item = String>) -> String {
+    let lists: Vec<String> = lists.filter(|list| !list.is_empty()).collect();
+    lists.join("; ")
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 /// The algorithms that messages use, by their short names.
 pub(crate) fn algorithms(policy: &Policy) -> String {
     let suite = &policy.suite;
@@ -207,7 +272,7 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
                     .map(|one| one.short_name().to_owned()),
             );
         }
-        if !symmetric || policy.endorsing.is_some() {
+        if !symmetric || !policy.endorsing.is_empty() {
             names.extend(
                 suite
                     .signature
@@ -330,7 +395,7 @@ fn part_in_words(part: &Part) -> String {
         Part::Signature => "the signature".to_owned(),
         Part::UsernameToken => "the UsernameToken".to_owned(),
         Part::Token => "the token of the signature's key".to_owned(),
-        Part::EndorsingToken => "the token of the endorsing signature's key".to_owned(),
+        Part::EndorsingToken => "the token of an endorsing signature's key".to_owned(),
         Part::SignatureConfirmation => "the signature confirmations".to_owned(),
         Part::Header { namespace, local } => format!("the header {local} of {namespace}"),
         Part::Path(path) => {

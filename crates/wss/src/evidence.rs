@@ -68,6 +68,8 @@ pub struct SignatureEvidence {
     pub nodes: Vec<NodeId>,
     /// SHA-256 over what was signed and by whom: the same for every copy of the message.
     pub(crate) mark: [u8; 32],
+    /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the certificate itself.
+    pub(crate) token: Option<NodeId>,
     /// Place in the order of signatures and decryptions.
     pub(crate) step: u32,
     /// Stands for the signer in memories of elements; `None` where it cannot be told who it is, or nothing is remembered.
@@ -80,6 +82,14 @@ impl SignatureEvidence {
     /// Whether the signature covers `node` itself.
     pub fn covers(&self, node: NodeId) -> bool {
         self.nodes.binary_search(&node).is_ok()
+    }
+
+    /// The certificate that it was made with, if it was made with one.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        match &self.signer {
+            Signer::Certificate(certificate) => Some(certificate),
+            _ => None,
+        }
     }
 
     /// The digest of `node`, where the plan keeps digests.
@@ -127,23 +137,25 @@ pub struct Evidence {
     pub freshness: Option<Freshness>,
     /// Short names of weak algorithms that the message used and the plan allows.
     pub weak: Vec<&'static str>,
+    /// The endorsing signature that meets the first of the plan's demands.
+    pub(crate) first_endorsement: Option<NodeId>,
     /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many the first ones, and of long names the beginning.
     pub dropped: Vec<String>,
 }
 
 impl Evidence {
-    /// The certificate that made the message's signature, or else the one that endorsed it.
+    /// The certificate that made the message's signature, or else the one that endorsed it: of several, the first that the plan speaks of.
     pub fn signer(&self) -> Option<&Certificate> {
-        let by = |role: SignatureRole| {
-            self.signatures
-                .iter()
-                .filter(move |signature| signature.role == role)
-                .find_map(|signature| match &signature.signer {
-                    Signer::Certificate(certificate) => Some(certificate),
-                    _ => None,
-                })
-        };
-        by(SignatureRole::Message).or_else(|| by(SignatureRole::Endorsing))
+        let mut signatures = self.signatures.iter();
+        let by_message = signatures
+            .clone()
+            .filter(|signature| signature.role == SignatureRole::Message)
+            .find_map(SignatureEvidence::certificate);
+        by_message.or_else(|| {
+            signatures
+                .find(|signature| Some(signature.node) == self.first_endorsement)
+                .and_then(SignatureEvidence::certificate)
+        })
     }
 }
 

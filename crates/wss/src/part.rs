@@ -30,8 +30,8 @@ pub enum Part {
     UsernameToken,
     /// The token that holds the key of the signature (`sp:ProtectTokens`).
     Token,
-    /// The token that holds the key of the endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7: it is signed, or encrypted, where messages have
-    /// it).
+    /// The token that holds the key of an endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7). Whether it is signed or encrypted, the
+    /// [`EndorsingPolicy`](crate::EndorsingPolicy) says.
     EndorsingToken,
     /// The `wsse11:SignatureConfirmation` elements of an answer.
     SignatureConfirmation,

@@ -39,8 +39,10 @@ pub struct Policy {
     pub retirements: Vec<Retirement>,
     /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
     pub derived_keys: Option<DerivedKeyPolicy>,
-    /// A second signature, by certificate.
-    pub endorsing: Option<EndorsingPolicy>,
+    /// Signatures by certificate over the message's own: all of them, each with a key of its own.
+    pub endorsing: Vec<EndorsingPolicy>,
+    /// Whether one key may make several of the endorsing signatures. Who signs twice vouches no more than who signs once.
+    pub same_endorser: bool,
     /// Whether messages that we make carry our certificate although nothing is signed with it: so that the peer can answer under it
     /// (WS-SecurityPolicy 1.3, 5.1.1).
     pub include_certificate: bool,
@@ -76,11 +78,10 @@ impl Policy {
             .map_or(&[], |signature| &signature.parts)
     }
 
-    /// The parts that an endorsing signature covers in particular.
-    pub(crate) fn endorsed_parts(&self) -> &[Part] {
-        self.endorsing
-            .as_ref()
-            .map_or(&[], |endorsing| &endorsing.parts)
+    /// The parts that endorsing signatures cover in particular, each with the place of the endorsement among those of the policy.
+    pub(crate) fn endorsed_parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+        let endorsing = self.endorsing.iter().enumerate();
+        endorsing.flat_map(|(index, one)| one.parts.iter().map(move |part| (index, part)))
     }
 
     /// The parts that are encrypted; none, where nothing is.
@@ -295,8 +296,8 @@ pub enum ProtectionOrder {
 /// A signature by certificate beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
 /// over the Timestamp where the message has no other signature.
 ///
-/// Its token is [`Part::EndorsingToken`]: among the parts that the message's signature covers for `SignedEndorsingSupportingTokens` (8.4), among
-/// those that are encrypted for `EndorsingEncryptedSupportingTokens` (8.7), among both for `SignedEndorsingEncryptedSupportingTokens` (8.8).
+/// Where there are several, one signature meets one of these demands, and one key does, unless the policy's [`same_endorser`](Policy::same_endorser)
+/// says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndorsingPolicy {
     /// How messages that we make name the certificate. Inbound, every kind is understood; but where the message's signature is to cover the token
@@ -308,6 +309,10 @@ pub struct EndorsingPolicy {
     /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`). It cannot cover
     /// one inside of the reference to it.
     pub covers_token: bool,
+    /// Whether the message's signature covers the token, where the message has it (8.4: `SignedEndorsingSupportingTokens`).
+    pub token_signed: bool,
+    /// Whether the token is encrypted with what the [`EncryptionPolicy`] names, where the message has it (8.7: `EndorsingEncryptedSupportingTokens`).
+    pub token_encrypted: bool,
 }
 
 /// Order of the elements of the `wsse:Security` header (WS-SecurityPolicy 1.3, 6.7).

@@ -117,26 +117,19 @@ impl Message<'_> {
         }
         // A password in the clear is a secret, whether the policy says so (as 1.1 cannot) or not.
         if kind.encrypted || password == PasswordKind::Text {
-            self.encrypt_too(Part::UsernameToken, policy, problems);
+            self.encrypt_too(policy, problems);
+            if let Some(encryption) = &mut policy.encryption {
+                let token = EncryptedPart::customary(Part::UsernameToken);
+                encryption.parts.push(token);
+            }
         }
     }
 
-    /// Encrypts a token beside what the policy has encrypted.
-    fn encrypt_too(&self, part: Part, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
-        let wanted = EncryptedPart::customary(part);
-        match &mut policy.encryption {
-            Some(encryption) => encryption.parts.push(wanted),
-            None => self.encrypt_only(wanted, policy, problems),
+    /// Says with which key tokens are encrypted where the policy names no encrypted parts.
+    fn encrypt_too(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
+        if policy.encryption.is_some() {
+            return;
         }
-    }
-
-    /// Encrypts something where the policy names no encrypted parts.
-    fn encrypt_only(
-        &self,
-        wanted: EncryptedPart,
-        policy: &mut Policy,
-        problems: &mut Vec<PolicyProblem>,
-    ) {
         let (key, token) = match &self.requirements.binding {
             Some(Binding::Symmetric(binding)) => {
                 let signature = policy.signature.as_ref();
@@ -157,7 +150,7 @@ impl Message<'_> {
             _ => self.name(token, problems),
         };
         policy.encryption = Some(EncryptionPolicy {
-            parts: vec![wanted],
+            parts: Vec::new(),
             key,
             reference,
             recipient: Recipient::Peer,
@@ -194,13 +187,16 @@ impl Message<'_> {
                 reference,
                 parts,
                 covers_token,
+                token_signed: supporting.kind.signed,
+                token_encrypted: supporting.kind.encrypted,
             };
             self.endorse_message(supporting, token, endorsing, policy, problems);
             return;
         }
         // Where the connection protects the message, the token signs the Timestamp (8.2, 8.3) and what is named in particular.
         if policy.signature.is_some() {
-            problems.push(refused(token, "a message is endorsed once"));
+            let reason = "where the connection protects messages, they are endorsed once";
+            problems.push(refused(token, reason));
             return;
         }
         if policy.timestamp.is_none() {
@@ -222,7 +218,7 @@ impl Message<'_> {
         });
     }
 
-    /// The token signs the message's signature (8.3). That signature covers the token where it is signed (8.4), and the message's key encrypts
+    /// The token signs the message's signature (8.3), as does every other one that the policy names. That signature covers the token where it is signed (8.4), and the message's key encrypts
     /// it where it is encrypted (8.7, 8.8): "when they appear in the wsse:SecurityHeader", so one that messages only name is neither, and one
     /// that a peer sends nevertheless must be.
     fn endorse_message(
@@ -234,28 +230,29 @@ impl Message<'_> {
         problems: &mut Vec<PolicyProblem>,
     ) {
         let kind = supporting.kind;
-        if policy.endorsing.is_some() {
-            problems.push(refused(token, "a message is endorsed once"));
+        // Beside the one that they endorse.
+        if policy.endorsing.len() + 1 >= policy.limits.signatures {
+            problems.push(refused(
+                token,
+                "a message has three endorsing signatures at most",
+            ));
             return;
         }
         if endorsing.reference == KeyReference::Embedded && (kind.signed || kind.encrypted) {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }
-        let Some(signature) = &mut policy.signature else {
+        if policy.signature.is_none() {
             problems.push(missing(
                 &supporting.name,
                 &supporting.place,
                 "sp:SignedParts or sp:IncludeTimestamp",
             ));
             return;
-        };
-        if kind.signed {
-            add(Part::EndorsingToken, &mut signature.parts);
         }
-        policy.endorsing = Some(endorsing);
+        policy.endorsing.push(endorsing);
         if kind.encrypted {
-            self.encrypt_too(Part::EndorsingToken, policy, problems);
+            self.encrypt_too(policy, problems);
         }
     }
 

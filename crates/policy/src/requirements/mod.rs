@@ -163,7 +163,10 @@ impl Requirements {
     fn protection(&mut self, assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) {
         if let Some(kind) = SupportingKind::named(&assertion.name().local) {
             let tokens = SupportingTokens::read(kind, assertion, problems);
-            self.supporting.push(tokens);
+            // What is attached twice, to a port and to an operation, is one assertion.
+            if !self.supporting.iter().any(|one| one.place == tokens.place) {
+                self.supporting.push(tokens);
+            }
             return;
         }
         let parts = match &*assertion.name().local {

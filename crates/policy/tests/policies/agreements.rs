@@ -177,6 +177,15 @@ fn a_user_in_a_message_binding_is_signed_and_a_password_in_the_clear_is_encrypte
     assert_eq!(encrypted(&encrypting.request), [body(), token]);
 }
 
+/// An endorsing signature of which a policy says nothing in particular.
+const ENDORSING: EndorsingPolicy = EndorsingPolicy {
+    reference: KeyReference::Direct,
+    parts: Vec::new(),
+    covers_token: false,
+    token_signed: false,
+    token_encrypted: false,
+};
+
 #[test]
 fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
     let endorsing = nest(
@@ -189,14 +198,13 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
     ));
     assert_eq!(
         message.request.endorsing,
-        Some(EndorsingPolicy {
-            reference: KeyReference::Direct,
-            parts: Vec::new(),
-            covers_token: false
-        })
+        [EndorsingPolicy {
+            token_signed: true,
+            ..ENDORSING
+        }]
     );
-    assert_eq!(signed(&message.request), [Part::Body, Part::EndorsingToken]);
-    assert_eq!(message.response.endorsing, None);
+    assert_eq!(signed(&message.request), [Part::Body]);
+    assert_eq!(message.response.endorsing, []);
     // WS-SecurityPolicy 1.3, 8.9: where tokens are protected, each signature covers its own.
     let protecting = agreement(&format!(
         "{}{SIGNED_BODY}{endorsing}",
@@ -205,7 +213,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
             &format!("{}<sp:ProtectTokens/>", suite("Basic256"))
         )
     ));
-    assert!(protecting.request.endorsing.unwrap().covers_token);
+    assert!(protecting.request.endorsing[0].covers_token);
     let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
     let endorsing = nest(
         "EndorsingSupportingTokens",
@@ -215,7 +223,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         "{}{endorsing}",
         transport("<sp:IncludeTimestamp/>")
     ));
-    assert_eq!(over_https.request.endorsing, None);
+    assert_eq!(over_https.request.endorsing, []);
     assert_eq!(
         signed(&over_https.request),
         [
@@ -248,7 +256,7 @@ fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses(
         };
         let request = with(derived);
         assert_eq!(request.derived_keys.map(|derived| derived.form), Some(form));
-        assert_eq!(request.endorsing.unwrap().reference, KeyReference::Direct);
+        assert_eq!(request.endorsing[0].reference, KeyReference::Direct);
         assert_eq!(with("").derived_keys, None);
         let over_https = agreement(&format!(
             "{}{endorsing}",
@@ -258,31 +266,100 @@ fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses(
     }
 }
 
+/// WS-SecurityPolicy 1.3, 8: every token of every assertion, each as its own assertion has it.
+#[test]
+fn every_endorsing_token_makes_a_signature_of_its_own() {
+    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
+    let named = x509("Never", "<sp:RequireThumbprintReference/>");
+    let signed_one = nest(
+        "SignedEndorsingSupportingTokens",
+        &x509("AlwaysToRecipient", ""),
+    );
+    let other_two = nest(
+        "EndorsingEncryptedSupportingTokens",
+        &format!("{}{named}{to}", x509("AlwaysToRecipient", "")),
+    );
+    let request = agreement(&format!(
+        "{}{SIGNED_BODY}{signed_one}{other_two}",
+        symmetric(&x509("Never", ""), &suite("Basic256"))
+    ))
+    .request;
+    let hidden = EndorsingPolicy {
+        parts: vec![Part::Header {
+            namespace: "urn:a".to_owned(),
+            local: "To".to_owned(),
+        }],
+        token_encrypted: true,
+        ..ENDORSING
+    };
+    assert_eq!(
+        request.endorsing,
+        [
+            EndorsingPolicy {
+                token_signed: true,
+                ..ENDORSING
+            },
+            hidden.clone(),
+            EndorsingPolicy {
+                reference: KeyReference::Thumbprint,
+                ..hidden
+            }
+        ]
+    );
+    assert!(!request.same_endorser);
+    assert_eq!(
+        message_in_words(&request)[1..7],
+        [
+            "Signed with a fresh key, wrapped to the receiver's certificate, which is named by issuer and serial number: \
+             the Body; the token of the first endorsing signature's key.",
+            "Encrypted with the same key: the token of the second endorsing signature's key; \
+             the token of the third endorsing signature's key.",
+            "The signature is endorsed by 3 others, each with a key of its own.",
+            "The certificate of the first endorsing signature is in the message.",
+            "The certificate of the second endorsing signature is in the message.",
+            "The second endorsing signature covers besides: the header To of urn:a.",
+        ]
+    );
+    // Two assertions are two, though they say the same.
+    let twice = |second: &str| {
+        let first = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
+        agreement(&format!(
+            "{}{SIGNED_BODY}{first}{second}",
+            symmetric(&x509("Never", ""), &suite("Basic256"))
+        ))
+        .request
+    };
+    let again = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
+    assert_eq!(twice(&again).endorsing, [ENDORSING, ENDORSING]);
+}
+
 /// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it encrypts.
 #[test]
 fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
-    let token = EncryptedPart::customary(Part::EndorsingToken);
     let by_certificate = asymmetric(&suite("Basic256"));
     let by_session_key = symmetric(&x509("Never", ""), &suite("Basic256"));
     for (binding, key) in [
         (&by_certificate, KeyBinding::Certificate),
         (&by_session_key, KeyBinding::SessionKey),
     ] {
-        for (kind, parts) in [
-            ("EndorsingEncryptedSupportingTokens", vec![Part::Body]),
-            (
-                "SignedEndorsingEncryptedSupportingTokens",
-                vec![Part::Body, Part::EndorsingToken],
-            ),
+        for (kind, token_signed) in [
+            ("EndorsingEncryptedSupportingTokens", false),
+            ("SignedEndorsingEncryptedSupportingTokens", true),
         ] {
             let hidden = nest(kind, &x509("AlwaysToRecipient", ""));
             let both = agreement(&format!("{binding}{hidden}{SIGNED_BODY}{ENCRYPTED_BODY}"));
-            assert_eq!(signed(&both.request), parts);
-            assert_eq!(encrypted(&both.request), [body(), token.clone()]);
+            let token = EndorsingPolicy {
+                token_signed,
+                token_encrypted: true,
+                ..ENDORSING
+            };
+            assert_eq!(both.request.endorsing, std::slice::from_ref(&token));
+            assert_eq!(encrypted(&both.request), [body()]);
             assert_eq!(encrypted(&both.response), [body()]);
             let alone = agreement(&format!("{binding}{hidden}{SIGNED_BODY}"));
-            assert_eq!(encrypted(&alone.request), std::slice::from_ref(&token));
-            assert_eq!(alone.request.encryption.unwrap().key, key);
+            assert_eq!(alone.request.endorsing, [token]);
+            let encryption = alone.request.encryption.unwrap();
+            assert_eq!((encryption.parts, encryption.key), (Vec::new(), key));
             assert!(alone.response.encryption.is_none());
         }
     }
@@ -292,9 +369,14 @@ fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
         &x509("Never", "<sp:RequireThumbprintReference/>"),
     );
     let named = agreement(&format!("{by_session_key}{named}{SIGNED_BODY}"));
-    let endorsing = named.request.endorsing.as_ref().unwrap();
-    assert_eq!(endorsing.reference, KeyReference::Thumbprint);
-    assert_eq!(encrypted(&named.request), std::slice::from_ref(&token));
+    assert_eq!(
+        named.request.endorsing,
+        [EndorsingPolicy {
+            reference: KeyReference::Thumbprint,
+            token_encrypted: true,
+            ..ENDORSING
+        }]
+    );
     // The connection encrypts it.
     let hidden = nest(
         "SignedEndorsingEncryptedSupportingTokens",
@@ -320,7 +402,7 @@ fn endorsing_tokens_sign_parts_of_their_own() {
     ))
     .request;
     assert_eq!(signed(&request), [Part::Body]);
-    let parts = request.endorsing.as_ref().unwrap().parts.as_slice();
+    let parts = request.endorsing[0].parts.as_slice();
     let to = Part::Header {
         namespace: "urn:a".to_owned(),
         local: "To".to_owned(),

@@ -304,9 +304,17 @@ fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
         assert_eq!(with(kind, &certificate), ("X509Token".to_owned(), reason));
     }
     let endorsing = "EndorsingSupportingTokens";
-    let twice = format!("{certificate}{}", x509("Never", ""));
-    let reason = "a message is endorsed once";
-    assert_eq!(with(endorsing, &twice), ("X509Token".to_owned(), reason));
+    let four = certificate.repeat(4);
+    let reason = "a message has three endorsing signatures at most";
+    assert_eq!(with(endorsing, &four), ("X509Token".to_owned(), reason));
+    let twice = nest(endorsing, &format!("{certificate}{}", x509("Never", "")));
+    assert_eq!(
+        not_supported(&format!("{}{twice}", transport("<sp:IncludeTimestamp/>"))),
+        (
+            "X509Token".to_owned(),
+            "where the connection protects messages, they are endorsed once"
+        )
+    );
     let reason = "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it";
     assert_eq!(
         with(endorsing, &format!("{certificate}{ENCRYPTED_BODY}")),

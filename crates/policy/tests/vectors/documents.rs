@@ -135,6 +135,7 @@ pub(crate) fn every_key() -> Keys {
         })),
         identity: Some(Arc::new(identity)),
         decryption: Vec::new(),
+        endorsing: Vec::new(),
         shared: None,
     }
 }

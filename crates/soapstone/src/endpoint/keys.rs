@@ -25,6 +25,7 @@ impl Compiler<'_> {
             // In the place of a key that cannot be read none decrypts, and nothing more is to be said of it.
             identity: identity.filter(|_| decryption.len() == decrypting.len()),
             decryption,
+            endorsing: Vec::new(),
             peer: self
                 .config
                 .peer

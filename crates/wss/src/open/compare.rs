@@ -6,15 +6,16 @@ use soapstone_xml::{Element, NodeId};
 use super::Opening;
 use crate::confirmation;
 use crate::envelope::expanded_name;
-use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
+use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::part::Part;
-use crate::policy::{EncryptedPart, Extent, KeyReference, Layout, ProtectionOrder};
+use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {
-    pub(super) fn compare(&self, security: Option<NodeId>) -> Result<(), Rejected> {
-        let policy = &self.plan.policy;
+    pub(super) fn compare(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
+        let plan = self.plan;
+        let policy = &plan.policy;
         if policy.timestamp.is_some_and(|timestamp| timestamp.required) && self.timestamp.is_none()
         {
             return Err(Rejected::TimestampMissing);
@@ -30,7 +31,7 @@ impl Opening<'_> {
         }
         if let Some(signature) = &policy.signature {
             self.compare_signatures()?;
-            self.compare_endorsement()?;
+            self.evidence.first_endorsement = self.compare_endorsements()?;
             let is_signed = |node: NodeId| self.signing_steps(node).next().is_some();
             for part in &signature.parts {
                 // Of these there may be thousands, and each is one element or none.
@@ -38,15 +39,16 @@ impl Opening<'_> {
                     Part::Id(id) => self.named(id).is_none_or(is_signed),
                     part => self.nodes_of(part).into_iter().all(is_signed),
                 };
-                if !all_signed || self.is_only_named(part) {
+                if !all_signed {
                     return Err(Rejected::Unsigned { part: part.clone() });
                 }
             }
         }
         if let Some(encryption) = &policy.encryption {
             for wanted in &encryption.parts {
+                let signed = policy.signed_parts().contains(&wanted.part);
                 for node in self.nodes_of(&wanted.part) {
-                    self.compare_encrypted(wanted, node)?;
+                    self.compare_encrypted(wanted, node, signed)?;
                 }
             }
         }
@@ -62,12 +64,9 @@ impl Opening<'_> {
             return Ok(());
         }
         for part in self.plan.policy.signed_parts() {
-            let of_cipher = |node: NodeId| {
-                let mut signed = self.signed_ciphers.iter();
-                signed.any(|data| self.is_hidden_in(node, *data))
-            };
+            let mut nodes = self.nodes_of(part).into_iter();
             if self.order_of(part) == ProtectionOrder::SignBeforeEncrypting
-                && self.nodes_of(part).into_iter().any(of_cipher)
+                && nodes.any(|node| self.is_signed_as_cipher(node))
             {
                 return Err(Rejected::WrongOrder { part: part.clone() });
             }
@@ -77,9 +76,14 @@ impl Opening<'_> {
 
     /// Whether the plan has plain text signed, and `node` was signed as cipher text: then nobody who has read it says so.
     fn is_signed_unread(&self, node: NodeId) -> bool {
-        let mut signed = self.signed_ciphers.iter();
         self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting
-            && signed.any(|data| self.is_hidden_in(node, *data))
+            && self.is_signed_as_cipher(node)
+    }
+
+    /// Whether a signature is over cipher text that `node`, or something inside of it, was in.
+    pub(super) fn is_signed_as_cipher(&self, node: NodeId) -> bool {
+        let mut signed = self.signed_ciphers.iter();
+        signed.any(|data| self.is_hidden_in(node, *data))
     }
 
     /// Whether `node`, or something inside of it, was in this cipher text, maybe in cipher text that was in it.
@@ -101,16 +105,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Whether a part is the token of the endorsing signature, which messages of this plan carry, and this one names it instead: then the message's
-    /// signature does not say whose endorsement belongs to it, and another partner's may have taken the place of the sender's.
-    fn is_only_named(&self, part: &Part) -> bool {
-        let endorsing = self.plan.policy.endorsing.as_ref();
-        let is_carried = endorsing.is_some_and(|one| one.reference == KeyReference::Direct);
-        *part == Part::EndorsingToken && is_carried && self.nodes_of(part).is_empty()
-    }
-
     /// The signatures that prove parts of the message.
-    fn message_signatures(&self) -> impl Iterator<Item = &SignatureEvidence> {
+    pub(super) fn message_signatures(&self) -> impl Iterator<Item = &SignatureEvidence> {
         self.evidence
             .signatures
             .iter()
@@ -129,41 +125,6 @@ impl Opening<'_> {
                 limit: 1,
             }),
         }
-    }
-
-    /// One signature endorses every other one of the message, with its own token and with parts of the message if the plan wants that.
-    fn compare_endorsement(&self) -> Result<(), Rejected> {
-        let Some(endorsing) = &self.plan.policy.endorsing else {
-            return Ok(());
-        };
-        let mut endorsements = self
-            .evidence
-            .signatures
-            .iter()
-            .filter(|signature| signature.role == SignatureRole::Endorsing);
-        // Another one beside it, over something or over nothing of this message, would be taken for the sender's.
-        let (Some(endorsement), None) = (endorsements.next(), endorsements.next()) else {
-            return Err(Rejected::EndorsementMissing);
-        };
-        let covered = |signature: &SignatureEvidence| endorsement.covers(signature.node);
-        if !self.message_signatures().all(covered) {
-            return Err(Rejected::EndorsementMissing);
-        }
-        let uncovered = |token: NodeId| !endorsement.covers(token);
-        let mut tokens = self.nodes_of(&Part::EndorsingToken).into_iter();
-        if endorsing.covers_token && tokens.any(uncovered) {
-            return Err(Rejected::Unsigned {
-                part: Part::EndorsingToken,
-            });
-        }
-        for part in &endorsing.parts {
-            let is_covered =
-                |node: NodeId| self.holders(node).any(|holder| endorsement.covers(holder));
-            if !self.nodes_of(part).into_iter().all(is_covered) {
-                return Err(Rejected::Unendorsed { part: part.clone() });
-            }
-        }
-        Ok(())
     }
 
     /// An answer confirms the signatures of its request.
@@ -252,7 +213,10 @@ impl Opening<'_> {
     /// Whether the plan looks for this element in the header. In a Body that is not signed, somebody may have put it aside; in one that is, it was there.
     fn belongs_into_header(&self, element: Element<'_>) -> bool {
         let policy = &self.plan.policy;
-        let mut parts = policy.signed_parts().iter().chain(policy.endorsed_parts());
+        let mut parts = policy
+            .signed_parts()
+            .iter()
+            .chain(policy.endorsed_parts().map(|(_, part)| part));
         element.is(WSU, "Timestamp")
             || element.is(WSSE, "UsernameToken")
             || parts.any(|part| match part {
@@ -292,22 +256,22 @@ impl Opening<'_> {
         policy
             .signed_parts()
             .iter()
-            .chain(policy.endorsed_parts())
+            .chain(policy.endorsed_parts().map(|(_, part)| part))
             .filter(|part| matches!(part, Part::Id(_) | Part::Path(_)))
             .any(|part| self.nodes_of(part).contains(&element.id()))
     }
 
-    fn compare_encrypted(&self, wanted: &EncryptedPart, node: NodeId) -> Result<(), Rejected> {
+    /// Whether a node of a part was encrypted, and in the right order if it is to be signed, too.
+    pub(super) fn compare_encrypted(
+        &self,
+        wanted: &EncryptedPart,
+        node: NodeId,
+        signed: bool,
+    ) -> Result<(), Rejected> {
         let part = || wanted.part.clone();
         let encrypted = self
             .encrypting_step(node, wanted.extent)
             .ok_or_else(|| Rejected::Unencrypted { part: part() })?;
-        let signed = self
-            .plan
-            .policy
-            .signature
-            .as_ref()
-            .is_some_and(|signature| signature.parts.contains(&wanted.part));
         let order = self.order_of(&wanted.part);
         // Confirmations are enciphered together with the signature, too.
         let right_order = !signed
@@ -324,20 +288,17 @@ impl Opening<'_> {
     }
 
     /// The nodes of this message that a part means. None where the part is absent, which is for the required parts to judge.
-    fn nodes_of(&self, part: &Part) -> Vec<NodeId> {
+    pub(super) fn nodes_of(&self, part: &Part) -> Vec<NodeId> {
         match part {
             Part::Body => vec![self.envelope.body().id()],
             Part::Timestamp => self.timestamp.into_iter().collect(),
             Part::UsernameToken => self.username.into_iter().collect(),
             Part::Signature => self.signatures.clone(),
             // One inside of the signature that it is for is as it is signed, or encrypted, together with that.
-            Part::Token => {
-                let tokens = self.signing_tokens.iter().chain(&self.signing_infos);
-                tokens.copied().collect()
-            }
+            Part::Token => self.signing_tokens.clone(),
             Part::EndorsingToken => {
-                let tokens = self.endorsing_tokens.iter().chain(&self.endorsing_infos);
-                tokens.copied().collect()
+                let tokens = self.endorsements().filter_map(|one| one.token);
+                tokens.collect()
             }
             Part::SignatureConfirmation => self.confirmations.clone(),
             Part::Header { namespace, local } => self
@@ -384,23 +345,18 @@ impl Opening<'_> {
     fn is_endorsed_by_sender(&self, node: NodeId) -> bool {
         let sender = self.evidence.signer().map(Certificate::der);
         let by_sender = |signature: &&SignatureEvidence| {
-            let signer = match &signature.signer {
-                Signer::Certificate(certificate) => Some(certificate.der()),
-                _ => None,
-            };
-            signature.role == SignatureRole::Endorsing && signer.is_some() && signer == sender
+            let signer = signature.certificate().map(Certificate::der);
+            signer.is_some() && signer == sender
         };
-        !self.plan.policy.endorsed_parts().is_empty()
+        self.plan.policy.endorsed_parts().next().is_some()
             && self
-                .evidence
-                .signatures
-                .iter()
+                .endorsements()
                 .filter(by_sender)
                 .any(|signature| self.holders(node).any(|holder| signature.covers(holder)))
     }
 
     /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was; `node` first.
-    fn holders(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub(super) fn holders(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let document = &self.envelope.document;
         let around = |node: &NodeId| document.element(*node).parent().map(|parent| parent.id());
         let hidden_in = |node: NodeId| self.graft_of(node).map(|graft| graft.encrypted_data);

@@ -7,6 +7,7 @@
 mod agreed;
 mod compare;
 mod decrypt;
+mod endorsement;
 mod keys;
 mod recognition;
 mod signature;
@@ -70,14 +71,8 @@ struct Opening<'p> {
     timestamp: Option<NodeId>,
     username: Option<NodeId>,
     signatures: Vec<NodeId>,
-    /// Tokens of the message's signature.
+    /// Tokens of the message's signature, and `ds:KeyInfo` elements that hold the certificate themselves.
     signing_tokens: Vec<NodeId>,
-    /// `ds:KeyInfo` elements of the message's signature that hold the certificate themselves.
-    signing_infos: Vec<NodeId>,
-    /// Tokens of endorsing signatures.
-    endorsing_tokens: Vec<NodeId>,
-    /// `ds:KeyInfo` elements of endorsing signatures that hold the certificate themselves.
-    endorsing_infos: Vec<NodeId>,
     confirmations: Vec<NodeId>,
     confirmed: Vec<Option<Vec<u8>>>,
     /// The security context that keys come from.
@@ -145,9 +140,6 @@ impl InboundPlan {
             username: None,
             signatures: Vec::new(),
             signing_tokens: Vec::new(),
-            signing_infos: Vec::new(),
-            endorsing_tokens: Vec::new(),
-            endorsing_infos: Vec::new(),
             confirmations: Vec::new(),
             confirmed: Vec::new(),
             context: None,

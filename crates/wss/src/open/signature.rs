@@ -101,15 +101,9 @@ impl Opening<'_> {
         self.signed_ciphers.extend(gone);
         let step = self.next_step();
         let role = self.role_of(&found.key, &nodes);
-        match role {
-            SignatureRole::Message => {
-                self.signing_tokens.extend(found.token);
-                self.signing_infos.extend(found.info);
-            }
-            SignatureRole::Endorsing => {
-                self.endorsing_tokens.extend(found.token);
-                self.endorsing_infos.extend(found.info);
-            }
+        let token = found.token.or(found.info);
+        if role == SignatureRole::Message {
+            self.signing_tokens.extend(token);
         }
         self.signatures.push(node);
         self.signature_values.push(signature.value);
@@ -120,6 +114,7 @@ impl Opening<'_> {
             algorithm: signature.method,
             nodes,
             mark,
+            token,
             step,
             partner,
             digests: kept_digests,
@@ -138,7 +133,7 @@ impl Opening<'_> {
         let endorses = match key {
             Key::Secret(_) => false,
             Key::Public(_) if self.signs_by_certificate() => {
-                self.plan.policy.endorsing.is_some() && covers_signature()
+                !self.plan.policy.endorsing.is_empty() && covers_signature()
             }
             Key::Public(_) => true,
         };
@@ -224,7 +219,7 @@ impl Opening<'_> {
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
         let allowed: &[SignatureAlgorithm] = match (is_hmac, by_certificate) {
             (true, false) => &suite.symmetric_signature,
-            (false, false) if self.plan.policy.endorsing.is_some() => &suite.signature,
+            (false, false) if !self.plan.policy.endorsing.is_empty() => &suite.signature,
             (false, false) => &suite.symmetric_signature,
             (_, true) => &suite.signature,
         };

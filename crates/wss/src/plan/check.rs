@@ -8,6 +8,10 @@ use crate::part::Part;
 use crate::policy::{Extent, KeyBinding, Policy};
 use crate::suite::KeyAgreementMethod;
 
+/// Why the tokens of endorsing signatures are not among the parts.
+const TOKEN_OF_ENDORSEMENT: &str =
+    "is signed and encrypted where what is said of the endorsing signature wants it";
+
 impl Policy {
     /// Everything that is wrong.
     pub(super) fn check(&self, problems: &mut Vec<PlanProblem>) {
@@ -42,16 +46,17 @@ impl Policy {
                     purpose: "signature",
                 });
             }
-            if signature.parts.contains(&Part::Signature) {
-                problems.push(PlanProblem::Part {
-                    part: Part::Signature,
-                    problem: "cannot sign itself",
-                });
+            for (part, problem) in [
+                (Part::Signature, "cannot sign itself"),
+                (Part::EndorsingToken, TOKEN_OF_ENDORSEMENT),
+            ] {
+                if signature.parts.contains(&part) {
+                    problems.push(PlanProblem::Part { part, problem });
+                }
             }
             for (part, is_there) in [
                 (Part::Timestamp, self.timestamp.is_some()),
                 (Part::UsernameToken, self.username.is_some()),
-                (Part::EndorsingToken, self.endorsing.is_some()),
             ] {
                 if !is_there && signature.parts.contains(&part) {
                     problems.push(PlanProblem::Part {
@@ -80,13 +85,9 @@ impl Policy {
                     (Part::Signature, Extent::Element) if self.signature.is_none() => {
                         "is to be encrypted, and the policy has none"
                     }
-                    (Part::UsernameToken | Part::EndorsingToken, Extent::Content) => {
-                        "is encrypted as a whole"
-                    }
+                    (Part::EndorsingToken, _) => TOKEN_OF_ENDORSEMENT,
+                    (Part::UsernameToken, Extent::Content) => "is encrypted as a whole",
                     (Part::UsernameToken, Extent::Element) if self.username.is_none() => {
-                        "is to be encrypted, and the policy has none"
-                    }
-                    (Part::EndorsingToken, Extent::Element) if self.endorsing.is_none() => {
                         "is to be encrypted, and the policy has none"
                     }
                     _ => continue,
@@ -127,27 +128,45 @@ impl Policy {
                 });
             }
         }
-        if let Some(endorsing) = &self.endorsing {
-            let of_message = |part: &&Part| {
-                let named = matches!(part, Part::Header { .. } | Part::Id(_) | Part::Path(_));
-                named || **part == Part::Body
-            };
-            for part in endorsing.parts.iter().filter(|part| !of_message(part)) {
-                problems.push(PlanProblem::Part {
-                    part: part.clone(),
-                    problem: "is not for an endorsing signature to cover in particular",
-                });
+        if !self.endorsing.is_empty() {
+            self.check_endorsing(problems);
+        }
+    }
+
+    fn check_endorsing(&self, problems: &mut Vec<PlanProblem>) {
+        let of_message = |part: &Part| {
+            let named = matches!(part, Part::Header { .. } | Part::Id(_) | Part::Path(_));
+            named || *part == Part::Body
+        };
+        for (_, part) in self.endorsed_parts().filter(|(_, part)| !of_message(part)) {
+            problems.push(PlanProblem::Part {
+                part: part.clone(),
+                problem: "is not for an endorsing signature to cover in particular",
+            });
+        }
+        let hides_token = self.endorsing.iter().any(|one| one.token_encrypted);
+        for (is_wrong, problem) in [
+            (
+                self.signature.is_none(),
+                "an endorsing signature needs a signature to endorse",
+            ),
+            (
+                hides_token && self.encryption.is_none(),
+                "the token of an endorsing signature is to be encrypted, and nothing says with which key",
+            ),
+            (
+                self.endorsing.len() >= self.limits.signatures,
+                "more endorsing signatures are demanded than a message may have",
+            ),
+        ] {
+            if is_wrong {
+                problems.push(PlanProblem::Combination { problem });
             }
-            if signature.is_none() {
-                problems.push(PlanProblem::Combination {
-                    problem: "an endorsing signature needs a signature to endorse",
-                });
-            }
-            if self.suite.signature.is_empty() {
-                problems.push(PlanProblem::NoAlgorithm {
-                    purpose: "signature",
-                });
-            }
+        }
+        if self.suite.signature.is_empty() {
+            problems.push(PlanProblem::NoAlgorithm {
+                purpose: "signature",
+            });
         }
     }
 }

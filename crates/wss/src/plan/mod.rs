@@ -6,6 +6,7 @@
 
 mod check;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,6 +56,8 @@ pub struct Keys {
     pub shared: Option<Arc<SharedKey>>,
     /// Who we are, outbound.
     pub user: Option<Arc<User>>,
+    /// The private keys and certificates that endorse outbound, in the order of the policy's endorsing signatures. Empty, the identity endorses.
+    pub endorsing: Vec<Arc<Identity>>,
 }
 
 impl Keys {
@@ -69,7 +72,19 @@ impl Keys {
 
     /// Every private key and certificate of ours.
     pub(crate) fn own(&self) -> impl Iterator<Item = &Arc<Identity>> {
-        self.identity.iter().chain(&self.decryption)
+        let endorsing = self.endorsing.iter();
+        self.identity
+            .iter()
+            .chain(&self.decryption)
+            .chain(endorsing)
+    }
+
+    /// The private keys and certificates that endorse.
+    fn endorsers(&self) -> Vec<&Arc<Identity>> {
+        match self.endorsing.as_slice() {
+            [] => self.identity.iter().collect(),
+            endorsing => endorsing.iter().collect(),
+        }
     }
 }
 
@@ -148,6 +163,13 @@ pub enum PlanProblem {
         /// Why not.
         problem: &'static str,
     },
+    /// Fewer keys endorse than the policy wants endorsing signatures.
+    Endorsers {
+        /// Signatures.
+        wanted: usize,
+        /// Keys that differ.
+        found: usize,
+    },
     /// A canonicalization that messages we make cannot use.
     Canonicalization {
         /// The method.
@@ -187,6 +209,10 @@ impl fmt::Display for PlanProblem {
                 write!(out, "key reference `{}` {problem}", reference.name())
             }
             Self::Combination { problem } => out.write_str(problem),
+            Self::Endorsers { wanted, found } => write!(
+                out,
+                "{wanted} endorsing signatures are wanted, each with a key of its own, and the keys that endorse are {found}"
+            ),
             Self::Canonicalization { method } => write!(
                 out,
                 "messages are written in exclusive canonical form; `{}` can only be accepted, not used",
@@ -214,8 +240,8 @@ pub struct OutboundPlan {
     pub(crate) keys: Keys,
     /// The signature algorithm that fits policy and key.
     pub(crate) signature: Option<SignatureAlgorithm>,
-    /// The algorithm of the endorsing signature.
-    pub(crate) endorsing: Option<SignatureAlgorithm>,
+    /// Who makes the endorsing signatures, and with which algorithms: in the order of the policy.
+    pub(crate) endorsers: Vec<(Arc<Identity>, SignatureAlgorithm)>,
     /// Elements that were digested before.
     pub(crate) known: Option<KnownElements<Digest>>,
 }
@@ -238,7 +264,7 @@ impl Policy {
 
     /// Whether a message takes an operation of a key pair, which is more work than all the rest of a small one.
     pub fn uses_key_pair(&self) -> bool {
-        self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorsing.is_some()
+        self.uses(KeyBinding::Certificate) || self.wraps_key() || !self.endorsing.is_empty()
     }
 
     /// Whether something is signed or encrypted with this kind of key.
@@ -286,13 +312,13 @@ fn fit(policy: &Policy, key: KeyKind, field: KeyField, problems: &mut Vec<PlanPr
     }
 }
 
-/// The first signature algorithm of the suite that our private key can do.
+/// The first signature algorithm of the suite that a private key of ours can do.
 fn fitting(
     policy: &Policy,
-    keys: &Keys,
+    identity: &Identity,
     problems: &mut Vec<PlanProblem>,
 ) -> Option<SignatureAlgorithm> {
-    let kind = keys.identity.as_ref()?.key().kind();
+    let kind = identity.key().kind();
     let found = policy
         .suite
         .signature
@@ -306,6 +332,51 @@ fn fitting(
         });
     }
     found
+}
+
+/// Who makes each of the policy's endorsing signatures, and how.
+fn endorsers(
+    policy: &Policy,
+    keys: &Keys,
+    problems: &mut Vec<PlanProblem>,
+) -> Vec<(Arc<Identity>, SignatureAlgorithm)> {
+    for endorsing in &policy.endorsing {
+        let protected =
+            endorsing.covers_token || endorsing.token_signed || endorsing.token_encrypted;
+        if endorsing.reference == KeyReference::Embedded && protected {
+            problems.push(PlanProblem::Reference {
+                reference: endorsing.reference,
+                problem: TOKEN_INSIDE,
+            });
+        }
+    }
+    let wanted = policy.endorsing.len();
+    let mut endorsers = keys.endorsers();
+    if wanted > 0 {
+        need(
+            &endorsers.first(),
+            KeyField::Identity,
+            "our private key with its certificate",
+            "endorse signatures",
+            problems,
+        );
+    }
+    endorsers.truncate(wanted);
+    if policy.same_endorser && keys.endorsing.is_empty() {
+        endorsers = endorsers.repeat(wanted);
+    } else if !endorsers.is_empty() {
+        let key = |one: &&Arc<Identity>| one.certificate().public_key().key_bits().to_vec();
+        let found = endorsers.iter().map(key).collect::<HashSet<_>>().len();
+        let enough = endorsers.len() == wanted && (policy.same_endorser || found == wanted);
+        if !enough {
+            problems.push(PlanProblem::Endorsers { wanted, found });
+        }
+    }
+    let endorsers = endorsers.into_iter().filter_map(|identity| {
+        let algorithm = fitting(policy, identity, problems)?;
+        Some((Arc::clone(identity), algorithm))
+    });
+    endorsers.collect()
 }
 
 fn report<T>(plan: T, problems: Vec<PlanProblem>) -> Result<T, Vec<PlanProblem>> {
@@ -345,7 +416,7 @@ impl InboundPlan {
             }
             _ => {}
         }
-        if policy.endorsing.is_some() {
+        if !policy.endorsing.is_empty() {
             need(
                 &keys.trust,
                 KeyField::Trust,
@@ -420,7 +491,9 @@ impl OutboundPlan {
                         "sign",
                         &mut problems,
                     );
-                    algorithm = fitting(&policy, &keys, &mut problems);
+                    let identity = keys.identity.as_deref();
+                    algorithm =
+                        identity.and_then(|identity| fitting(&policy, identity, &mut problems));
                     if signature.reference == KeyReference::Embedded
                         && signature.parts.contains(&Part::Token)
                     {
@@ -524,25 +597,7 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        let endorsing = policy.endorsing.as_ref().and_then(|endorsing| {
-            let protected = endorsing.covers_token
-                || policy.signed_parts().contains(&Part::EndorsingToken)
-                || policy.encrypts(&Part::EndorsingToken);
-            if endorsing.reference == KeyReference::Embedded && protected {
-                problems.push(PlanProblem::Reference {
-                    reference: endorsing.reference,
-                    problem: TOKEN_INSIDE,
-                });
-            }
-            need(
-                &keys.identity,
-                KeyField::Identity,
-                "our private key with its certificate",
-                "endorse signatures",
-                &mut problems,
-            );
-            fitting(&policy, &keys, &mut problems)
-        });
+        let endorsers = endorsers(&policy, &keys, &mut problems);
         if policy
             .username
             .as_ref()
@@ -567,7 +622,7 @@ impl OutboundPlan {
                 policy,
                 keys,
                 signature: algorithm,
-                endorsing,
+                endorsers,
                 known,
             },
             problems,

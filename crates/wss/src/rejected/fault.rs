@@ -112,6 +112,7 @@ impl Rejected {
             | Self::ConfirmationMissing
             | Self::ConfirmationMismatch
             | Self::EndorsementMissing
+            | Self::EndorserRepeated
             | Self::PartMissing { .. }
             | Self::LayoutViolated { .. }
             | Self::Unsigned { .. }

@@ -83,6 +83,7 @@ impl Rejected {
             Self::ConfirmationMissing => {
                 "the service does not know `sp:RequireSignatureConfirmation`"
             }
+            Self::EndorserRepeated => "the client has one key for all of its endorsing tokens",
             Self::EndorsementMissing => "the client's policy lacks `sp:EndorsingSupportingTokens`",
             Self::LayoutViolated { .. } => {
                 "an `sp:Layout` of `Lax` fits every order that can be processed"

@@ -201,6 +201,8 @@ pub enum Rejected {
     ConfirmationMismatch,
     /// Not exactly one signature endorses the message's own.
     EndorsementMissing,
+    /// Two of the endorsing signatures were made with one key, and the plan wants as many keys as signatures.
+    EndorserRepeated,
     /// A part that must be in the message is not.
     PartMissing {
         /// The part.

@@ -49,6 +49,7 @@ impl Rejected {
             Self::ConfirmationMissing => "confirmation-missing",
             Self::ConfirmationMismatch => "confirmation-mismatch",
             Self::EndorsementMissing => "endorsement-missing",
+            Self::EndorserRepeated => "endorser-repeated",
             Self::PartMissing { .. } => "part-missing",
             Self::LayoutViolated { .. } => "layout-violated",
             Self::Untrusted(error) => error.name(),
@@ -205,6 +206,9 @@ impl fmt::Display for Rejected {
             Self::ConfirmationMismatch => {
                 out.write_str("the answer confirms other signatures than those of its request")
             }
+            Self::EndorserRepeated => out.write_str(
+                "expected endorsing signatures with different keys, found two with one key",
+            ),
             Self::EndorsementMissing => {
                 out.write_str("expected one signature over the message's signature, found none or another one beside it")
             }

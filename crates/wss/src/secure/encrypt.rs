@@ -12,7 +12,9 @@ use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::edits::{Cipher, Edits, Replacement};
-use super::{SecureError, Securing, Session, content, is_self_closing, qualified_name, range};
+use super::{
+    SecureError, Securing, Session, content, is_self_closing, numbered, qualified_name, range,
+};
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::marks;
@@ -176,21 +178,26 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Encrypts the signature, the token of the endorsing one and the confirmations that we wrote, if the plan wants it: all of them after they were
+    /// Encrypts the signature, the endorsing ones with their tokens and the confirmations that we wrote, if the plan wants it: all of them after they were
     /// signed, in either order of protection. The token has to be readable before the signature that it is for is verified.
     pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
             let signature = std::mem::take(&mut self.signature);
             self.signature = self.encrypt_written(&signature, "sig", buffers)?;
-            if !self.endorsing_signature.is_empty() {
-                let signature = std::mem::take(&mut self.endorsing_signature);
-                self.endorsing_signature =
-                    self.encrypt_written(&signature, "endorsing-sig", buffers)?;
+            for index in 0..self.endorsements.len() {
+                let signature = std::mem::take(&mut self.endorsements[index].signature);
+                let name = format!("{}-sig", numbered("endorsing", index));
+                let encrypted = self.encrypt_written(&signature, &name, buffers)?;
+                self.endorsements[index].signature = encrypted;
             }
         }
-        if self.wants_encrypted(&Part::EndorsingToken) && !self.endorsing_token.is_empty() {
-            let token = std::mem::take(&mut self.endorsing_token);
-            self.endorsing_token = self.encrypt_written(&token, "endorse-data-sig", buffers)?;
+        for (index, endorsing) in self.plan.policy.endorsing.iter().enumerate() {
+            if endorsing.token_encrypted && !self.endorsements[index].token.is_empty() {
+                let token = std::mem::take(&mut self.endorsements[index].token);
+                let name = format!("{}-data-sig", numbered("endorse", index));
+                let encrypted = self.encrypt_written(&token, &name, buffers)?;
+                self.endorsements[index].token = encrypted;
+            }
         }
         if self.wants_encrypted(&Part::SignatureConfirmation) {
             let confirmations = std::mem::take(&mut self.confirmations);

@@ -60,39 +60,39 @@ impl Securing<'_> {
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let sign_first = self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting;
         // What is enciphered stands behind the key that deciphers it.
-        let (readable_token, hidden_token): (&[u8], &[u8]) =
-            if self.wants_encrypted(&Part::EndorsingToken) {
-                (&[], &self.endorsing_token)
-            } else {
-                (&self.endorsing_token, &[])
-            };
-        let protection: [&[u8]; 6] = if sign_first || !self.signature_list.is_empty() {
-            [
-                &self.encrypted_key,
-                &self.signature_list,
-                hidden_token,
-                &self.signature,
-                &self.endorsing_signature,
-                &self.data_list,
-            ]
-        } else {
-            [
-                &self.signature,
-                &self.endorsing_signature,
-                &self.encrypted_key,
-                &[],
-                &[],
-                &[],
-            ]
+        let endorsing_tokens = |hidden: bool| {
+            let endorsing = self.plan.policy.endorsing.iter().zip(&self.endorsements);
+            endorsing
+                .filter(move |(policy, _)| policy.token_encrypted == hidden)
+                .map(|(_, endorsement)| endorsement.token.as_slice())
         };
-        let tokens: [&[u8]; 6] = [
-            &self.tokens,
-            readable_token,
+        let signatures = || {
+            let endorsing = self.endorsements.iter().map(|one| &one.signature);
+            std::iter::once(&self.signature)
+                .chain(endorsing)
+                .map(Vec::as_slice)
+        };
+        // What deciphers the signatures, or what they cover, and what need not be deciphered before they are verified.
+        let (before, behind): ([&[u8]; 2], &[u8]) = if sign_first || !self.signature_list.is_empty()
+        {
+            ([&self.encrypted_key, &self.signature_list], &self.data_list)
+        } else {
+            ([&[], &[]], &self.encrypted_key)
+        };
+        let protection = before
+            .into_iter()
+            .chain(endorsing_tokens(true))
+            .chain(signatures())
+            .chain(std::iter::once(behind));
+        let tokens_of_keys: [&[u8]; 4] = [
             &self.tokens_of_keys,
             &self.context_token,
             &self.session_key,
             &self.derived,
         ];
+        let tokens = std::iter::once(self.tokens.as_slice())
+            .chain(endorsing_tokens(false))
+            .chain(tokens_of_keys);
         let confirmations = || self.confirmations.iter().map(Vec::as_slice);
         let readable = !self.wants_encrypted(&Part::SignatureConfirmation);
         let timestamp_first = self.plan.policy.layout != Layout::LaxTimestampLast;

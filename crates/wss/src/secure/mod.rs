@@ -193,6 +193,13 @@ struct Session {
     key_info: Vec<u8>,
 }
 
+/// An endorsing signature with its token, where the message carries it.
+#[derive(Default)]
+struct Endorsement {
+    token: Vec<u8>,
+    signature: Vec<u8>,
+}
+
 /// One message being secured.
 struct Securing<'p> {
     plan: &'p OutboundPlan,
@@ -205,7 +212,6 @@ struct Securing<'p> {
     confirmations: Vec<Vec<u8>>,
     username: Vec<u8>,
     tokens: Vec<u8>,
-    endorsing_token: Vec<u8>,
     tokens_of_keys: Vec<u8>,
     context_token: Vec<u8>,
     /// The `EncryptedKey` of a session key that signs as well.
@@ -216,7 +222,7 @@ struct Securing<'p> {
     /// `ReferenceList` of the encrypted signature, where it has one of its own.
     signature_list: Vec<u8>,
     signature: Vec<u8>,
-    endorsing_signature: Vec<u8>,
+    endorsements: Vec<Endorsement>,
     /// `ReferenceList` of everything else, where the signature has one of its own.
     data_list: Vec<u8>,
     edits: Edits,
@@ -315,15 +321,10 @@ impl OutboundPlan {
             .filter(|_| self.policy.encryption.is_some())
             .map(|one| one.short_name());
         // What wraps a session key, the recipient says.
-        for algorithm in [
-            self.signature.map(|one| one.short_name()),
-            self.endorsing.map(|one| one.short_name()),
-            digest,
-            data,
-        ]
-        .into_iter()
-        .flatten()
-        {
+        let signature = self.signature.map(|one| one.short_name());
+        let endorsing = self.endorsers.iter().map(|(_, one)| one.short_name());
+        let others = [signature, digest, data].into_iter().flatten();
+        for algorithm in others.chain(endorsing) {
             self.check_retirement(algorithm, now)?;
         }
         Ok(())
@@ -353,7 +354,6 @@ impl<'p> Securing<'p> {
             confirmations: Vec::new(),
             username: Vec::new(),
             tokens: Vec::new(),
-            endorsing_token: Vec::new(),
             tokens_of_keys: Vec::new(),
             context_token: Vec::new(),
             session_key: Vec::new(),
@@ -361,7 +361,7 @@ impl<'p> Securing<'p> {
             encrypted_key: Vec::new(),
             signature_list: Vec::new(),
             signature: Vec::new(),
-            endorsing_signature: Vec::new(),
+            endorsements: Vec::new(),
             data_list: Vec::new(),
             edits: Edits::default(),
             postponed: Vec::new(),
@@ -497,15 +497,14 @@ impl<'p> Securing<'p> {
     /// The tokens with our certificate: where signatures refer to one, and where the plan wants it sent along.
     fn write_certificate_tokens(&mut self) {
         let policy = &self.plan.policy;
-        if let (Some(KeyReference::Direct), Some(identity)) = (
-            policy
-                .endorsing
-                .as_ref()
-                .map(|endorsing| endorsing.reference),
-            &self.plan.keys.identity,
-        ) {
-            let id = self.named("endorse");
-            key_reference::write_token(identity.certificate(), &id, &mut self.endorsing_token);
+        let endorsing = policy.endorsing.iter().zip(&self.plan.endorsers);
+        for (index, (endorsing, (identity, _))) in endorsing.enumerate() {
+            let mut endorsement = Endorsement::default();
+            if endorsing.reference == KeyReference::Direct {
+                let id = self.named(&numbered("endorse", index));
+                key_reference::write_token(identity.certificate(), &id, &mut endorsement.token);
+            }
+            self.endorsements.push(endorsement);
         }
         let signs_with_it = policy.signature.as_ref().is_some_and(|signature| {
             (signature.key, signature.reference) == (KeyBinding::Certificate, KeyReference::Direct)
@@ -574,6 +573,14 @@ impl<'p> Securing<'p> {
         self.edits.hand_over(&source, buffers, sink);
         buffers.give(source);
         Ok(())
+    }
+}
+
+/// The name of something of which there may be several; the first one has none of the numbers.
+fn numbered(name: &str, index: usize) -> String {
+    match index {
+        0 => name.to_owned(),
+        _ => format!("{name}-{index}"),
     }
 }
 

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use soapstone_crypto::{Digest, Hasher, SignatureAlgorithm};
+use soapstone_crypto::{Digest, Hasher, Identity, SignatureAlgorithm};
 use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, Element, FnSink,
     NodeId, canonicalize,
 };
 use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
-use super::{SecureError, Securing, range};
+use super::{SecureError, Securing, numbered, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::known::Surroundings;
@@ -28,8 +28,8 @@ pub(super) struct ToSign<'m> {
     id: Id<'m>,
     /// By the message's signature.
     by_message: bool,
-    /// By the endorsing signature, in particular.
-    by_endorsement: bool,
+    /// By these of the endorsing signatures, in particular.
+    by_endorsements: Vec<usize>,
 }
 
 /// One `ds:Reference` to be written.
@@ -37,6 +37,15 @@ pub(super) struct ToSign<'m> {
 struct Signed<'m> {
     id: Cow<'m, str>,
     digest: Digest,
+}
+
+/// Who signs with a certificate, and how the signature names it.
+struct ByCertificate<'k> {
+    identity: &'k Identity,
+    algorithm: SignatureAlgorithm,
+    reference: KeyReference,
+    /// The id of the token, where the message carries it.
+    token: String,
 }
 
 /// What digesting one element after the other needs.
@@ -77,13 +86,15 @@ impl Securing<'_> {
         envelope: &'m Envelope,
     ) -> Result<Vec<ToSign<'m>>, SecureError> {
         let policy = &self.plan.policy;
-        let by_message = policy.signed_parts().iter().map(|part| (part, true));
-        let by_endorsement = policy.endorsed_parts().iter().map(|part| (part, false));
+        let by_message = policy.signed_parts().iter().map(|part| (part, None));
+        let by_endorsements = policy
+            .endorsed_parts()
+            .map(|(index, part)| (part, Some(index)));
         let mut elements: Vec<ToSign<'m>> = Vec::with_capacity(policy.signed_parts().len());
         let mut known =
             HashMap::with_capacity_and_hasher(elements.capacity(), RandomState::default());
         let named = |id: &str| envelope.document.by_id(id).ok().flatten();
-        for (part, by_message) in by_message.chain(by_endorsement) {
+        for (part, endorsement) in by_message.chain(by_endorsements) {
             let mut add = |node: NodeId| {
                 let at = *known.entry(node).or_insert(elements.len());
                 if at == elements.len() {
@@ -92,11 +103,15 @@ impl Securing<'_> {
                         node,
                         id: self.id_of(part, element),
                         by_message: false,
-                        by_endorsement: false,
+                        by_endorsements: Vec::new(),
                     });
                 }
-                elements[at].by_message |= by_message;
-                elements[at].by_endorsement |= !by_message;
+                let element = &mut elements[at];
+                match endorsement {
+                    None => element.by_message = true,
+                    Some(index) if element.by_endorsements.contains(&index) => {}
+                    Some(index) => element.by_endorsements.push(index),
+                }
             };
             // Of a part that was encrypted whole, the `EncryptedData` in its place.
             let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
@@ -168,11 +183,11 @@ impl Securing<'_> {
                 Buffering::Buffered => Some(buffers.take(0)),
             },
         };
-        let mut endorsed = Vec::new();
+        let mut endorsed = vec![Vec::new(); plan.endorsers.len()];
         for element in elements {
             let part = self.digest_node(envelope, element.node, &element.id, &mut digesting)?;
-            if element.by_endorsement {
-                endorsed.push(part.clone());
+            for index in &element.by_endorsements {
+                endorsed[*index].push(part.clone());
             }
             if element.by_message {
                 signed.push(part);
@@ -183,8 +198,14 @@ impl Securing<'_> {
 
         let id = self.named("signature");
         let written = if policy.key == KeyBinding::Certificate {
-            let token = self.named("cert");
-            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?
+            let identity = plan.keys.identity.as_deref();
+            let by = ByCertificate {
+                identity: identity.ok_or(SecureError::KeyMissing)?,
+                algorithm,
+                reference: policy.reference,
+                token: self.named("cert"),
+            };
+            self.sign_by_certificate(&id, &signed, &by, buffers)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
             self.mark_signature(policy.key, &signed)?;
@@ -223,56 +244,55 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Writes the signature over the signature with this id, and over parts that it covers in particular.
+    /// Writes the signatures over the signature with this id, and over the parts that each of them covers in particular.
     fn endorse(
         &mut self,
         signature: &str,
-        parts: Vec<Signed<'_>>,
+        parts: Vec<Vec<Signed<'_>>>,
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.plan;
-        let (Some(policy), Some(algorithm)) = (&plan.policy.endorsing, plan.endorsing) else {
-            return Ok(());
-        };
         let digest = |octets: &[u8]| soapstone_crypto::digest(plan.policy.suite.digest[0], octets);
-        let token = self.named("endorse");
-        let mut signed = vec![Signed {
-            id: signature.into(),
-            digest: digest(&self.signature)?,
-        }];
-        if policy.covers_token && !self.endorsing_token.is_empty() {
-            signed.push(Signed {
-                id: token.as_str().into(),
-                digest: digest(&self.endorsing_token)?,
-            });
+        let endorsing = plan.policy.endorsing.iter().zip(&plan.endorsers).zip(parts);
+        for (index, ((policy, (identity, algorithm)), parts)) in endorsing.enumerate() {
+            let by = ByCertificate {
+                identity,
+                algorithm: *algorithm,
+                reference: policy.reference,
+                token: self.named(&numbered("endorse", index)),
+            };
+            let mut signed = vec![Signed {
+                id: signature.into(),
+                digest: digest(&self.signature)?,
+            }];
+            let token = &self.endorsements[index].token;
+            if policy.covers_token && !token.is_empty() {
+                signed.push(Signed {
+                    id: by.token.as_str().into(),
+                    digest: digest(token)?,
+                });
+            }
+            signed.extend(parts);
+            let id = self.named(&numbered("endorsement", index));
+            let written = self.sign_by_certificate(&id, &signed, &by, buffers)?;
+            self.endorsements[index].signature = written;
         }
-        signed.extend(parts);
-        let id = self.named("endorsement");
-        self.endorsing_signature =
-            self.sign_by_certificate(&id, algorithm, &signed, policy.reference, &token, buffers)?;
         Ok(())
     }
 
     fn sign_by_certificate(
         &mut self,
         id: &str,
-        algorithm: SignatureAlgorithm,
         signed: &[Signed<'_>],
-        reference: KeyReference,
-        token: &str,
+        by: &ByCertificate<'_>,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
-        let identity = self
-            .plan
-            .keys
-            .identity
-            .as_deref()
-            .ok_or(SecureError::KeyMissing)?;
         let mut key_info = Vec::new();
-        key_reference::write_certificate(reference, identity.certificate(), token, &mut key_info);
-        let signed_info = self.signed_info(id, algorithm, signed, buffers);
+        let certificate = by.identity.certificate();
+        key_reference::write_certificate(by.reference, certificate, &by.token, &mut key_info);
+        let signed_info = self.signed_info(id, by.algorithm, signed, buffers);
         self.observer.ended(Operation::Other);
-        let value = identity.key().sign(algorithm, signed_info.octets())?;
+        let value = by.identity.key().sign(by.algorithm, signed_info.octets())?;
         self.observer.ended(Operation::Signature);
         Ok(self.finish_signature(id, signed_info, &value, &key_info))
     }
@@ -337,13 +357,18 @@ impl Securing<'_> {
                     put(&self.session_key, "key")?;
                     put(&self.context_token, "sct")?;
                 }
-                Part::EndorsingToken => put(&self.endorsing_token, "endorse")?,
                 Part::SignatureConfirmation => {
                     for (index, confirmation) in self.confirmations.iter().enumerate() {
                         put(confirmation, &format!("confirm-{index}"))?;
                     }
                 }
                 _ => {}
+            }
+        }
+        let endorsing = self.plan.policy.endorsing.iter().zip(&self.endorsements);
+        for (index, (policy, endorsement)) in endorsing.enumerate() {
+            if policy.token_signed {
+                put(&endorsement.token, &numbered("endorse", index))?;
             }
         }
         Ok(())

@@ -99,7 +99,7 @@ fn a_token_that_endorses_is_read_by_the_receiver_alone() {
             let mut policy = hidden(binding.clone(), signed);
             policy.order = order;
             policy.layout = soapstone_wss::Layout::Strict;
-            policy.endorsing.as_mut().unwrap().covers_token = protects;
+            policy.endorsing[0].covers_token = protects;
             if signature_too {
                 let signature = EncryptedPart::customary(Part::Signature);
                 policy.encryption.as_mut().unwrap().parts.push(signature);
@@ -144,7 +144,7 @@ fn the_token_may_be_all_that_is_encrypted() {
         ] {
             let mut policy = hidden(binding, false);
             policy.order = order;
-            policy.encryption.as_mut().unwrap().parts = vec![EncryptedPart::customary(TOKEN)];
+            policy.encryption.as_mut().unwrap().parts.clear();
             let message = message(&policy);
             assert_eq!(message.matches("<xenc:DataReference ").count(), 1);
             assert_eq!(message.matches("<xenc:ReferenceList").count(), 1);
@@ -159,7 +159,7 @@ fn a_token_that_is_only_named_is_not_there_to_be_encrypted() {
     for order in ORDERS {
         let mut policy = hidden(symmetric("Basic256GCM"), true);
         policy.order = order;
-        policy.endorsing.as_mut().unwrap().reference = KeyReference::Thumbprint;
+        policy.endorsing[0].reference = KeyReference::Thumbprint;
         let message = message(&policy);
         assert!(!message.contains("-endorse-data-sig"));
         let opened = open(&policy, &message).unwrap();
@@ -261,8 +261,7 @@ fn a_copy_in_the_clear_does_not_stand_in_for_the_hidden_token() {
         // The message's signature covers the token that is hidden, not this one.
         assert_eq!(refuse(&policy, &moved), Rejected::Unsigned { part: TOKEN });
         let mut unsigned = policy.clone();
-        let parts = &mut unsigned.signature.as_mut().unwrap().parts;
-        parts.retain(|part| *part != TOKEN);
+        unsigned.endorsing[0].token_signed = false;
         assert_eq!(
             refuse(&unsigned, &moved),
             Rejected::Unencrypted { part: TOKEN }
@@ -410,21 +409,26 @@ fn a_hidden_token_in_front_of_the_key_that_opens_it_is_refused() {
 fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
     let compiled =
         |policy: &Policy, keys: Keys| OutboundPlan::compile(policy.clone(), keys).unwrap_err();
-    let mut policy = hidden(symmetric("Basic256GCM"), true);
-    policy.endorsing = None;
-    let problem = |problem| PlanProblem::Part {
+    let mut listed = symmetric("Basic256GCM");
+    endorse(&mut listed, KeyReference::Direct, false, false);
+    listed.signature.as_mut().unwrap().parts.push(TOKEN);
+    let encryption = listed.encryption.as_mut().unwrap();
+    encryption.parts.push(EncryptedPart::customary(TOKEN));
+    let problem = PlanProblem::Part {
         part: TOKEN,
-        problem,
+        problem: "is signed and encrypted where what is said of the endorsing signature wants it",
     };
+    assert_eq!(compiled(&listed, client_keys()), [problem.clone(), problem]);
+    let mut unencrypted = hidden(symmetric("Basic256GCM"), false);
+    unencrypted.encryption = None;
     assert_eq!(
-        compiled(&policy, client_keys()),
-        [
-            problem("is to be signed, and the policy has none"),
-            problem("is to be encrypted, and the policy has none")
-        ]
+        compiled(&unencrypted, client_keys()),
+        [PlanProblem::Combination {
+            problem: "the token of an endorsing signature is to be encrypted, and nothing says with which key"
+        }]
     );
     let mut inside = hidden(symmetric("Basic256GCM"), false);
-    inside.endorsing.as_mut().unwrap().reference = KeyReference::Embedded;
+    inside.endorsing[0].reference = KeyReference::Embedded;
     let mut covering = symmetric("Basic256GCM");
     endorse(&mut covering, KeyReference::Embedded, false, true);
     let mut by_certificate = self::policy(Mechanism::Sign, "Basic256GCM");
@@ -442,7 +446,7 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
     }
     let mut own = symmetric("Basic256GCM");
     endorse(&mut own, KeyReference::Direct, false, false);
-    own.endorsing.as_mut().unwrap().parts.push(Part::Timestamp);
+    own.endorsing[0].parts.push(Part::Timestamp);
     assert!(matches!(
         compiled(&own, client_keys()).as_slice(),
         [PlanProblem::Part {
@@ -471,7 +475,7 @@ fn an_endorsing_signature_covers_parts_of_its_own() {
             without.order = order;
             endorse(&mut without, KeyReference::Direct, false, false);
             let mut policy = without.clone();
-            policy.endorsing.as_mut().unwrap().parts = vec![Part::Body, header("To")];
+            policy.endorsing[0].parts = vec![Part::Body, header("To")];
             let message = message(&policy);
             assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 3);
             let opened = open(&policy, &message).unwrap();
@@ -485,12 +489,7 @@ fn an_endorsing_signature_covers_parts_of_its_own() {
                 refuse(&policy, &self::message(&without)),
                 Rejected::Unendorsed { part: Part::Body }
             );
-            policy
-                .endorsing
-                .as_mut()
-                .unwrap()
-                .parts
-                .push(header("Action"));
+            policy.endorsing[0].parts.push(header("Action"));
             assert_eq!(
                 refuse(&policy, &message),
                 Rejected::Unendorsed {
@@ -509,7 +508,7 @@ fn an_endorsing_signature_covers_elements_that_the_policy_names() {
     endorse(&mut unnamed, KeyReference::Direct, false, false);
     unnamed.only_entire_headers_and_body = true;
     let mut policy = unnamed.clone();
-    policy.endorsing.as_mut().unwrap().parts = vec![Part::Path(text)];
+    policy.endorsing[0].parts = vec![Part::Path(text)];
     let message = message(&policy);
     assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 2);
     open(&policy, &message).unwrap();
@@ -524,7 +523,7 @@ fn an_endorsing_signature_covers_elements_that_the_policy_names() {
 fn a_header_that_took_the_place_of_an_endorsed_one_is_refused() {
     let mut policy = symmetric("Basic256GCM");
     endorse(&mut policy, KeyReference::Direct, false, false);
-    policy.endorsing.as_mut().unwrap().parts.push(header("To"));
+    policy.endorsing[0].parts.push(header("To"));
     let message = message(&policy);
     let to = cut(&message, "a:To", "wsu:Id");
     let moved = message.replace(
@@ -571,7 +570,7 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
         .replace("</wsse:Security>", &format!("{added}</wsse:Security>"));
     let mut wanted = signed;
     endorse(&mut wanted, KeyReference::Direct, false, false);
-    wanted.endorsing.as_mut().unwrap().parts.push(header("To"));
+    wanted.endorsing[0].parts.push(header("To"));
     let opened = open(&wanted, &one_header).unwrap();
     assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
     assert!(!forwarded(&opened).contains("urn:mallory"));

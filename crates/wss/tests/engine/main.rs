@@ -5,6 +5,7 @@ mod bindings;
 mod conversations;
 mod derivations;
 mod endorsements;
+mod endorsers;
 mod paths;
 mod reflections;
 mod refusals;

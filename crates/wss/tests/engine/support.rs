@@ -8,9 +8,9 @@ use soapstone_crypto::{
     issue::{self, Template, Validity},
 };
 use soapstone_wss::{
-    EncryptedPart, EndorsingPolicy, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
-    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
-    Secured, SharedKey, Suite, User, Verified,
+    EndorsingPolicy, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Keys,
+    Mechanism, OutboundPlan, Outgoing, Policy, Receipt, Rejected, Secured, SharedKey, Suite, User,
+    Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -70,6 +70,7 @@ pub(crate) fn client_keys() -> Keys {
         trust: Some(trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
         user: Some(user("alice")),
+        endorsing: Vec::new(),
     }
 }
 
@@ -81,6 +82,7 @@ pub(crate) fn service_keys() -> Keys {
         trust: Some(trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
         user: None,
+        endorsing: Vec::new(),
     }
 }
 
@@ -266,20 +268,18 @@ pub(crate) fn endorse(
     token_signed: bool,
     covers_token: bool,
 ) {
-    if token_signed {
-        let signature = policy.signature.as_mut().unwrap();
-        signature.parts.push(Part::EndorsingToken);
-    }
-    policy.endorsing = Some(EndorsingPolicy {
+    policy.endorsing = vec![EndorsingPolicy {
         reference,
         parts: Vec::new(),
         covers_token,
-    });
+        token_signed,
+        token_encrypted: false,
+    }];
 }
 
-/// Has the token of the endorsing signature encrypted.
+/// Has the tokens of endorsing signatures encrypted.
 pub(crate) fn hide_endorsement(policy: &mut Policy) {
-    let encryption = policy.encryption.as_mut().unwrap();
-    let token = EncryptedPart::customary(Part::EndorsingToken);
-    encryption.parts.push(token);
+    for endorsing in &mut policy.endorsing {
+        endorsing.token_encrypted = true;
+    }
 }

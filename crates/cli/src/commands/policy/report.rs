@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use soapstone::wss::{
-    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, Layout, Part,
-    PasswordKind, Policy, ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, Extent, KeyBinding, Layout, Part, PasswordKind, Policy,
+    ProtectionOrder, Recipient,
 };
 use soapstone_policy::{
     Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
@@ -243,8 +243,8 @@ struct MessageFound {
     encryption: Option<ProtectionFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     derived_keys: Option<DerivedFound>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    endorsing: Option<EndorsingFound>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    endorsing: Vec<EndorsingFound>,
     signature_confirmation: bool,
     order: &'static str,
     layout: &'static str,
@@ -382,19 +382,17 @@ fn message_found(policy: &Policy) -> MessageFound {
             },
             signature_octets: derived.signature_length,
         }),
-        endorsing: policy.endorsing.as_ref().map(|endorsing| EndorsingFound {
-            reference: endorsing.reference.name(),
-            token_signed: policy
-                .signature
-                .as_ref()
-                .is_some_and(|signature| signature.parts.contains(&Part::EndorsingToken)),
-            token_encrypted: policy.encryption.as_ref().is_some_and(|encryption| {
-                let is_it = |wanted: &EncryptedPart| wanted.part == Part::EndorsingToken;
-                encryption.parts.iter().any(is_it)
-            }),
-            covers_token: endorsing.covers_token,
-            parts: endorsing.parts.iter().map(plain).collect(),
-        }),
+        endorsing: policy
+            .endorsing
+            .iter()
+            .map(|endorsing| EndorsingFound {
+                reference: endorsing.reference.name(),
+                token_signed: endorsing.token_signed,
+                token_encrypted: endorsing.token_encrypted,
+                covers_token: endorsing.covers_token,
+                parts: endorsing.parts.iter().map(plain).collect(),
+            })
+            .collect(),
         signature_confirmation: policy.signature_confirmation,
         order: match policy.order {
             ProtectionOrder::SignBeforeEncrypting => "sign-encrypt",
