@@ -46,6 +46,8 @@ pub struct IdentityConfig {
     pub password: Option<Located<Confidential<String>>>,
     /// `decryption = { … }` or `[{ … }, …]`: the keys that messages are encrypted to, where that is not the one that signs.
     pub decryption: Vec<IdentityConfig>,
+    /// `endorsing = { … }` or `[{ … }, …]`: the keys that endorse, in the order of the policy's endorsing tokens, where that is not the one that signs.
+    pub endorsing: Vec<IdentityConfig>,
 }
 
 /// `[peer]`.
@@ -257,25 +259,41 @@ impl EndpointConfig {
     }
 }
 
-/// The key that signs, and those that decrypt where others do.
+/// The key that signs, and those that decrypt and endorse where others do.
 fn read_own_keys(mut table: Table<'_>) -> Option<IdentityConfig> {
-    if table.is_empty_list("decryption") {
-        let place = table.place_of("decryption").unwrap_or_default();
-        table.report_with_hint(
-            place,
-            "`decryption` names no key",
-            "leave it out where the key that signs decrypts as well",
-        );
-    }
-    let tables = table.table_or_tables("decryption");
-    let wanted = tables.len();
-    let decryption: Vec<_> = tables.into_iter().filter_map(read_identity).collect();
+    let decryption = read_other_keys(
+        &mut table,
+        "decryption",
+        "leave it out where the key that signs decrypts as well",
+    );
+    let endorsing = read_other_keys(
+        &mut table,
+        "endorsing",
+        "leave it out where the key that signs endorses as well",
+    );
     let identity = read_identity(table)?;
-    // Without one of them, what is encrypted to it would be refused, or to the key that signs accepted.
-    (decryption.len() == wanted).then_some(IdentityConfig {
-        decryption,
+    // Without one of them, what is encrypted to it would be refused, or to the key that signs accepted; or another one would endorse.
+    Some(IdentityConfig {
+        decryption: decryption?,
+        endorsing: endorsing?,
         ..identity
     })
+}
+
+/// Keys for something else than signing; `None` if one of them cannot be read.
+fn read_other_keys(
+    table: &mut Table<'_>,
+    purpose: &'static str,
+    hint: &str,
+) -> Option<Vec<IdentityConfig>> {
+    if table.is_empty_list(purpose) {
+        let place = table.place_of(purpose).unwrap_or_default();
+        table.report_with_hint(place, format!("`{purpose}` names no key"), hint);
+    }
+    let tables = table.table_or_tables(purpose);
+    let wanted = tables.len();
+    let keys: Vec<_> = tables.into_iter().filter_map(read_identity).collect();
+    (keys.len() == wanted).then_some(keys)
 }
 
 fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
@@ -329,6 +347,7 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
         source,
         password,
         decryption: Vec::new(),
+        endorsing: Vec::new(),
     })
 }
 

@@ -108,7 +108,7 @@ pub enum ConversationStoreConfig {
     },
 }
 
-/// `policy_subject = { … }` and `sha256_suites`: what a WSDL leaves open.
+/// `policy_subject = { … }`, `sha256_suites` and `same_endorser`: what a WSDL leaves open.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyChoice {
     /// The service that is meant.
@@ -119,6 +119,8 @@ pub struct PolicyChoice {
     pub operation: Option<String>,
     /// Signatures of the `…Sha256` suites use SHA-256 too.
     pub sha256_signatures: bool,
+    /// One key may make several of the endorsing signatures.
+    pub same_endorser: bool,
 }
 
 /// `conversations = { … }`.
@@ -321,8 +323,12 @@ fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
     let sha256_signatures = table
         .choice("sha256_suites", &[("letter", false), ("sha256", true)])
         .is_some_and(|choice| choice.value);
+    let same_endorser = table
+        .boolean("same_endorser")
+        .is_some_and(|same| same.value);
     let mut choice = PolicyChoice {
         sha256_signatures,
+        same_endorser,
         ..PolicyChoice::default()
     };
     if let Some(mut subject) = table.table("policy_subject") {

@@ -297,6 +297,7 @@ impl Compiler<'_> {
             let skew = timestamp.value.skew.unwrap_or(wanted.skew);
             policy.set_freshness(ttl, skew);
         }
+        policy.same_endorser = self.config.security.policy_choice.same_endorser;
         self.settle(&mut policy);
         policy
     }

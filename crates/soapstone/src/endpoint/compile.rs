@@ -271,6 +271,12 @@ impl Compiler<'_> {
                         self.report_with_hint(place, problem.to_string(), hint);
                         continue;
                     }
+                    if let PlanProblem::Endorsers { .. } = &problem {
+                        let hint = "name them in the order of the policy: identity = { …, endorsing = [{ key = \"….key.pem\", certificate = \"….cert.pem\" }, …] }; \
+                                    or accept one key for all of them: same_endorser = true";
+                        self.report_with_hint(place, problem.to_string(), hint);
+                        continue;
+                    }
                     if let PlanProblem::Reference { .. } = &problem {
                         let reference = self.config.security.key_reference.as_ref();
                         let place = reference.map_or(place, |reference| reference.place);

@@ -21,6 +21,8 @@ pub enum DatedUse {
     Identity,
     /// Messages are encrypted to it, where that is not [`Self::Identity`].
     Decryption,
+    /// It says who endorses, where that is not [`Self::Identity`].
+    Endorsing,
     /// We encrypt to it.
     Peer,
     /// It is believed as it is.
@@ -39,6 +41,7 @@ impl DatedUse {
         match self {
             Self::Identity => "identity",
             Self::Decryption => "identity.decryption",
+            Self::Endorsing => "identity.endorsing",
             Self::Peer => "peer",
             Self::Pinned => "trust.pinned",
             Self::Anchor => "trust.anchors",

@@ -16,16 +16,17 @@ impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
         let config = self.config.identity.as_ref();
         let decrypting = config.map_or(&[][..], |identity| &identity.decryption);
-        let decryption: Vec<_> = decrypting
-            .iter()
-            .filter_map(|identity| self.identity(identity, DatedUse::Decryption))
-            .collect();
+        let decryption = self.identities(decrypting, DatedUse::Decryption);
+        let endorsing = config.map_or(&[][..], |identity| &identity.endorsing);
+        let endorsers = self.identities(endorsing, DatedUse::Endorsing);
+        let is_complete =
+            decryption.len() == decrypting.len() && endorsers.len() == endorsing.len();
         let identity = config.and_then(|identity| self.identity(identity, DatedUse::Identity));
         Keys {
-            // In the place of a key that cannot be read none decrypts, and nothing more is to be said of it.
-            identity: identity.filter(|_| decryption.len() == decrypting.len()),
+            // In the place of a key that cannot be read none decrypts or endorses, and nothing more is to be said of it.
+            identity: identity.filter(|_| is_complete),
             decryption,
-            endorsing: Vec::new(),
+            endorsing: endorsers,
             peer: self
                 .config
                 .peer
@@ -50,6 +51,13 @@ impl Compiler<'_> {
             .users
             .iter()
             .map(|user| (user.name.value.clone(), secret(user)))
+            .collect()
+    }
+
+    fn identities(&mut self, configs: &[IdentityConfig], usage: DatedUse) -> Vec<Arc<Identity>> {
+        let identities = configs.iter();
+        identities
+            .filter_map(|identity| self.identity(identity, usage))
             .collect()
     }
 

@@ -83,7 +83,9 @@ impl Rejected {
             Self::ConfirmationMissing => {
                 "the service does not know `sp:RequireSignatureConfirmation`"
             }
-            Self::EndorserRepeated => "the client has one key for all of its endorsing tokens",
+            Self::EndorserRepeated => {
+                "the client has one key for all of its endorsing tokens: `same_endorser = true` accepts that"
+            }
             Self::EndorsementMissing => "the client's policy lacks `sp:EndorsingSupportingTokens`",
             Self::LayoutViolated { .. } => {
                 "an `sp:Layout` of `Lax` fits every order that can be processed"
