@@ -319,6 +319,8 @@ def gateway(peer, cell, direction):
         endpoint = Endpoint(**policy, **cell.ours).ours(peer.keys, ours)
         if not cell.anybody:
             endpoint.encrypt_to(peer.keys, theirs)
+        if cell.endorsers and not inbound:
+            endpoint.endorses_with(peer.keys, *cell.endorsers)
         tables = endpoint.trust(peer.keys.ca).pin(peer.keys.certificate(theirs)).user(*USER).inline()
         tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
@@ -345,6 +347,9 @@ def refusals():
         ("symmetric Basic256", "sign-encrypt Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "symmetric derived keys Basic256", "key-not-derived"),
         ("symmetric Basic256", "symmetric endorsing", "endorsement-missing"),
+        ("symmetric endorsing", "symmetric derived keys endorsing", "key-not-derived"),
+        ("symmetric endorsing", "symmetric two endorsing", "endorsement-missing"),
+        ("symmetric two endorsing", "symmetric endorsing", "endorsement-missing"),
         ("symmetric endorsing", "symmetric signed endorsing", "unsigned"),
         ("symmetric endorsing", "symmetric endorsing encrypted", "unencrypted"),
         ("symmetric signed endorsing", "symmetric signed endorsing encrypted", "unencrypted"),

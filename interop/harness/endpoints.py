@@ -22,6 +22,12 @@ class Endpoint:
         self.tables["identity"]["decryption"] = decryption
         return self
 
+    def endorses_with(self, keys, *names):
+        """The keys that endorse, where that is not the one that we sign with."""
+        endorsing = [{"key": str(keys.key(name)), "certificate": str(keys.certificate(name))} for name in names]
+        self.tables["identity"]["endorsing"] = endorsing
+        return self
+
     def encrypt_to(self, keys, name):
         """Whom we encrypt to."""
         self.tables["peer"] = {"certificate": str(keys.certificate(name))}

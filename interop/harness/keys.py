@@ -27,7 +27,7 @@ class Keys:
     `ca` signed all of them but `stranger`, which `other_ca` signed.
     """
 
-    def __init__(self, folder, names=("client", "server", *ALGORITHMS, *AGREEING), rsa_bits=2048):
+    def __init__(self, folder, names=("client", "server", "approver", *ALGORITHMS, *AGREEING), rsa_bits=2048):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.ca = self._authority("ca", "Soapstone Test CA")

@@ -25,6 +25,10 @@ ANONYMOUS = {"conversations": {"anonymous": True}}
 # CXF's client renews and cancels under the bootstrap's policy, without a signature by the context's key.
 OWNER_ALONE = {"conversations": {"owner_alone": True}}
 
+# Who endorses where there are two endorsing tokens. CXF's client has one key for both.
+TWO = {"endorsers": ("client", "approver")}
+SAME = {**TWO, "ours": {"same_endorser": True}}
+
 RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 MECHANISMS = ["sign", "encrypt", "sign-encrypt", "encrypt-sign", "secure-conversation"]
 SUITES = ["Basic256", "Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128GCM"]
@@ -51,6 +55,8 @@ class Cell:
     client: dict = field(default_factory=dict)
     # What our endpoint file says beside the policy, or with a mechanism instead of it.
     ours: dict = field(default_factory=dict)
+    # Whose keys make our endorsing signatures, where there are several.
+    endorsers: tuple = ()
     # Whether our gateway has no certificate to encrypt answers for.
     anybody: bool = False
     # The assertions for messages of another operation, which the service describes and nobody calls.
@@ -243,6 +249,14 @@ def _symmetric():
     named = supporting("SignedEndorsingEncryptedSupportingTokens", x509("Never"))
     name = "symmetric signed endorsing encrypted, named"
     yield Cell(name, symmetric("Basic256") + wss11() + named, both(), refused="endorsement-missing")
+    # Two signatures over the same with one key are the same signature, which CXF's service takes for a replay.
+    kinds = ("endorsing", "signed endorsing", "signed endorsing encrypted")
+    for name, derived in (("symmetric", False), ("symmetric derived keys", True)):
+        binding = symmetric("Basic256", derived=derived) + wss11()
+        yield from _several_endorsements(name, binding, kinds, by_itself=False)
+    twice = symmetric("Basic256") + wss11() + supporting("EndorsingSupportingTokens", CLIENT * 2)
+    name = "symmetric two endorsing, each with a key of its own"
+    yield Cell(name, twice, both(), refused="endorser-repeated", by_itself=False, **TWO)
     body = "<sp:SignedParts><sp:Body/></sp:SignedParts>"
     for name, kind in (("endorsing", "Endorsing"), ("signed endorsing encrypted", "SignedEndorsingEncrypted")):
         own = supporting(f"{kind}SupportingTokens", CLIENT + body)
@@ -259,10 +273,14 @@ def _asymmetric():
         yield Cell(f"asymmetric {name}", asymmetric("Basic256", options=options) + wss10(), both())
     introduced = asymmetric("Basic256", timestamp=False) + wss10()
     yield Cell("asymmetric encrypt, certificate sent along", introduced, parts("EncryptedParts"))
+    protected = asymmetric("Basic256", options="<sp:ProtectTokens/>") + wss10()
+    name = "asymmetric protected tokens"
+    yield from _several_endorsements(name, protected, ("endorsing", "signed endorsing"), by_itself=True)
+    mixed = supporting("SignedEndorsingSupportingTokens", CLIENT) + supporting("EndorsingSupportingTokens", CLIENT)
+    yield Cell(f"{name} signed endorsing and endorsing", protected + mixed, both(), **SAME)
     endorsing = supporting("EndorsingSupportingTokens", CLIENT)
     yield Cell("asymmetric endorsing", asymmetric("Basic256") + wss10() + endorsing, both())
     # CXF's service wants every certificate of the message signed or encrypted where an endorsing one is to be.
-    protected = asymmetric("Basic256", options="<sp:ProtectTokens/>") + wss10()
     signed = supporting("SignedEndorsingSupportingTokens", CLIENT)
     yield Cell("asymmetric protected tokens signed endorsing", protected + signed, both())
     for name, options in (
@@ -281,6 +299,16 @@ def _asymmetric():
         "sign-encrypt Basic256Sha256, rsa-sha256", *mechanism_assertions("sign-encrypt", "Basic256Sha256"), signature=RSA_SHA256,
         ours={"sha256_suites": "sha256"},
     )  # fmt: skip
+
+
+def _several_endorsements(name, binding, kinds, by_itself):
+    """Two endorsing tokens, in one assertion or in two."""
+    for words in kinds:
+        token = supporting("".join(word.capitalize() for word in words.split()) + "SupportingTokens", CLIENT * 2)
+        yield Cell(f"{name} two {words}", binding + token, both(), by_itself=by_itself, **SAME)
+    own = supporting("EndorsingSupportingTokens", CLIENT + "<sp:SignedParts><sp:Body/></sp:SignedParts>")
+    apart = supporting("EndorsingSupportingTokens", CLIENT) + own
+    yield Cell(f"{name} endorsing, and endorsing with parts of its own", binding + apart, both(), **SAME)
 
 
 def _hidden_endorsements(name, binding, **client):
