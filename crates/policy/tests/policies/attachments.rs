@@ -314,6 +314,36 @@ fn supporting_tokens_of_answers_are_refused() {
     );
 }
 
+/// WS-PolicyAttachment 1.5, 4: the policies of port, operation and message are merged. One that is attached to two of them is one demand, and two are two,
+/// though they say the same.
+#[test]
+fn an_endorsing_token_that_is_attached_twice_is_one() {
+    let binding = symmetric(&x509("Never", ""), &suite("Basic256"));
+    let binding = inline(&format!("{binding}{SIGNED_BODY}"));
+    let endorsing = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
+    let endorsed = inline(&endorsing);
+    let named = policy(&endorsing).replace("<wsp:Policy ", "<wsp:Policy u:Id='endorsed' ");
+    let reference = "<wsp:PolicyReference URI='#endorsed'/>";
+    for (port, input, expected) in [
+        (reference, reference, 1),
+        (reference, endorsed.as_str(), 2),
+        (endorsed.as_str(), endorsed.as_str(), 2),
+    ] {
+        let wsdl = Wsdl {
+            policies: &named,
+            binding: &binding,
+            port,
+            input,
+            ..Wsdl::default()
+        };
+        let agreement = wsdl
+            .document()
+            .agreement(&operation("a"), &CompileOptions::default())
+            .unwrap();
+        assert_eq!(agreement.request.endorsing.len(), expected);
+    }
+}
+
 /// WS-SecurityPolicy 1.3, 7.3: an answer that the connection is to protect travels on that of its request.
 #[test]
 fn a_transport_binding_of_answers_alone_demands_tls() {
