@@ -3,22 +3,22 @@
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
 use soapstone_policy::{CompileOptions, SignatureReading, TransportRequirement, message_in_words};
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingPolicy, Extent, KeyBinding,
-    KeyReference, KeyTransportMethod, Layout, Part, PasswordKind, Policy, ProtectionOrder,
-    Recipient, SUITE_NAMES,
+    ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference,
+    KeyTransportMethod, Layout, Part, PasswordKind, Policy, ProtectionOrder, Recipient,
+    SUITE_NAMES,
 };
 
 use crate::support::*;
 
-fn signed(policy: &Policy) -> &[Part] {
+pub(crate) fn signed(policy: &Policy) -> &[Part] {
     &policy.signature.as_ref().unwrap().parts
 }
 
-fn encrypted(policy: &Policy) -> &[EncryptedPart] {
+pub(crate) fn encrypted(policy: &Policy) -> &[EncryptedPart] {
     &policy.encryption.as_ref().unwrap().parts
 }
 
-fn body() -> EncryptedPart {
+pub(crate) fn body() -> EncryptedPart {
     EncryptedPart::customary(Part::Body)
 }
 
@@ -175,243 +175,6 @@ fn a_user_in_a_message_binding_is_signed_and_a_password_in_the_clear_is_encrypte
         users("").replace("SignedSupporting", "SignedEncryptedSupporting")
     ));
     assert_eq!(encrypted(&encrypting.request), [body(), token]);
-}
-
-/// An endorsing signature of which a policy says nothing in particular.
-const ENDORSING: EndorsingPolicy = EndorsingPolicy {
-    reference: KeyReference::Direct,
-    parts: Vec::new(),
-    covers_token: false,
-    token_signed: false,
-    token_encrypted: false,
-};
-
-#[test]
-fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
-    let endorsing = nest(
-        "SignedEndorsingSupportingTokens",
-        &x509("AlwaysToRecipient", ""),
-    );
-    let message = agreement(&format!(
-        "{}{SIGNED_BODY}{endorsing}",
-        symmetric(&x509("Never", ""), &suite("Basic256"))
-    ));
-    assert_eq!(
-        message.request.endorsing,
-        [EndorsingPolicy {
-            token_signed: true,
-            ..ENDORSING
-        }]
-    );
-    assert_eq!(signed(&message.request), [Part::Body]);
-    assert_eq!(message.response.endorsing, []);
-    // WS-SecurityPolicy 1.3, 8.9: where tokens are protected, each signature covers its own.
-    let protecting = agreement(&format!(
-        "{}{SIGNED_BODY}{endorsing}",
-        symmetric(
-            &x509("Never", ""),
-            &format!("{}<sp:ProtectTokens/>", suite("Basic256"))
-        )
-    ));
-    assert!(protecting.request.endorsing[0].covers_token);
-    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
-    let endorsing = nest(
-        "EndorsingSupportingTokens",
-        &format!("{}{to}", x509("AlwaysToRecipient", "")),
-    );
-    let over_https = agreement(&format!(
-        "{}{endorsing}",
-        transport("<sp:IncludeTimestamp/>")
-    ));
-    assert_eq!(over_https.request.endorsing, []);
-    assert_eq!(
-        signed(&over_https.request),
-        [
-            Part::Timestamp,
-            Part::Header {
-                namespace: "urn:a".to_owned(),
-                local: "To".to_owned()
-            }
-        ]
-    );
-    assert!(over_https.response.signature.is_none());
-}
-
-/// WS-SecurityPolicy 1.3, 5.3: derived keys of a certificate are those of the keys that it encrypts. One that endorses signs with its own, and the
-/// policies that stacks write demand them of it nevertheless.
-#[test]
-fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses() {
-    for (derived, form) in [
-        ("<sp:RequireDerivedKeys/>", DerivedKeyForm::Explicit),
-        ("<sp:RequireExplicitDerivedKeys/>", DerivedKeyForm::Explicit),
-        ("<sp:RequireImpliedDerivedKeys/>", DerivedKeyForm::Implied),
-    ] {
-        let endorsing = nest(
-            "EndorsingSupportingTokens",
-            &x509("AlwaysToRecipient", derived),
-        );
-        let with = |protection: &str| {
-            let binding = symmetric(&x509("Never", protection), &suite("Basic256"));
-            agreement(&format!("{binding}{SIGNED_BODY}{endorsing}")).request
-        };
-        let request = with(derived);
-        assert_eq!(request.derived_keys.map(|derived| derived.form), Some(form));
-        assert_eq!(request.endorsing[0].reference, KeyReference::Direct);
-        assert_eq!(with("").derived_keys, None);
-        let over_https = agreement(&format!(
-            "{}{endorsing}",
-            transport("<sp:IncludeTimestamp/>")
-        ));
-        assert_eq!(over_https.request.derived_keys, None);
-    }
-}
-
-/// WS-SecurityPolicy 1.3, 8: every token of every assertion, each as its own assertion has it.
-#[test]
-fn every_endorsing_token_makes_a_signature_of_its_own() {
-    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
-    let named = x509("Never", "<sp:RequireThumbprintReference/>");
-    let signed_one = nest(
-        "SignedEndorsingSupportingTokens",
-        &x509("AlwaysToRecipient", ""),
-    );
-    let other_two = nest(
-        "EndorsingEncryptedSupportingTokens",
-        &format!("{}{named}{to}", x509("AlwaysToRecipient", "")),
-    );
-    let request = agreement(&format!(
-        "{}{SIGNED_BODY}{signed_one}{other_two}",
-        symmetric(&x509("Never", ""), &suite("Basic256"))
-    ))
-    .request;
-    let hidden = EndorsingPolicy {
-        parts: vec![Part::Header {
-            namespace: "urn:a".to_owned(),
-            local: "To".to_owned(),
-        }],
-        token_encrypted: true,
-        ..ENDORSING
-    };
-    assert_eq!(
-        request.endorsing,
-        [
-            EndorsingPolicy {
-                token_signed: true,
-                ..ENDORSING
-            },
-            hidden.clone(),
-            EndorsingPolicy {
-                reference: KeyReference::Thumbprint,
-                ..hidden
-            }
-        ]
-    );
-    assert!(!request.same_endorser);
-    assert_eq!(
-        message_in_words(&request)[1..7],
-        [
-            "Signed with a fresh key, wrapped to the receiver's certificate, which is named by issuer and serial number: \
-             the Body; the token of the first endorsing signature's key.",
-            "Encrypted with the same key: the token of the second endorsing signature's key; \
-             the token of the third endorsing signature's key.",
-            "The signature is endorsed by 3 others, each with a key of its own.",
-            "The certificate of the first endorsing signature is in the message.",
-            "The certificate of the second endorsing signature is in the message.",
-            "The second endorsing signature covers besides: the header To of urn:a.",
-        ]
-    );
-    // Two assertions are two, though they say the same.
-    let twice = |second: &str| {
-        let first = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
-        agreement(&format!(
-            "{}{SIGNED_BODY}{first}{second}",
-            symmetric(&x509("Never", ""), &suite("Basic256"))
-        ))
-        .request
-    };
-    let again = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
-    assert_eq!(twice(&again).endorsing, [ENDORSING, ENDORSING]);
-}
-
-/// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it encrypts.
-#[test]
-fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
-    let by_certificate = asymmetric(&suite("Basic256"));
-    let by_session_key = symmetric(&x509("Never", ""), &suite("Basic256"));
-    for (binding, key) in [
-        (&by_certificate, KeyBinding::Certificate),
-        (&by_session_key, KeyBinding::SessionKey),
-    ] {
-        for (kind, token_signed) in [
-            ("EndorsingEncryptedSupportingTokens", false),
-            ("SignedEndorsingEncryptedSupportingTokens", true),
-        ] {
-            let hidden = nest(kind, &x509("AlwaysToRecipient", ""));
-            let both = agreement(&format!("{binding}{hidden}{SIGNED_BODY}{ENCRYPTED_BODY}"));
-            let token = EndorsingPolicy {
-                token_signed,
-                token_encrypted: true,
-                ..ENDORSING
-            };
-            assert_eq!(both.request.endorsing, std::slice::from_ref(&token));
-            assert_eq!(encrypted(&both.request), [body()]);
-            assert_eq!(encrypted(&both.response), [body()]);
-            let alone = agreement(&format!("{binding}{hidden}{SIGNED_BODY}"));
-            assert_eq!(alone.request.endorsing, [token]);
-            let encryption = alone.request.encryption.unwrap();
-            assert_eq!((encryption.parts, encryption.key), (Vec::new(), key));
-            assert!(alone.response.encryption.is_none());
-        }
-    }
-    // Nothing of it is there to be encrypted, unless a peer sends it nevertheless.
-    let named = nest(
-        "EndorsingEncryptedSupportingTokens",
-        &x509("Never", "<sp:RequireThumbprintReference/>"),
-    );
-    let named = agreement(&format!("{by_session_key}{named}{SIGNED_BODY}"));
-    assert_eq!(
-        named.request.endorsing,
-        [EndorsingPolicy {
-            reference: KeyReference::Thumbprint,
-            token_encrypted: true,
-            ..ENDORSING
-        }]
-    );
-    // The connection encrypts it.
-    let hidden = nest(
-        "SignedEndorsingEncryptedSupportingTokens",
-        &x509("AlwaysToRecipient", ""),
-    );
-    let over_https = agreement(&format!("{}{hidden}", transport("<sp:IncludeTimestamp/>")));
-    assert!(over_https.request.encryption.is_none());
-    assert_eq!(signed(&over_https.request), [Part::Timestamp]);
-}
-
-/// WS-SecurityPolicy 1.3, 8.3.
-#[test]
-fn endorsing_tokens_sign_parts_of_their_own() {
-    let own = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>\
-               <sp:SignedElements><sp:XPath>//Price</sp:XPath></sp:SignedElements>";
-    let endorsing = nest(
-        "EndorsingSupportingTokens",
-        &format!("{}{own}", x509("AlwaysToRecipient", "")),
-    );
-    let request = agreement(&format!(
-        "{}{SIGNED_BODY}{endorsing}",
-        asymmetric(&suite("Basic256"))
-    ))
-    .request;
-    assert_eq!(signed(&request), [Part::Body]);
-    let parts = request.endorsing[0].parts.as_slice();
-    let to = Part::Header {
-        namespace: "urn:a".to_owned(),
-        local: "To".to_owned(),
-    };
-    assert!(matches!(parts, [header, Part::Path(_)] if *header == to));
-    let words = message_in_words(&request);
-    let said =
-        "The endorsing signature covers besides: the header To of urn:a; the elements //Price.";
-    assert!(words.iter().any(|line| line == said), "{words:?}");
 }
 
 #[test]

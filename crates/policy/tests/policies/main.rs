@@ -3,6 +3,7 @@
 mod agreements;
 mod attachments;
 mod bounds;
+mod endorsements;
 mod normal_forms;
 mod operations;
 mod refusals;

@@ -5,7 +5,7 @@ use soapstone_wss::PathError;
 
 use crate::support::*;
 
-fn not_supported(assertions: &str) -> (String, &'static str) {
+pub(crate) fn not_supported(assertions: &str) -> (String, &'static str) {
     match refused(assertions).as_slice() {
         [(name, ProblemKind::NotSupported { reason })] => (name.clone(), *reason),
         other => panic!("{other:?}"),
@@ -283,51 +283,6 @@ fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
                 }
             )]
         );
-    }
-}
-
-/// WS-SecurityPolicy 1.3, 8: what supporting tokens cannot do here.
-#[test]
-fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
-    let with = |kind: &str, inner: &str| {
-        let binding = symmetric(&x509("Never", ""), &suite("Basic256"));
-        not_supported(&format!("{binding}{SIGNED_BODY}{}", nest(kind, inner)))
-    };
-    let certificate = x509("AlwaysToRecipient", "");
-    for kind in [
-        "SupportingTokens",
-        "SignedSupportingTokens",
-        "EncryptedSupportingTokens",
-        "SignedEncryptedSupportingTokens",
-    ] {
-        let reason = "a certificate that signs nothing proves nothing: let it endorse";
-        assert_eq!(with(kind, &certificate), ("X509Token".to_owned(), reason));
-    }
-    let endorsing = "EndorsingSupportingTokens";
-    let four = certificate.repeat(4);
-    let reason = "a message has three endorsing signatures at most";
-    assert_eq!(with(endorsing, &four), ("X509Token".to_owned(), reason));
-    let twice = nest(endorsing, &format!("{certificate}{}", x509("Never", "")));
-    assert_eq!(
-        not_supported(&format!("{}{twice}", transport("<sp:IncludeTimestamp/>"))),
-        (
-            "X509Token".to_owned(),
-            "where the connection protects messages, they are endorsed once"
-        )
-    );
-    let reason = "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it";
-    assert_eq!(
-        with(endorsing, &format!("{certificate}{ENCRYPTED_BODY}")),
-        ("EncryptedParts".to_owned(), reason)
-    );
-    let inside = x509("AlwaysToRecipient", "<sp:RequireEmbeddedTokenReference/>");
-    let reason = "a token inside of the reference to it is neither signed nor encrypted by itself";
-    for kind in [
-        "SignedEndorsingSupportingTokens",
-        "EndorsingEncryptedSupportingTokens",
-        "SignedEndorsingEncryptedSupportingTokens",
-    ] {
-        assert_eq!(with(kind, &inside), ("X509Token".to_owned(), reason));
     }
 }
 
