@@ -141,8 +141,13 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             DerivedKeyForm::Explicit => "tokens of their own",
             DerivedKeyForm::Implied => "their references",
         };
+        let alone = if derived.exclusive {
+            " and nowhere else"
+        } else {
+            ""
+        };
         words.push(format!(
-            "Keys are derived from that key ({}), and described in {form}; signature keys have {} octets.",
+            "Keys are derived from that key ({}), and described in {form}{alone}; signature keys have {} octets.",
             version_name(derived.version),
             derived.signature_length
         ));

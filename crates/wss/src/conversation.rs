@@ -155,8 +155,10 @@ pub enum DerivedKeyForm {
 pub struct DerivedKeyPolicy {
     /// Version of the derived key tokens.
     pub version: ConversationVersion,
-    /// How messages that we make say it. Inbound, both are understood.
+    /// How messages that we make say it.
     pub form: DerivedKeyForm,
+    /// Whether messages that say it in the other form are refused (`RequireExplicitDerivedKeys`, `RequireImpliedDerivedKeys`).
+    pub exclusive: bool,
     /// Octets of signature keys; of encryption keys, the algorithm says it.
     pub signature_length: usize,
 }

@@ -103,6 +103,7 @@ impl Mechanism {
         let derived_keys = (self == Self::SecureConversation).then(|| DerivedKeyPolicy {
             version: ConversationVersion::V13,
             form: DerivedKeyForm::Explicit,
+            exclusive: false,
             signature_length: suite.derived_signature_length(),
         });
         Policy {

@@ -120,6 +120,7 @@ pub(super) fn derived_keys(
             DerivedKeyDemand::Either | DerivedKeyDemand::Explicit => DerivedKeyForm::Explicit,
             DerivedKeyDemand::Implied => DerivedKeyForm::Implied,
         },
+        exclusive: demand != DerivedKeyDemand::Either,
         signature_length: suite.map_or(16, AlgorithmSuite::signature_key_length),
     })
 }

@@ -171,11 +171,12 @@ impl Assertions<'_> {
             "BootstrapPolicy",
             &format!("{endpoint}{messages}{}", trust(conversation.version)),
         );
-        let derived = agreement.request.derived_keys.map(|derived| derived.form);
-        let derived = match derived {
+        let derived = agreement.request.derived_keys;
+        let derived = match derived.map(|derived| (derived.exclusive, derived.form)) {
             None => "",
-            Some(DerivedKeyForm::Explicit) => "<sp:RequireDerivedKeys/>",
-            Some(DerivedKeyForm::Implied) => "<sp:RequireImpliedDerivedKeys/>",
+            Some((false, _)) => "<sp:RequireDerivedKeys/>",
+            Some((true, DerivedKeyForm::Explicit)) => "<sp:RequireExplicitDerivedKeys/>",
+            Some((true, DerivedKeyForm::Implied)) => "<sp:RequireImpliedDerivedKeys/>",
         };
         let forbidden: String = [
             (conversation.may_cancel, "<sp:MustNotSendCancel/>"),

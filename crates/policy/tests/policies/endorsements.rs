@@ -72,9 +72,18 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
 #[test]
 fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses() {
     for (derived, form) in [
-        ("<sp:RequireDerivedKeys/>", DerivedKeyForm::Explicit),
-        ("<sp:RequireExplicitDerivedKeys/>", DerivedKeyForm::Explicit),
-        ("<sp:RequireImpliedDerivedKeys/>", DerivedKeyForm::Implied),
+        (
+            "<sp:RequireDerivedKeys/>",
+            (DerivedKeyForm::Explicit, false),
+        ),
+        (
+            "<sp:RequireExplicitDerivedKeys/>",
+            (DerivedKeyForm::Explicit, true),
+        ),
+        (
+            "<sp:RequireImpliedDerivedKeys/>",
+            (DerivedKeyForm::Implied, true),
+        ),
     ] {
         let endorsing = nest(
             "EndorsingSupportingTokens",
@@ -85,7 +94,12 @@ fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses(
             agreement(&format!("{binding}{SIGNED_BODY}{endorsing}")).request
         };
         let request = with(derived);
-        assert_eq!(request.derived_keys.map(|derived| derived.form), Some(form));
+        assert_eq!(
+            request
+                .derived_keys
+                .map(|derived| (derived.form, derived.exclusive)),
+            Some(form)
+        );
         assert_eq!(request.endorsing[0].reference, KeyReference::Direct);
         assert_eq!(with("").derived_keys, None);
         let over_https = agreement(&format!(

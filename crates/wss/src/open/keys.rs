@@ -9,7 +9,8 @@ use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
 use crate::conversation::{
-    ContextName, ConversationVersion, DEFAULT_LABEL, LONGEST_KEY, LONGEST_NONCE, SHORTEST_KEY,
+    ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, LONGEST_KEY, LONGEST_NONCE,
+    SHORTEST_KEY,
 };
 use crate::evidence::Signer;
 use crate::key_reference::{self, KeyLocator};
@@ -85,6 +86,24 @@ impl Opening<'_> {
                     found: "a derived key, and the plan derives none".to_owned(),
                 }
             });
+        }
+        let wanted = self.plan.policy.derived_keys;
+        if let Some(wanted) = wanted.filter(|wanted| wanted.exclusive) {
+            let (is_other, found) = match wanted.form {
+                DerivedKeyForm::Explicit => (
+                    implied.is_some(),
+                    "a derived key that the reference describes, and the plan wants a token of its own",
+                ),
+                DerivedKeyForm::Implied => (
+                    explicit.is_some(),
+                    "a derived key with a token of its own, and the plan wants it described by the reference",
+                ),
+            };
+            if is_other {
+                return Err(Rejected::TokenUnsupported {
+                    found: found.to_owned(),
+                });
+            }
         }
         if let Some(implied) = implied {
             let root = self.root(Some(&locator), purpose, self.current)?;

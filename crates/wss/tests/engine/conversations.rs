@@ -38,6 +38,7 @@ pub(crate) fn derived(
     Some(DerivedKeyPolicy {
         version,
         form,
+        exclusive: false,
         signature_length: 24,
     })
 }

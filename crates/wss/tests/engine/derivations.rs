@@ -212,3 +212,30 @@ fn neither_key_is_used_as_it_is() {
         );
     }
 }
+
+/// WS-SecurityPolicy 1.3, 5.3: `RequireExplicitDerivedKeys` and `RequireImpliedDerivedKeys`.
+#[test]
+fn the_form_that_a_policy_demands_is_the_one_that_is_accepted() {
+    let forms = [DerivedKeyForm::Explicit, DerivedKeyForm::Implied];
+    for (wanted, found) in forms
+        .map(|wanted| forms.map(|found| (wanted, found)))
+        .concat()
+    {
+        let message = text(&sent(&request(found)));
+        let either = request(wanted);
+        let mut exclusive = either.clone();
+        exclusive.derived_keys.as_mut().unwrap().exclusive = true;
+        let opened = |policy: &Policy| {
+            open_with(policy, service_keys(), &facts(), &message, now())
+                .map(drop)
+                .map_err(|refused| refused.cause().name())
+        };
+        assert_eq!(opened(&either), Ok(()));
+        let expected = if wanted == found {
+            Ok(())
+        } else {
+            Err("token-unsupported")
+        };
+        assert_eq!(opened(&exclusive), expected);
+    }
+}

@@ -273,6 +273,7 @@ struct PartFound {
 struct DerivedFound {
     version: &'static str,
     form: &'static str,
+    exclusive: bool,
     signature_octets: usize,
 }
 
@@ -380,6 +381,7 @@ fn message_found(policy: &Policy) -> MessageFound {
                 DerivedKeyForm::Explicit => "explicit",
                 DerivedKeyForm::Implied => "implied",
             },
+            exclusive: derived.exclusive,
             signature_octets: derived.signature_length,
         }),
         endorsing: policy
