@@ -4,7 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use soapstone_crypto::issue::{self, Template, Validity};
-use soapstone_crypto::{Identity, KeyKind};
+use soapstone_crypto::{DigestAlgorithm, Identity, KeyKind, SignatureAlgorithm, base64};
+use soapstone_wss::names::DS;
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingPolicy, KeyBinding,
     KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
@@ -406,4 +407,99 @@ fn more_endorsements_than_a_message_may_have_are_a_problem_of_the_plan() {
             problem: "more endorsing signatures are demanded than a message may have"
         }]
     );
+}
+
+/// A signature with another `SignedInfo`, and with the value that `sign` makes of it.
+fn signed_anew(
+    signature: &str,
+    change: impl FnOnce(&str) -> String,
+    sign: impl FnOnce(&[u8]) -> Vec<u8>,
+) -> String {
+    let (begin, end) = ("<ds:SignedInfo>", "</ds:SignedInfo>");
+    let info = &signature[signature.find(begin).unwrap()..signature.find(end).unwrap()];
+    let changed = change(info);
+    // In the canonical form of its own it declares the prefix.
+    let declared = format!("<ds:SignedInfo xmlns:ds=\"{DS}\">");
+    let canonical = changed.replacen(begin, &declared, 1) + end;
+    let start = signature.find("<ds:SignatureValue>").unwrap();
+    let end = signature.find("</ds:SignatureValue>").unwrap();
+    let value = base64::encode(&sign(canonical.as_bytes()));
+    format!(
+        "{}<ds:SignatureValue>{value}{}",
+        &signature[..start],
+        &signature[end..]
+    )
+    .replace(info, &changed)
+}
+
+/// A `ds:Reference` like another one, to something else.
+fn referring(reference: &str, id: &str, octets: &str) -> String {
+    let digest = soapstone_crypto::digest(DigestAlgorithm::Sha256, octets.as_bytes()).unwrap();
+    let digest = base64::encode(digest.as_ref());
+    let uri = &reference[reference.find("URI=\"").unwrap() + 5..];
+    let uri = &uri[..uri.find('"').unwrap()];
+    let value = reference.find("<ds:DigestValue>").unwrap() + "<ds:DigestValue>".len();
+    let end = reference.find("</ds:DigestValue>").unwrap();
+    format!("{}{digest}{}", &reference[..value], &reference[end..]).replace(uri, &format!("#{id}"))
+}
+
+/// Whoever makes the session key can sign with it the cipher text of a token that he does not know. What is to be signed is the token.
+#[test]
+fn a_signature_over_the_cipher_text_of_a_token_does_not_sign_the_token() {
+    let mut policy = symmetric();
+    policy.endorsing = vec![EndorsingPolicy {
+        token_encrypted: true,
+        ..demand()
+    }];
+    let secured = secure_with(&policy, client_keys(), PLAIN, None);
+    let message = text(&secured);
+    let hidden = elements(&message, "xenc:EncryptedData")
+        .into_iter()
+        .find(|data| data[..data.find('>').unwrap()].contains("-endorse-data-sig\""))
+        .unwrap();
+    let id = &hidden[hidden.find("Id=\"").unwrap() + 4..];
+    let id = &id[..id.find('"').unwrap()];
+    let [signature, endorsement] = elements(&message, "ds:Signature").try_into().unwrap();
+    let first = |info: &str| elements(info, "ds:Reference")[0].to_owned();
+    let over_cipher = signed_anew(
+        signature,
+        |info| {
+            let one = first(info);
+            let more = referring(&one, id, hidden);
+            info.replacen(&one, &format!("{one}{more}"), 1)
+        },
+        |octets| {
+            let key = &secured.receipt.session_keys[0].1;
+            let value = key.sign(SignatureAlgorithm::HmacSha256, octets, None);
+            value.unwrap().as_ref().to_vec()
+        },
+    );
+    let of_signature = &signature[signature.find("Id=\"").unwrap() + 4..];
+    let of_signature = &of_signature[..of_signature.find('"').unwrap()];
+    let endorsing = signed_anew(
+        endorsement,
+        |info| {
+            let one = first(info);
+            info.replace(&one, &referring(&one, of_signature, &over_cipher))
+        },
+        |octets| {
+            let key = PARTIES.client.key();
+            key.sign(SignatureAlgorithm::RsaSha256, octets).unwrap()
+        },
+    );
+    let changed = message
+        .replace(signature, &over_cipher)
+        .replace(endorsement, &endorsing);
+    open(&policy, &changed).unwrap();
+    for token_encrypted in [false, true] {
+        let mut wanted = policy.clone();
+        wanted.endorsing[0].token_signed = true;
+        wanted.endorsing[0].token_encrypted = token_encrypted;
+        assert_eq!(
+            refused(&wanted, &facts(), &changed),
+            Rejected::WrongOrder {
+                part: Part::EndorsingToken
+            }
+        );
+    }
 }
