@@ -358,8 +358,9 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
         if let Some(why) = inbound.and_then(|side| config.refuses_everybody(side)) {
             tracing::warn!(route = route.name, "every request is refused: {why}");
         }
+        // It may be meant so, and nobody is to get used to warnings.
         if let Some(other) = route.leads_around(&config.routes) {
-            tracing::warn!(route = route.name, "{LEADS_AROUND} {}", other.path);
+            tracing::info!(route = route.name, "{LEADS_AROUND} {}", other.path);
         }
         for (direction, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
             if side.as_ref().is_some_and(|side| side.without_demands) {
