@@ -326,7 +326,7 @@ impl Backend {
     async fn take_idle(&self, now: Instant) -> Option<Link> {
         loop {
             let mut link = self.idle_links().pop()?;
-            if now.saturating_duration_since(link.used) >= self.timeouts.idle {
+            if now.saturating_duration_since(link.used) >= reusable(self.timeouts.idle) {
                 continue;
             }
             // Learns that the backend has closed it, if so.
@@ -396,6 +396,12 @@ impl Backend {
     fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
+}
+
+/// How long a connection may have been unused to be used again: less than until it is closed, as whoever is at its other end, another gateway
+/// above all, closes it after the same time. A request that meets that on its way may have been taken or not, and is not sent again.
+fn reusable(idle: Duration) -> Duration {
+    idle - idle / 8
 }
 
 /// Why a response cannot be passed on; `None` if it can.

@@ -108,6 +108,18 @@ async fn idle_connections_to_the_backend_are_closed_when_that_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_connection_that_its_other_end_may_be_about_to_close_is_not_used_again() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "timeouts = { idle = \"1600ms\" }").await;
+    for connections in [1, 2] {
+        let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        assert_eq!(backend.connections.load(Ordering::Relaxed), connections);
+        tokio::time::sleep(std::time::Duration::from_millis(1450)).await;
+    }
+}
+
+#[tokio::test]
 async fn a_connection_that_the_backend_closed_is_replaced_unnoticed() {
     let backend = Backend::answering(|seen| {
         let mut response = Response::new(Full::new(seen.body.clone()));
