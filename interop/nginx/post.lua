@@ -9,8 +9,10 @@ wrk.body = '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/
 
 function done(summary, latency, requests)
   local errors = summary.errors
-  io.write(string.format('{"requests":%d,"seconds":%.6f,"errors":%d,"median_us":%.1f,"p99_us":%.1f}\n',
+  io.write(string.format('{"requests":%d,"seconds":%.6f,"errors":%d,"median_us":%.1f,"p99_us":%.1f,' ..
+    '"kinds":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\n',
     summary.requests, summary.duration / 1e6,
     errors.connect + errors.read + errors.write + errors.status + errors.timeout,
-    latency:percentile(50), latency:percentile(99)))
+    latency:percentile(50), latency:percentile(99),
+    errors.connect, errors.read, errors.write, errors.status, errors.timeout))
 end
