@@ -9,46 +9,13 @@ use soapstone_wss::Tuning;
 
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
+use super::identity::{self, IdentityConfig};
 use super::problem::{Located, Place, Problem, Problems};
 use super::security::SecurityConfig;
 use super::store::{Shared, StoreConfig};
 use super::table::Table;
 use super::tuning;
 use super::values::decode_hexadecimal;
-
-/// Where our own key comes from.
-#[derive(Clone, Debug)]
-pub enum IdentitySource {
-    /// `key` and `certificate`: PEM (or DER) files.
-    KeyAndCertificate {
-        /// The private key.
-        key: LoadedFile,
-        /// The certificate, its chain behind it when the file has more.
-        certificate: LoadedFile,
-    },
-    /// `keystore`: PKCS#12 or JKS.
-    Keystore {
-        /// The store.
-        keystore: LoadedFile,
-        /// Which entry, when there are several.
-        alias: Option<Located<String>>,
-    },
-}
-
-/// `[identity]`.
-#[derive(Clone, Debug)]
-pub struct IdentityConfig {
-    /// Where the table begins.
-    pub place: Place,
-    /// Key and certificate, or a keystore.
-    pub source: IdentitySource,
-    /// What opens the key or the keystore.
-    pub password: Option<Located<Confidential<String>>>,
-    /// `decryption = { … }` or `[{ … }, …]`: the keys that messages are encrypted to, where that is not the one that signs.
-    pub decryption: Vec<IdentityConfig>,
-    /// `endorsing = { … }` or `[{ … }, …]`: the keys that endorse, in the order of the policy's endorsing tokens, where that is not the one that signs.
-    pub endorsing: Vec<IdentityConfig>,
-}
 
 /// `[peer]`.
 #[derive(Clone, Debug)]
@@ -205,7 +172,7 @@ impl EndpointConfig {
             .into_iter()
             .filter(|name| table.has(name) && !table.is_empty_list(name))
             .collect();
-        let identity = table.table("identity").and_then(read_own_keys);
+        let identity = table.table("identity").and_then(identity::read);
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
@@ -257,98 +224,6 @@ impl EndpointConfig {
         let endpoint = Self::read(document.root());
         document.finish(endpoint)
     }
-}
-
-/// The key that signs, and those that decrypt and endorse where others do.
-fn read_own_keys(mut table: Table<'_>) -> Option<IdentityConfig> {
-    let decryption = read_other_keys(
-        &mut table,
-        "decryption",
-        "leave it out where the key that signs decrypts as well",
-    );
-    let endorsing = read_other_keys(
-        &mut table,
-        "endorsing",
-        "leave it out where the key that signs endorses as well",
-    );
-    let identity = read_identity(table)?;
-    // Without one of them, what is encrypted to it would be refused, or to the key that signs accepted; or another one would endorse.
-    Some(IdentityConfig {
-        decryption: decryption?,
-        endorsing: endorsing?,
-        ..identity
-    })
-}
-
-/// Keys for something else than signing; `None` if one of them cannot be read.
-fn read_other_keys(
-    table: &mut Table<'_>,
-    purpose: &'static str,
-    hint: &str,
-) -> Option<Vec<IdentityConfig>> {
-    if table.is_empty_list(purpose) {
-        let place = table.place_of(purpose).unwrap_or_default();
-        table.report_with_hint(place, format!("`{purpose}` names no key"), hint);
-    }
-    let tables = table.table_or_tables(purpose);
-    let wanted = tables.len();
-    let keys: Vec<_> = tables.into_iter().filter_map(read_identity).collect();
-    (keys.len() == wanted).then_some(keys)
-}
-
-fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
-    let place = table.place();
-    if let (Some(place), true) = (
-        table.place_of("keystore"),
-        table.has("key") || table.has("certificate"),
-    ) {
-        let hint = "keep either key and certificate, or keystore";
-        table.report_with_hint(
-            place,
-            "both `keystore` and `key` or `certificate` are given",
-            hint,
-        );
-    }
-    let with_keystore = table.has("keystore");
-    if !with_keystore && !table.has("key") {
-        table.missing(
-            "key",
-            "name a PEM file with the private key, or a keystore = \"….p12\"",
-        );
-    }
-    if !with_keystore && !table.has("certificate") {
-        table.missing(
-            "certificate",
-            "name a PEM file with the certificate, or a keystore = \"….p12\"",
-        );
-    }
-    let key = table.file("key");
-    let certificate = table.file("certificate");
-    let keystore = table.file("keystore");
-    let alias = table.string("alias");
-    let has_password = ["password", "password_env", "password_file"]
-        .iter()
-        .any(|key| table.has(key));
-    let password = table.secret("password", "password_env", "password_file");
-    table.finish();
-    if has_password && password.is_none() {
-        // Without it nothing opens the key, which says nothing of the key.
-        return None;
-    }
-    let source = match (keystore, key, certificate) {
-        (Some(keystore), _, _) => IdentitySource::Keystore { keystore, alias },
-        (None, Some(key), Some(certificate)) => {
-            IdentitySource::KeyAndCertificate { key, certificate }
-        }
-        _ => return None,
-    };
-    Some(IdentityConfig {
-        place,
-        source,
-        password,
-        decryption: Vec::new(),
-        endorsing: Vec::new(),
-    })
 }
 
 fn read_peer(mut table: Table<'_>) -> Option<PeerConfig> {

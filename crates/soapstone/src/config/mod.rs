@@ -10,6 +10,7 @@
 mod confidential;
 mod document;
 mod endpoint;
+mod identity;
 mod problem;
 mod security;
 mod server_address;
@@ -22,9 +23,9 @@ mod values;
 pub use confidential::Confidential;
 pub use document::{Document, Environment, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{
-    EndpointConfig, IdentityConfig, IdentitySource, LimitsConfig, PeerConfig, SharedKeyConfig,
-    TrustConfig, UserConfig,
+    EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, TrustConfig, UserConfig,
 };
+pub use identity::{IdentityConfig, IdentitySource};
 pub use problem::{Located, Place, Problem, Problems};
 pub use security::{
     AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, ReplayConfig,

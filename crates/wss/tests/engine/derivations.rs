@@ -11,23 +11,15 @@ use crate::conversations::{bound, derived, refused, text};
 use crate::support::{PLAIN, client_keys, facts, now, open_with, secure_with, service_keys};
 
 fn request(form: DerivedKeyForm) -> Policy {
-    let mut policy = bound(
-        Mechanism::SignEncrypt,
-        "Basic256GCM",
-        KeyBinding::SessionKey,
-        KeyReference::Thumbprint,
-    );
-    policy.derived_keys = derived(ConversationVersion::V13, form);
-    policy
+    deriving(KeyBinding::SessionKey, KeyReference::Thumbprint, form)
 }
 
 fn response(form: DerivedKeyForm) -> Policy {
-    let mut policy = bound(
-        Mechanism::SignEncrypt,
-        "Basic256GCM",
-        KeyBinding::RequestKey,
-        KeyReference::EncryptedKeySha1,
-    );
+    deriving(KeyBinding::RequestKey, KeyReference::EncryptedKeySha1, form)
+}
+
+fn deriving(key: KeyBinding, reference: KeyReference, form: DerivedKeyForm) -> Policy {
+    let mut policy = bound(Mechanism::SignEncrypt, "Basic256GCM", key, reference);
     policy.derived_keys = derived(ConversationVersion::V13, form);
     policy
 }
