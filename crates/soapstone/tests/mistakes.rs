@@ -257,3 +257,28 @@ fn what_is_there_twice_is_told_once_and_by_its_name() {
          endpoint.toml:9:1: not valid TOML: duplicate key `anchors`"
     );
 }
+
+#[test]
+fn what_only_a_policy_has_a_use_for_is_refused_beside_a_preset() {
+    let folder = Folder::new("presets");
+    for (key, value) in [
+        ("policy_subject", "{ operation = \"Pay\" }"),
+        ("sha256_suites", "\"sha256\""),
+        ("same_endorser", "true"),
+    ] {
+        let said = folder.problems_of_security(&format!("mechanism = \"sign\", {key} = {value}"));
+        let expected = format!(
+            ": `{key}` is given without `policy`, of which it speaks\n    hint: leave it out, or name a policy = \"service.wsdl\" in the place of the mechanism"
+        );
+        assert!(said.contains(&expected), "{said}");
+        assert!(said.starts_with("endpoint.toml:3:"), "{said}");
+    }
+    let endorsing = "identity = { key = \"me.key.pem\", certificate = \"me.cert.pem\", endorsing = { key = \"me.key.pem\", certificate = \"me.cert.pem\" } }\n";
+    let said = folder.problems(&format!(
+        "{endorsing}{TRUST}security = {{ mechanism = \"sign\" }}\n"
+    ));
+    assert!(
+        said.starts_with("endpoint.toml:1:") && said.contains("`endorsing` is given"),
+        "{said}"
+    );
+}

@@ -11,7 +11,7 @@ use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
 use super::problem::{Located, Place, Problem, Problems};
-use super::security::SecurityConfig;
+use super::security::{SecurityConfig, WITHOUT_POLICY};
 use super::store::{Shared, StoreConfig};
 use super::table::Table;
 use super::tuning;
@@ -197,6 +197,16 @@ impl EndpointConfig {
         let security = table
             .table("security")
             .and_then(|table| SecurityConfig::read(table, shared));
+        if let (Some(first), Some(_)) = (
+            identity.as_ref().and_then(|one| one.endorsing.first()),
+            security.as_ref().and_then(SecurityConfig::mechanism),
+        ) {
+            table.report_with_hint(
+                first.place,
+                "`endorsing` is given, and nothing is endorsed without a `policy` that wants it",
+                WITHOUT_POLICY,
+            );
+        }
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
         table.belong_elsewhere(

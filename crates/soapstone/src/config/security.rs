@@ -215,6 +215,14 @@ impl SecurityConfig {
         let place = table.place();
         let source = read_source(&mut table);
         let policy_choice = read_policy_choice(&mut table);
+        if let Some(SecuritySource::Mechanism(_)) = source.as_ref().map(|source| &source.value) {
+            for key in ["policy_subject", "sha256_suites", "same_endorser"] {
+                if let Some(place) = table.place_of(key) {
+                    let message = format!("`{key}` is given without `policy`, of which it speaks");
+                    table.report_with_hint(place, message, WITHOUT_POLICY);
+                }
+            }
+        }
         let suite = table.string("suite");
         let algorithms = table.table("algorithms").map(read_algorithms);
         if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
@@ -318,6 +326,10 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
     });
     mechanism.or(policy)
 }
+
+/// What to do about a key that changes nothing under a preset.
+pub(super) const WITHOUT_POLICY: &str =
+    "leave it out, or name a policy = \"service.wsdl\" in the place of the mechanism";
 
 fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
     let sha256_signatures = table
