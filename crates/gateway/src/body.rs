@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
@@ -16,156 +16,78 @@ use crate::buffers::{Place, SharedBuffers};
 use crate::metrics::{Flow, RouteMetrics};
 
 /// The body of a request to a backend.
-#[derive(Debug)]
-pub(crate) enum Upload {
-    /// All of it.
-    Whole(Option<Bytes>),
-    /// As it arrives from a client.
-    Streamed {
-        /// From the client.
-        body: Incoming,
-        /// How many octets may still come.
-        left: u64,
-        /// How many there might be in all.
-        limit: u64,
-        /// Where they are counted.
-        metrics: Arc<RouteMetrics>,
-    },
-}
-
-/// Why a request's body did not reach the backend.
-#[derive(Debug)]
-pub(crate) enum UploadError {
-    /// It is larger than allowed.
-    TooLarge { limit: u64 },
-    /// The client broke it off.
-    Client(hyper::Error),
-}
-
-impl fmt::Display for UploadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge { limit } => write!(formatter, "the body has more than {limit} octets"),
-            Self::Client(error) => write!(formatter, "the body broke off: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for UploadError {}
-
-impl Upload {
-    /// Nothing.
-    pub(crate) fn empty() -> Self {
-        Self::Whole(None)
-    }
-
-    /// These octets.
-    pub(crate) fn whole(octets: Bytes) -> Self {
-        Self::Whole(Some(octets).filter(|octets| !octets.is_empty()))
-    }
-
-    /// A client's body as it arrives, up to a limit.
-    pub(crate) fn streamed(body: Incoming, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
-        Self::Streamed {
-            body,
-            left: limit,
-            limit,
-            metrics,
-        }
-    }
-}
-
-impl Body for Upload {
-    type Data = Bytes;
-    type Error = UploadError;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, UploadError>>> {
-        match self.get_mut() {
-            Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
-            Self::Streamed {
-                body,
-                left,
-                limit,
-                metrics,
-            } => {
-                let Some(frame) = ready!(Pin::new(body).poll_frame(context)) else {
-                    return Poll::Ready(None);
-                };
-                let frame = frame.map_err(UploadError::Client)?;
-                let length = frame.data_ref().map_or(0, |data| data.remaining() as u64);
-                match left.checked_sub(length) {
-                    Some(rest) => {
-                        metrics.octets(Flow::FromClient, length);
-                        metrics.octets(Flow::ToBackend, length);
-                        *left = rest;
-                        Poll::Ready(Some(Ok(frame)))
-                    }
-                    None => Poll::Ready(Some(Err(UploadError::TooLarge { limit: *limit }))),
-                }
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(octets) => octets.is_none(),
-            Self::Streamed { body, .. } => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(octets) => {
-                SizeHint::with_exact(octets.as_ref().map_or(0, |octets| octets.len() as u64))
-            }
-            Self::Streamed { body, .. } => body.size_hint(),
-        }
-    }
-}
+pub(crate) type Upload = Passing<Incoming>;
 
 /// The body of a response to a client.
-pub(crate) enum Reply {
+pub(crate) type Reply = Passing<Download>;
+
+/// A body that the gateway hands on.
+#[derive(Debug)]
+pub(crate) enum Passing<B> {
     /// All of it.
     Whole(Option<Bytes>),
-    /// As it arrives from a backend.
+    /// As it arrives from the other side.
     Streamed {
-        /// From the backend.
-        body: Download,
-        /// How many octets may still come.
-        left: u64,
-        /// How many there might be in all.
-        limit: u64,
-        /// Where they are counted.
-        metrics: Arc<RouteMetrics>,
+        /// From there.
+        body: B,
+        /// How much of it may pass.
+        bound: Bound,
     },
 }
 
-/// Why a response's body did not reach its client whole.
-#[derive(Debug)]
-pub(crate) enum ReplyError {
-    /// It is larger than allowed.
-    TooLarge { limit: u64 },
-    /// The backend broke it off.
-    Backend(hyper::Error),
+/// Which way a body goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From a client to a backend.
+    Up,
+    /// From a backend to a client.
+    Down,
 }
 
-impl fmt::Display for ReplyError {
+/// How much of a body may pass.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    way: Way,
+    /// How many octets may still come.
+    left: u64,
+    /// How many there might be in all.
+    limit: u64,
+    /// Where they are counted.
+    metrics: Arc<RouteMetrics>,
+}
+
+/// Why a body did not arrive whole where it was going.
+#[derive(Debug)]
+pub(crate) enum PassError {
+    /// It is larger than allowed.
+    TooLarge { way: Way, limit: u64 },
+    /// Who sent it broke it off.
+    Broken { way: Way, error: hyper::Error },
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Up => "the body",
+            Self::Down => "the response",
+        })
+    }
+}
+
+impl fmt::Display for PassError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge { limit } => {
-                write!(formatter, "the response has more than {limit} octets")
+            Self::TooLarge { way, limit } => {
+                write!(formatter, "{way} has more than {limit} octets")
             }
-            Self::Backend(error) => write!(formatter, "the response broke off: {error}"),
+            Self::Broken { way, error } => write!(formatter, "{way} broke off: {error}"),
         }
     }
 }
 
-impl std::error::Error for ReplyError {}
+impl std::error::Error for PassError {}
 
-impl Reply {
+impl<B> Passing<B> {
     /// Nothing.
     pub(crate) fn empty() -> Self {
         Self::Whole(None)
@@ -176,54 +98,80 @@ impl Reply {
         Self::Whole(Some(octets.into()).filter(|octets| !octets.is_empty()))
     }
 
-    /// A backend's body as it arrives, up to a limit.
-    pub(crate) fn streamed(body: Download, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
-        Self::Streamed {
-            body,
+    fn bounded(body: B, way: Way, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
+        let bound = Bound {
+            way,
             left: limit,
             limit,
             metrics,
-        }
+        };
+        Self::Streamed { body, bound }
     }
 }
 
-impl Body for Reply {
+impl Upload {
+    /// A client's body as it arrives, up to a limit.
+    pub(crate) fn streamed(body: Incoming, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
+        Self::bounded(body, Way::Up, limit, metrics)
+    }
+}
+
+impl Reply {
+    /// A backend's body as it arrives, up to a limit.
+    pub(crate) fn streamed(body: Download, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
+        Self::bounded(body, Way::Down, limit, metrics)
+    }
+}
+
+impl Bound {
+    /// Counts what has arrived.
+    fn pass(
+        &mut self,
+        arrived: Result<Frame<Bytes>, hyper::Error>,
+    ) -> Result<Frame<Bytes>, PassError> {
+        let way = self.way;
+        let frame = arrived.map_err(|error| PassError::Broken { way, error })?;
+        let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+        let limit = self.limit;
+        self.left = self
+            .left
+            .checked_sub(length)
+            .ok_or(PassError::TooLarge { way, limit })?;
+        for flow in match way {
+            Way::Up => [Flow::FromClient, Flow::ToBackend],
+            Way::Down => [Flow::FromBackend, Flow::ToClient],
+        } {
+            self.metrics.octets(flow, length);
+        }
+        Ok(frame)
+    }
+}
+
+impl<B: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Passing<B> {
     type Data = Bytes;
-    type Error = ReplyError;
+    type Error = PassError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ReplyError>>> {
-        match self.get_mut() {
-            Self::Whole(octets) => Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets)))),
-            Self::Streamed {
-                body,
-                left,
-                limit,
-                metrics,
-            } => {
-                let arrived = match ready!(Pin::new(body).poll_frame(context)) {
-                    None => return Poll::Ready(None),
-                    Some(arrived) => arrived.map_err(ReplyError::Backend),
-                };
-                let passed = arrived.and_then(|frame| {
-                    let length = frame.data_ref().map_or(0, |data| data.len() as u64);
-                    let rest = left.checked_sub(length);
-                    *left = rest.ok_or(ReplyError::TooLarge { limit: *limit })?;
-                    metrics.octets(Flow::FromBackend, length);
-                    metrics.octets(Flow::ToClient, length);
-                    Ok(frame)
-                });
-                if let Err(error) = &passed {
-                    // Its head has left: nothing remains but to break it off, by which its client notices.
-                    let reason = "backend-broken";
-                    metrics.failure(reason);
-                    tracing::warn!(route = metrics.route(), reason, detail = %error, "response broken off");
-                }
-                Poll::Ready(Some(passed))
+    ) -> Poll<Option<Result<Frame<Bytes>, PassError>>> {
+        let (body, bound) = match self.get_mut() {
+            Self::Whole(octets) => {
+                return Poll::Ready(octets.take().map(|octets| Ok(Frame::data(octets))));
             }
+            Self::Streamed { body, bound } => (body, bound),
+        };
+        let Some(arrived) = ready!(Pin::new(body).poll_frame(context)) else {
+            return Poll::Ready(None);
+        };
+        let passed = bound.pass(arrived);
+        if let (Way::Down, Err(error)) = (bound.way, &passed) {
+            // Its head has left: nothing remains but to break it off, by which its client notices.
+            let reason = "backend-broken";
+            bound.metrics.failure(reason);
+            tracing::warn!(route = bound.metrics.route(), reason, detail = %error, "response broken off");
         }
+        Poll::Ready(Some(passed))
     }
 
     fn is_end_stream(&self) -> bool {

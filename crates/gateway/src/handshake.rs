@@ -217,7 +217,7 @@ impl Parties {
     }
 
     fn request(&self, action: &str, octets: Vec<u8>) -> Request<Upload> {
-        let mut request = Request::new(Upload::whole(octets.into()));
+        let mut request = Request::new(Upload::whole(octets));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.backend.path().parse().unwrap_or(Uri::from_static("/"));
         let headers = request.headers_mut();

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 use crate::activity::{Activity, InHand, Patience, Watched};
-use crate::body::{Reply, ReplyError};
+use crate::body::{PassError, Reply};
 use crate::gateway::Shared;
 use crate::headers::Forwarded;
 
@@ -236,12 +236,12 @@ struct Sending {
 
 impl Body for Sending {
     type Data = Bytes;
-    type Error = ReplyError;
+    type Error = PassError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ReplyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, PassError>>> {
         Pin::new(&mut self.body).poll_frame(context)
     }
 

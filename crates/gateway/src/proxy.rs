@@ -12,7 +12,7 @@ use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
 use crate::backend::BackendError;
-use crate::body::{Reply, Upload, UploadError};
+use crate::body::{PassError, Reply, Upload};
 use crate::fault::{self, Cause};
 use crate::gateway::Shared;
 use crate::headers::{self, X_REQUEST_ID};
@@ -194,8 +194,8 @@ pub(crate) fn backend_failure(
     given_id: Option<&HeaderValue>,
 ) -> Response<Reply> {
     let (cause, reason) = match error.upload_error() {
-        Some(UploadError::TooLarge { .. }) => (Cause::TooLarge, "too-large"),
-        Some(UploadError::Client(_)) => (Cause::Incomplete, "incomplete"),
+        Some(PassError::TooLarge { .. }) => (Cause::TooLarge, "too-large"),
+        Some(PassError::Broken { .. }) => (Cause::Incomplete, "incomplete"),
         None if error.is_timeout() => (Cause::GatewayTimeout, error.name()),
         None => (Cause::BadGateway, error.name()),
     };

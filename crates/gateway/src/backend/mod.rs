@@ -137,7 +137,7 @@ impl BackendError {
     }
 
     /// Whether it was our own request's body that could not be read to its end.
-    pub(crate) fn upload_error(&self) -> Option<&crate::body::UploadError> {
+    pub(crate) fn upload_error(&self) -> Option<&crate::body::PassError> {
         let Self::Exchange { source, .. } = self else {
             return None;
         };
