@@ -37,6 +37,7 @@ mod log;
 mod media;
 mod metrics;
 mod proxy;
+mod refusing;
 mod route;
 mod run;
 mod secured;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, StatusCode, header, request, response};
 use hyper::body::Incoming;
 use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
-use soapstone::wss::{FaultCode, Receipt, Rejected, SecureError, SoapVersion};
+use soapstone::wss::{Receipt, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
@@ -27,10 +27,9 @@ use crate::conversing::Within;
 use crate::established::InUse;
 use crate::fault::Cause;
 use crate::headers::X_REQUEST_ID;
-use crate::log::Beginning;
 use crate::media;
-use crate::metrics::{self, Flow};
-use crate::proxy::{Exchange, Failure, backend_failure, fail, too_large};
+use crate::metrics::Flow;
+use crate::proxy::{Exchange, backend_failure, too_large};
 use crate::side::Side;
 use crate::steps::{Label, Trouble, open, read_request, receive, secure_answer, secure_request};
 use crate::unsecured;
@@ -329,51 +328,6 @@ impl Call<'_> {
         Ok((Some(request), effort))
     }
 
-    /// Answers for a request that cannot be opened or secured.
-    pub(crate) fn unprepared(&self, version: SoapVersion, trouble: Trouble) -> Response<Reply> {
-        match trouble {
-            Trouble::Refused { side, rejected, .. } => {
-                let cause = match &rejected {
-                    // The message may be right; it is we who cannot tell.
-                    Rejected::ReplayUnknown { .. } | Rejected::ContextsUnavailable { .. } => {
-                        Cause::Busy
-                    }
-                    _ => Cause::Refused(rejected.fault()),
-                };
-                self.refuse(version, side, &rejected, cause)
-            }
-            Trouble::Unsecurable {
-                side,
-                error: SecureError::Envelope(error),
-            } => {
-                let rejected = Rejected::Envelope(error);
-                self.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
-            }
-            Trouble::Unsecurable { side, error } => {
-                let (cause, reason) = match &error {
-                    SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
-                        (Cause::Refused(FaultCode::Sender), "not-secured")
-                    }
-                    SecureError::OperationUnknown { .. } => {
-                        (Cause::OperationUnknown, "operation-unknown")
-                    }
-                    SecureError::OperationUnclear { .. } => {
-                        (Cause::OperationUnclear, "operation-unclear")
-                    }
-                    _ => (Cause::Internal, "not-secured"),
-                };
-                let detail = format!("{} request: {error}", side.name());
-                self.fail(version, cause, reason, detail)
-            }
-            Trouble::WouldExpose => self.fail(
-                version,
-                Cause::Internal,
-                "would-expose",
-                "the answer to a request for a token holds a key, and neither TLS nor the policy of answers hides it".to_owned(),
-            ),
-        }
-    }
-
     /// Sends a request to the backend and waits for all of its response.
     async fn send(
         &self,
@@ -532,38 +486,8 @@ impl Call<'_> {
             }
             Ok(octets)
         };
-        self.work(version, effort, work, |call, trouble| match trouble {
-            Trouble::Refused {
-                side,
-                rejected,
-                peer_fault: None,
-            } => call.refuse(version, side, &rejected, Cause::BadGateway),
-            Trouble::Refused {
-                peer_fault: Some(code),
-                ..
-            } => {
-                let detail =
-                    format!("the backend refused the request with the unsecured fault {code}");
-                let mut response = call.fail(version, Cause::BadGateway, "backend-refused", detail);
-                *response.body_mut() =
-                    crate::fault::body(version, Cause::BadGateway, &unsecured::explanation(&code));
-                response
-            }
-            trouble @ Trouble::WouldExpose => call.unprepared(version, trouble),
-            Trouble::Unsecurable { side, error } => {
-                let cause = match &error {
-                    SecureError::Envelope(_)
-                    | SecureError::AlreadySecured
-                    | SecureError::PartMissing { .. } => Cause::BadGateway,
-                    _ => Cause::Internal,
-                };
-                call.fail(
-                    version,
-                    cause,
-                    "not-secured",
-                    format!("{} response: {error}", side.name()),
-                )
-            }
+        self.work(version, effort, work, |call, trouble| {
+            call.unanswerable(version, trouble)
         })
         .await
     }
@@ -625,56 +549,10 @@ impl Call<'_> {
         }
     }
 
-    fn no_room(&self, version: SoapVersion) -> Response<Reply> {
-        let held = self.exchange.shared().room.taken();
-        let detail = format!("{held} octets of messages are in hand, and no more fit");
-        self.fail(version, Cause::Busy, "no-room", detail)
-    }
-
     fn sides(&self) -> (Option<Arc<Side>>, Option<Arc<Side>>) {
         (
             self.exchange.route.inbound.clone(),
             self.exchange.route.outbound.clone(),
         )
-    }
-
-    fn refuse(
-        &self,
-        version: SoapVersion,
-        side: metrics::Side,
-        rejected: &Rejected,
-        cause: Cause,
-    ) -> Response<Reply> {
-        let route = self.exchange.route;
-        route.metrics.refusal(side, rejected.name());
-        route.metrics.fault(cause.code());
-        tracing::warn!(
-            route = route.name,
-            request = self.id.to_str().unwrap_or_default(),
-            peer = %self.exchange.connection.peer,
-            direction = side.name(),
-            reason = rejected.name(),
-            detail = %Beginning(rejected),
-            hint = rejected.hint(),
-            fault = cause.code(),
-            "message refused"
-        );
-        let mut response = crate::fault::response(version, cause);
-        response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
-        response
-    }
-
-    pub(crate) fn fail(
-        &self,
-        version: SoapVersion,
-        cause: Cause,
-        reason: &'static str,
-        detail: String,
-    ) -> Response<Reply> {
-        self.fail_with(version, cause, &Failure { reason, detail })
-    }
-
-    fn fail_with(&self, version: SoapVersion, cause: Cause, failure: &Failure) -> Response<Reply> {
-        fail(self.exchange, version, cause, Some(&self.id), failure)
     }
 }
