@@ -77,10 +77,17 @@ async fn a_description_with_a_dtd_is_not_served() {
     );
 }
 
-/// A description with security policies, and references to other ones, of which there may be many.
+/// Ten times as many take ten times as long; a hundred times would be ever more of a thread that serves others.
 #[tokio::test]
 async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
-    let policies: String = (0..60_000)
+    let few = time_of_policies(3_000).await;
+    let many = time_of_policies(30_000).await;
+    assert!(many < few * 40, "{few:?} for a tenth of them, {many:?}");
+}
+
+/// How long it takes to serve a description with so many security policies, and references to other ones.
+async fn time_of_policies(count: usize) -> std::time::Duration {
+    let policies: String = (0..count)
         .map(|number| {
             format!("<p:Policy u:Id=\"a{number}\"><s:X/></p:Policy><p:PolicyReference URI=\"#b{number}\"/>")
         })
@@ -97,7 +104,7 @@ async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
         response
     })
     .await;
-    let folder = Folder::new("many-policies");
+    let folder = Folder::new(&format!("policies-{count}"));
     let file = format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n\
          users = [{{ name = \"a\", password = \"b\" }}]\nsecurity = {{ mechanism = \"username\" }}\n",
@@ -106,9 +113,10 @@ async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
     let gateway = folder.gateway(&file).await;
     let asked = std::time::Instant::now();
     let answer = send(gateway.address(), get("/echo?wsdl")).await;
+    let taken = asked.elapsed();
     assert_eq!(answer.status, StatusCode::OK, "{:.200}", answer.body);
     assert!(!answer.body.contains("Id=\"a"), "{:.200}", answer.body);
-    assert!(asked.elapsed().as_secs() < 10, "{:?}", asked.elapsed());
+    taken
 }
 
 /// Whoever follows would get another description than this one.
