@@ -4,7 +4,10 @@
 //! them are expired the file is written anew beside and put in place at once. A lock on a second file (`….lock`) orders all that.
 //! Every message reads the whole file, which suits single calls and not a busy server.
 //!
-//! The rule kept here: a mark is on disk before its message is admitted.
+//! A line with zeros in the place of a key says by which second all marks have ended that were left out.
+//!
+//! The rule kept here: a mark is on disk before its message is admitted, and what a mark was left out of is not admitted when the clock is
+//! set back.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -28,9 +31,16 @@ pub struct FileReplay {
     capacity: usize,
 }
 
+/// Stands in the place of a key in the line about marks that were left out: no digest is like this.
+const LEFT_OUT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
 struct Contents {
     unexpired: HashMap<String, i64>,
     expired: usize,
+    /// The latest second from which one of these is expired.
+    latest_expired: Option<i64>,
+    /// The same of those that were left out.
+    forgotten: Option<i64>,
     /// Octets up to the end of the last whole line.
     whole: u64,
     /// Whether a line was begun and not finished, which only happens to a call that was killed before its message was admitted.
@@ -71,6 +81,11 @@ impl FileReplay {
         {
             return Err(ReplayError::Seen);
         }
+        if let Some(forgotten) = contents.forgotten
+            && lines.iter().any(|(_, until)| *until <= forgotten)
+        {
+            return Err(crate::set_back(forgotten));
+        }
         if contents.unexpired.len() + lines.len() > self.capacity {
             return Err(ReplayError::Full {
                 capacity: self.capacity,
@@ -79,6 +94,9 @@ impl FileReplay {
         let compact = contents.expired > EXPIRED_LINES_BORNE.max(contents.unexpired.len());
         let written = if compact {
             contents.unexpired.extend(lines);
+            let forgotten = contents.forgotten.max(contents.latest_expired);
+            let left_out = forgotten.map(|until| (LEFT_OUT.to_owned(), until));
+            contents.unexpired.extend(left_out);
             self.write_anew(&contents.unexpired)
         } else {
             self.append_lines(&lines, &contents)
@@ -98,6 +116,8 @@ impl FileReplay {
         let mut contents = Contents {
             unexpired: HashMap::new(),
             expired: 0,
+            latest_expired: None,
+            forgotten: None,
             whole: whole as u64,
             torn,
         };
@@ -106,10 +126,13 @@ impl FileReplay {
                 let problem = format!("line {number} of {} is no replay mark", self.path.display());
                 return Err(ReplayError::Unavailable { problem });
             };
-            if until > now {
+            if key == LEFT_OUT {
+                contents.forgotten = contents.forgotten.max(Some(until));
+            } else if until > now {
                 contents.unexpired.insert(key.to_owned(), until);
             } else {
                 contents.expired += 1;
+                contents.latest_expired = contents.latest_expired.max(Some(until));
             }
         }
         Ok(contents)
@@ -248,11 +271,34 @@ mod tests {
         cache
             .first_seen(&[mark(500, 200)], at(61))
             .expect("the first time");
-        assert_eq!(folder.lines(), 1);
+        // The mark, and a line about those that are left out.
+        assert_eq!(folder.lines(), 2);
         assert_eq!(
             cache.first_seen(&[mark(500, 200)], at(62)).unwrap_err(),
             ReplayError::Seen
         );
+    }
+
+    #[test]
+    fn what_was_left_out_is_not_admitted_when_the_clock_is_set_back() {
+        let folder = Folder::new("set-back");
+        let cache = folder.cache(1000);
+        let marks: Vec<Mark> = (0..300).map(|number| mark(number, 360)).collect();
+        cache.first_seen(&marks, at(0)).expect("the first time");
+        cache
+            .first_seen(&[mark(500, 660)], at(400))
+            .expect("the first time");
+        let problem = "marks that ended by 2027-01-15T08:06:00Z are dropped, and the clock was set back since: \
+                       whether the message was seen before is not known";
+        assert_eq!(
+            cache.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
+            ReplayError::Unavailable {
+                problem: problem.to_owned()
+            }
+        );
+        cache
+            .first_seen(&[mark(501, 361)], at(61))
+            .expect("nothing that ends so late was left out");
     }
 
     #[test]

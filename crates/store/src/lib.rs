@@ -196,6 +196,16 @@ fn hexadecimal(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
+/// Why a message is refused that ends no later than marks that are dropped, by the second of their end: in time it would have been too old.
+fn set_back(forgotten: i64) -> ReplayError {
+    let ended = Timestamp::from_second(forgotten).unwrap_or(Timestamp::MAX);
+    ReplayError::Unavailable {
+        problem: format!(
+            "marks that ended by {ended} are dropped, and the clock was set back since: whether the message was seen before is not known"
+        ),
+    }
+}
+
 /// A moment so much later, or the last that there is.
 fn later(moment: Timestamp, by: Duration) -> Timestamp {
     moment.checked_add(by).unwrap_or(Timestamp::MAX)

@@ -3,7 +3,8 @@
 //! Marks are spread over shards by their first octet, each with a lock of its own. A message's marks are checked and remembered while
 //! all shards concerned are locked, in the order of their numbers, so two copies of a message cannot both be first.
 //!
-//! The rule kept here: an unexpired mark is never dropped. When no more fit, messages are refused.
+//! The rule kept here: an unexpired mark is never dropped. When no more fit, messages are refused; and when the clock is set back, so are those
+//! that end no later than what was dropped by its former word.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -33,6 +34,8 @@ struct Shard {
     marks: HashMap<[u8; 16], i64>,
     /// The same by epoch of expiry.
     epochs: BTreeMap<i64, Vec<[u8; 16]>>,
+    /// The latest second from which a mark that was dropped is expired.
+    forgotten: Option<i64>,
 }
 
 impl MemoryReplay {
@@ -113,8 +116,14 @@ impl ReplayCache for MemoryReplay {
                 .iter()
                 .any(|(wanted_shard, key, _)| wanted_shard == number && shard.holds(key, now))
         });
+        let forgotten = guards.iter().find_map(|(number, shard)| {
+            let forgotten = shard.forgotten?;
+            let ended =
+                |(place, _, until): &(usize, [u8; 16], i64)| place == number && *until <= forgotten;
+            wanted.iter().any(ended).then_some(forgotten)
+        });
         let mut added = 0;
-        if !seen {
+        if !seen && forgotten.is_none() {
             for (number, shard) in &mut guards {
                 for (_, key, until) in wanted
                     .iter()
@@ -127,10 +136,10 @@ impl ReplayCache for MemoryReplay {
         drop(guards);
         self.held
             .fetch_sub(dropped + marks.len() - added, Ordering::Relaxed);
-        if seen {
-            Err(ReplayError::Seen)
-        } else {
-            Ok(FirstSeen::assertion(marks))
+        match forgotten {
+            _ if seen => Err(ReplayError::Seen),
+            Some(forgotten) => Err(crate::set_back(forgotten)),
+            None => Ok(FirstSeen::assertion(marks)),
         }
     }
 }
@@ -168,8 +177,10 @@ impl Shard {
             }
             for key in epoch.remove() {
                 // A mark that was remembered again lives on in a later epoch.
-                if self.marks.get(&key).is_some_and(|until| *until <= now) {
-                    self.marks.remove(&key);
+                if let Entry::Occupied(mark) = self.marks.entry(key)
+                    && *mark.get() <= now
+                {
+                    self.forgotten = self.forgotten.max(Some(mark.remove()));
                     dropped += 1;
                 }
             }
@@ -277,6 +288,31 @@ mod tests {
         });
         assert_eq!(first.load(Ordering::Relaxed), 50);
         assert_eq!(cache.len(), 100);
+    }
+
+    /// Whoever can set a clock forth and back (RFC 7384, 3.2) would have marks dropped while their messages are good.
+    #[test]
+    fn a_clock_that_is_set_forth_and_back_lets_no_copy_in() {
+        let cache = MemoryReplay::new(10);
+        cache
+            .first_seen(&[mark(1, 360)], at(0))
+            .expect("the first time");
+        // A message that the clock of then takes for fresh, in the same shard.
+        cache
+            .first_seen(&[mark(17, 660)], at(400))
+            .expect("the first time");
+        let problem = "marks that ended by 2027-01-15T08:06:00Z are dropped, and the clock was set back since: \
+                       whether the message was seen before is not known";
+        assert_eq!(
+            cache.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
+            ReplayError::Unavailable {
+                problem: problem.to_owned()
+            }
+        );
+        cache
+            .first_seen(&[mark(33, 361)], at(61))
+            .expect("nothing that ends so late was dropped");
+        assert_eq!(cache.len(), 2);
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, 
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
 use operations::{Expected, Operations};
-use sent::Sent;
+use sent::{Known, Sent};
 
 pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
@@ -538,8 +538,13 @@ impl Endpoint {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
             None => Vec::new(),
         };
-        if self.sent.holds_any(opened.marks(), now) {
-            return Err(opened.refused(Rejected::Reflected));
+        match self.sent.known(opened.marks(), now) {
+            Known::Foreign => {}
+            Known::Sent => return Err(opened.refused(Rejected::Reflected)),
+            Known::Forgotten => {
+                let problem = "the clock was set back: whether the message was sent from here is not known any more".to_owned();
+                return Err(opened.refused(Rejected::ReplayUnknown { problem }));
+            }
         }
         observer.ended(Step::Open);
         let first_seen = memory

@@ -1,11 +1,11 @@
 //! What an endpoint has sent under keys that its peer holds as well, so that none of it is taken for the peer's when it comes back.
 //!
 //! The rule kept here: sending never waits or fails for it. It is bounded, and when it is full, what was sent longest ago is forgotten: that
-//! is what ends first anyway.
+//! is what ends first anyway. What has ended and was dropped can arrive only if the clock is set back, and is not taken for the peer's then.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,8 +25,21 @@ pub(super) struct Sent {
     shards: Box<[Mutex<Shard>; SHARDS]>,
     /// How many marks are held, so that nobody asks where there are none.
     held: AtomicUsize,
+    /// The latest second from which something was to be forgotten that was dropped.
+    forgotten: AtomicI64,
     /// Of each shard.
     capacity: usize,
+}
+
+/// What is known of a message that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It was not sent, or so long ago that others were sent in its place.
+    Foreign,
+    /// It was sent.
+    Sent,
+    /// It ends no later than what was dropped because it had ended. The clock was set back.
+    Forgotten,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +58,7 @@ impl Sent {
         Self {
             shards: Default::default(),
             held: AtomicUsize::new(0),
+            forgotten: AtomicI64::new(i64::MIN),
             capacity: capacity.div_ceil(SHARDS).max(1),
         }
     }
@@ -62,22 +76,37 @@ impl Sent {
             // Before it is there, so that it never counts for less than is there.
             self.held.fetch_add(1, Ordering::Relaxed);
             let mut shard = self.lock(shard);
-            let dropped = shard.make_room(self.capacity, now.as_second());
+            let (dropped, ended) = shard.make_room(self.capacity, now.as_second());
+            if let Some(ended) = ended {
+                // Before it can be looked for in vain.
+                self.forgotten.fetch_max(ended, Ordering::Relaxed);
+            }
             let added = usize::from(shard.remember(key, until));
             drop(shard);
             self.held.fetch_sub(dropped + 1 - added, Ordering::Relaxed);
         }
     }
 
-    /// Whether a message with one of these marks was sent.
-    pub(super) fn holds_any(&self, marks: &[Mark], now: Timestamp) -> bool {
+    /// What is known of a message with these marks.
+    pub(super) fn known(&self, marks: &[Mark], now: Timestamp) -> Known {
         let now = now.as_second();
-        self.held.load(Ordering::Relaxed) > 0
-            && marks.iter().any(|mark| {
-                let (shard, key) = place(mark);
-                let until = self.lock(shard).marks.get(&key).copied();
-                until.is_some_and(|until| now < until)
-            })
+        let was_sent = |mark: &Mark| {
+            let (shard, key) = place(mark);
+            let until = self.lock(shard).marks.get(&key).copied();
+            until.is_some_and(|until| now < until)
+        };
+        if self.held.load(Ordering::Relaxed) > 0 && marks.iter().any(was_sent) {
+            return Known::Sent;
+        }
+        let forgotten = self.forgotten.load(Ordering::Relaxed);
+        let ends_by_then = |mark: &Mark| {
+            let fraction = i64::from(mark.until.subsec_nanosecond() > 0);
+            mark.until.as_second() + fraction <= forgotten
+        };
+        match marks.iter().any(ends_by_then) {
+            true => Known::Forgotten,
+            false => Known::Foreign,
+        }
     }
 
     fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
@@ -89,12 +118,16 @@ impl Sent {
 }
 
 impl Shard {
-    /// Drops what has ended, and of what has not the first where there would be too many; says how many marks that were.
-    fn make_room(&mut self, capacity: usize, now: i64) -> usize {
-        let mut dropped = 0;
+    /// Drops what has ended, and of what has not the first where there would be too many; says how many marks that were, and by when the
+    /// latest of those that have ended was to be forgotten.
+    fn make_room(&mut self, capacity: usize, now: i64) -> (usize, Option<i64>) {
+        let (mut dropped, mut ended) = (0, None);
         while let Some((key, until)) = self.order.front()
             && (*until <= now || self.order.len() >= capacity)
         {
+            if *until <= now {
+                ended = ended.max(Some(*until));
+            }
             // One that was sent again stands behind once more.
             if self.marks.get(key) == Some(until) {
                 self.marks.remove(key);
@@ -102,7 +135,7 @@ impl Shard {
             }
             self.order.pop_front();
         }
-        dropped
+        (dropped, ended)
     }
 
     /// Whether the mark takes up a place that none took before.
@@ -150,13 +183,22 @@ mod tests {
     #[test]
     fn what_was_sent_is_known_until_it_could_not_be_accepted_any_more() {
         let sent = Sent::new(None);
-        assert!(!sent.holds_any(&[mark(1, 60)], at(0)));
+        assert_eq!(sent.known(&[mark(1, 60)], at(0)), Known::Foreign);
         sent.remember(&[mark(1, 60)], Duration::from_secs(30), at(0));
-        assert!(sent.holds_any(&[mark(2, 60), mark(1, 60)], at(90)));
-        assert!(!sent.holds_any(&[mark(2, 60)], at(90)));
-        assert!(!sent.holds_any(&[mark(1, 60)], at(91)));
+        assert_eq!(sent.known(&[mark(2, 60), mark(1, 60)], at(90)), Known::Sent);
+        assert_eq!(sent.known(&[mark(2, 60)], at(90)), Known::Foreign);
+        assert_eq!(sent.known(&[mark(1, 60)], at(91)), Known::Foreign);
         sent.remember(&[mark(3, 200)], NOTHING, at(100));
         assert_eq!(sent.held.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn what_was_sent_does_not_come_back_when_the_clock_is_set_forth_and_back() {
+        let sent = Sent::new(None);
+        sent.remember(&[mark(1, 360)], NOTHING, at(0));
+        sent.remember(&[mark(2, 760)], NOTHING, at(400));
+        assert_eq!(sent.known(&[mark(1, 360)], at(60)), Known::Forgotten);
+        assert_eq!(sent.known(&[mark(3, 362)], at(62)), Known::Foreign);
     }
 
     #[test]
@@ -166,9 +208,9 @@ mod tests {
         for number in 0..15 {
             sent.remember(&[mark(number, 60)], NOTHING, at(0));
         }
-        let known = |number| sent.holds_any(&[mark(number, 60)], at(1));
-        assert!(!(0..5).any(known));
-        assert!((5..15).all(known));
+        let known = |number| sent.known(&[mark(number, 60)], at(1));
+        assert!((0..5).all(|number| known(number) == Known::Foreign));
+        assert!((5..15).all(|number| known(number) == Known::Sent));
         assert_eq!(sent.held.load(Ordering::Relaxed), 10);
     }
 
@@ -178,7 +220,7 @@ mod tests {
         for until in [60, 90, 80] {
             sent.remember(&[mark(1, until)], NOTHING, at(0));
         }
-        assert!(sent.holds_any(&[mark(1, 0)], at(89)));
+        assert_eq!(sent.known(&[mark(1, 0)], at(89)), Known::Sent);
         sent.remember(&[mark(2, 300)], NOTHING, at(100));
         sent.remember(&[mark(3, 300)], NOTHING, at(100));
         assert_eq!(sent.held.load(Ordering::Relaxed), 2);
