@@ -38,22 +38,15 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// A failure on the way, after so many answers. Commands are only sent, and answers only read: what is not input and output is a
-    /// wrong configuration.
+    /// A failure on the way, after so many answers. A server that is no Redis answers what cannot be parsed.
     pub(super) fn on_the_way(error: &RedisError, answers: usize) -> Self {
-        if error.is_timeout() {
-            return Self::Broken {
-                problem: "no answer in time".to_owned(),
-                answers,
-            };
-        }
-        // A server that is no Redis answers what cannot be parsed.
-        match error.kind() {
-            redis::ErrorKind::InvalidClientConfig => Self::Refused(error.to_string()),
-            _ => Self::Broken {
-                problem: error.to_string(),
-                answers,
+        Self::Broken {
+            problem: if error.is_timeout() {
+                "no answer in time".to_owned()
+            } else {
+                error.to_string()
             },
+            answers,
         }
     }
 

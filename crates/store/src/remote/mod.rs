@@ -11,6 +11,7 @@ mod breaker;
 mod failure;
 mod node;
 mod slots;
+mod wire;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -112,13 +113,13 @@ impl Remote {
     ///
     /// What is wrong with the certificates or keys for TLS.
     pub(crate) fn new(config: &StoreConfig) -> Result<Self, String> {
+        let tls = config.tls.as_ref().map(wire::tls_config).transpose()?;
         let access = Access {
-            tls: config.tls.clone(),
+            tls: tls.map(Arc::new),
             login: config.login.clone(),
             database: config.database,
             timeout: config.timeout,
         };
-        let wrong = |error: redis::RedisError| error.to_string();
         let layout = match &config.servers {
             StoreServers::Single(address) => Layout::Single(address.clone()),
             StoreServers::Sentinel { sentinels, master } => {
@@ -129,8 +130,7 @@ impl Remote {
                 let sentinels = sentinels
                     .iter()
                     .map(|address| Node::new(address.clone(), Duty::Knows, &access))
-                    .collect::<Result<_, _>>()
-                    .map_err(wrong)?;
+                    .collect();
                 Layout::Sentinel {
                     sentinels,
                     master: master.clone(),
@@ -142,8 +142,6 @@ impl Remote {
         };
         let mut map = Map::default();
         if let Layout::Single(address) = &layout {
-            // What is wrong with the certificates is known at once.
-            Node::new(address.clone(), Duty::Holds, &access).map_err(wrong)?;
             map.slots = Slots::all_at(address.clone());
         }
         Ok(Self {
@@ -190,7 +188,7 @@ impl Remote {
                 Next::Primary => (self.primary(slot, deadline)?, false),
                 Next::At { address, asking } => (address, asking),
             };
-            let node = self.node(&address)?;
+            let node = self.node(&address);
             let now = Instant::now();
             node.reach.enter(now).map_err(Unanswered::Unreachable)?;
             if effect == Effect::Writes && self.replicas > 0 {
@@ -415,11 +413,7 @@ impl Remote {
                         addresses.push(address.clone());
                     }
                 }
-                let nodes = addresses
-                    .iter()
-                    .map(|address| self.node(address))
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|error| error.to_string())?;
+                let nodes: Vec<_> = addresses.iter().map(|address| self.node(address)).collect();
                 let mut question = redis::pipe();
                 question.cmd("CLUSTER").arg("SLOTS");
                 first_answer(
@@ -432,20 +426,18 @@ impl Remote {
         }
     }
 
-    fn node(&self, address: &ServerAddress) -> Result<Arc<Node>, Unanswered> {
+    fn node(&self, address: &ServerAddress) -> Arc<Node> {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(node) = nodes.get(address) {
-            return Ok(Arc::clone(node));
+            return Arc::clone(node);
         }
         let duty = match self.layout {
             Layout::Sentinel { .. } => Duty::HoldsAsPrimary,
             _ => Duty::Holds,
         };
-        let node = Node::new(address.clone(), duty, &self.access)
-            .map_err(|error| Unanswered::Refused(error.to_string()))?;
-        let node = Arc::new(node);
+        let node = Arc::new(Node::new(address.clone(), duty, &self.access));
         nodes.insert(address.clone(), Arc::clone(&node));
-        Ok(node)
+        node
     }
 
     /// Drops servers that are neither primaries nor named in the configuration.

@@ -3,17 +3,16 @@
 //! A connection serves one caller at a time and lies idle in between. The rule kept here: an exchange ends by its deadline, and a
 //! connection whose answers could be out of step with its questions is never used again.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use redis::{
-    Client, Connection, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo,
-    RedisError, Value,
-};
-use soapstone::config::{ServerAddress, StoreLogin, StoreTlsConfig};
+use redis::{Pipeline, Value};
+use rustls::ClientConfig;
+use soapstone::config::{ServerAddress, StoreLogin};
 
 use super::breaker::Breaker;
 use super::failure::Failure;
+use super::wire::Wire;
 
 /// Connections that may lie idle: more than a machine has workers.
 const MOST_IDLE: usize = 64;
@@ -33,7 +32,7 @@ pub(super) enum Duty {
 #[derive(Debug)]
 pub(super) struct Node {
     address: ServerAddress,
-    client: Client,
+    tls: Option<Arc<ClientConfig>>,
     login: StoreLogin,
     database: u32,
     duty: Duty,
@@ -45,7 +44,7 @@ pub(super) struct Node {
 }
 
 #[derive(Default)]
-struct Idle(Vec<Connection>);
+struct Idle(Vec<Wire>);
 
 impl std::fmt::Debug for Idle {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -56,7 +55,7 @@ impl std::fmt::Debug for Idle {
 /// What all servers of a store have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
-    pub(super) tls: Option<StoreTlsConfig>,
+    pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) login: StoreLogin,
     pub(super) database: u32,
     pub(super) timeout: Duration,
@@ -64,42 +63,17 @@ pub(super) struct Access {
 
 impl Node {
     /// A server that is not connected to yet.
-    ///
-    /// # Errors
-    ///
-    /// When the certificates or the key for TLS cannot be read.
-    pub(super) fn new(
-        address: ServerAddress,
-        duty: Duty,
-        access: &Access,
-    ) -> Result<Self, RedisError> {
-        let (host, port) = (address.host.clone(), address.port);
-        let place = match &access.tls {
-            None => ConnectionAddr::Tcp(host, port),
-            Some(_) => ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure: false,
-                tls_params: None,
-            },
-        };
-        // The library's own greetings would each wait for as long as the whole exchange may take.
-        let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let connection = place.into_connection_info()?.set_redis_settings(silent);
-        let client = match &access.tls {
-            None => Client::open(connection)?,
-            Some(tls) => Client::build_with_tls(connection, certificates(tls))?,
-        };
-        Ok(Self {
+    pub(super) fn new(address: ServerAddress, duty: Duty, access: &Access) -> Self {
+        Self {
             address,
-            client,
+            tls: access.tls.clone(),
             login: access.login.clone(),
             database: access.database,
             duty,
             idle: Mutex::default(),
             reach: Breaker::new(access.timeout),
             copies: Breaker::new(access.timeout),
-        })
+        }
     }
 
     pub(super) fn address(&self) -> &ServerAddress {
@@ -120,7 +94,7 @@ impl Node {
                 Some(connection) => connection,
                 None => self.connect(deadline)?,
             };
-            match converse(&mut connection, &packed, commands.len(), deadline) {
+            match connection.converse(&packed, commands.len(), deadline) {
                 Ok(answers) => {
                     let mut idle = self.idle();
                     if idle.0.len() < MOST_IDLE {
@@ -140,12 +114,9 @@ impl Node {
         self.idle().0.clear();
     }
 
-    fn connect(&self, deadline: Instant) -> Result<Connection, Failure> {
-        let way = |error: RedisError| Failure::on_the_way(&error, 0);
-        let mut connection = self
-            .client
-            .get_connection_with_timeout(remaining(deadline).map_err(way)?)
-            .map_err(way)?;
+    fn connect(&self, deadline: Instant) -> Result<Wire, Failure> {
+        let mut connection = Wire::connect(&self.address, self.tls.as_ref(), deadline)
+            .map_err(|error| Failure::on_the_way(&error, 0))?;
         let mut greeting = redis::pipe();
         if let Some(password) = &self.login.password {
             greeting.cmd("AUTH");
@@ -166,8 +137,9 @@ impl Node {
             return Ok(connection);
         }
         let packed = greeting.get_packed_pipeline();
-        let answers = converse(&mut connection, &packed, greeting.len(), deadline)
-            .map_err(|(error, _)| way(error))?;
+        let answers = connection
+            .converse(&packed, greeting.len(), deadline)
+            .map_err(|(error, _)| Failure::on_the_way(&error, 0))?;
         for answer in &answers {
             if let Value::ServerError(error) = answer {
                 return Err(Failure::answered(error, &self.address));
@@ -185,53 +157,6 @@ impl Node {
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How long there is until the deadline.
-pub(super) fn remaining(deadline: Instant) -> Result<Duration, RedisError> {
-    deadline
-        .checked_duration_since(Instant::now())
-        .filter(|remaining| !remaining.is_zero())
-        .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::TimedOut).into())
-}
-
-/// Sends commands and reads as many answers; with an error, how many came before it.
-fn converse(
-    connection: &mut Connection,
-    packed: &[u8],
-    count: usize,
-    deadline: Instant,
-) -> Result<Vec<Value>, (RedisError, usize)> {
-    let send = |connection: &mut Connection| {
-        connection.set_write_timeout(Some(remaining(deadline)?))?;
-        connection.send_packed_command(packed)
-    };
-    let receive = |connection: &mut Connection| {
-        connection.set_read_timeout(Some(remaining(deadline)?))?;
-        connection.recv_response()
-    };
-    send(connection).map_err(|error| (error, 0))?;
-    (0..count)
-        .map(|answers| receive(connection).map_err(|error| (error, answers)))
-        .collect()
-}
-
-fn certificates(tls: &StoreTlsConfig) -> redis::TlsCertificates {
-    let mut authorities = Vec::new();
-    for file in &tls.ca {
-        authorities.extend_from_slice(file.bytes.expose());
-        authorities.push(b'\n');
-    }
-    redis::TlsCertificates {
-        client_tls: tls
-            .identity
-            .as_ref()
-            .map(|(certificate, key)| redis::ClientTlsConfig {
-                client_cert: certificate.bytes.expose().clone(),
-                client_key: key.bytes.expose().clone(),
-            }),
-        root_cert: (!authorities.is_empty()).then_some(authorities),
     }
 }
 
