@@ -159,6 +159,8 @@ impl Side {
             (Replay::Memory(_), Replay::Memory(_))
         ) {
             self.replay = Arc::clone(&predecessor.replay);
+        } else if let Some(replay) = Arc::get_mut(&mut self.replay) {
+            replay.keep_memory_of(&predecessor.replay);
         }
         let same_scope = self.endpoint.scope() == predecessor.endpoint.scope();
         if same_scope

@@ -73,6 +73,13 @@ impl Replay {
         Stores::default().replay(config)
     }
 
+    /// Goes on with what this node alone has seen and a predecessor remembers, after a change of configuration.
+    pub fn keep_memory_of(&mut self, predecessor: &Self) {
+        if let (Self::Redis(replay), Self::Redis(before)) = (self, predecessor) {
+            replay.keep_memory_of(before);
+        }
+    }
+
     /// How many marks are held, expired ones that were not yet dropped included; `None` where that is not known without looking.
     pub fn len(&self) -> Option<usize> {
         match self {

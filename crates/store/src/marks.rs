@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -47,10 +47,18 @@ return 1";
 pub struct RedisReplay {
     remote: Arc<Remote>,
     prefix: String,
-    /// What this node has seen, where it may decide alone.
-    alone: Option<MemoryReplay>,
+    /// Where this node may decide alone.
+    alone: Option<Arc<Alone>>,
     decided_alone: AtomicU64,
     unanswered: AtomicU64,
+}
+
+/// What this node has seen.
+#[derive(Debug)]
+struct Alone {
+    memory: MemoryReplay,
+    /// The millisecond from which everything is expired that was accepted by the word of the store and found no room here.
+    missed: AtomicI64,
 }
 
 /// The key of a mark, and for how many milliseconds it is kept.
@@ -66,10 +74,21 @@ impl RedisReplay {
         Self {
             remote,
             prefix: prefix.to_owned(),
-            alone: (when_unavailable == WhenUnavailable::Accept)
-                .then(|| MemoryReplay::new(capacity)),
+            alone: (when_unavailable == WhenUnavailable::Accept).then(|| {
+                Arc::new(Alone {
+                    memory: MemoryReplay::new(capacity),
+                    missed: AtomicI64::new(i64::MIN),
+                })
+            }),
             decided_alone: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
+        }
+    }
+
+    /// Goes on with what a predecessor has seen, where both may decide alone.
+    pub(crate) fn keep_memory_of(&mut self, predecessor: &Self) {
+        if let (Some(alone), Some(before)) = (&mut self.alone, &predecessor.alone) {
+            *alone = Arc::clone(before);
         }
     }
 
@@ -133,6 +152,26 @@ impl RedisReplay {
     }
 }
 
+impl Alone {
+    /// The word of this node alone, which it has not when it may have seen more than it remembers.
+    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+        let first_seen = self.memory.first_seen(marks, now)?;
+        match now.as_millisecond() < self.missed.load(Ordering::Relaxed) {
+            true => Err(ReplayError::Full {
+                capacity: self.memory.capacity(),
+            }),
+            false => Ok(first_seen),
+        }
+    }
+
+    fn miss(&self, marks: &[Mark]) {
+        for mark in marks {
+            let end = mark.until.as_millisecond().saturating_add(1);
+            self.missed.fetch_max(end, Ordering::Relaxed);
+        }
+    }
+}
+
 fn script(script: &str, entries: &[Entry], caller: &[u8]) -> redis::Cmd {
     let mut command = redis::cmd("EVAL");
     command.arg(script).arg(entries.len());
@@ -148,21 +187,31 @@ impl ReplayCache for RedisReplay {
         if marks.is_empty() {
             return Ok(FirstSeen::assertion(marks));
         }
-        if let Some(alone) = &self.alone {
-            alone.first_seen(marks, now)?;
+        let own = self.alone.as_deref();
+        let alone = own.map(|alone| alone.first_seen(marks, now));
+        if let Some(Err(ReplayError::Seen)) = alone {
+            return Err(ReplayError::Seen);
         }
-        match self.remember(marks, now) {
-            Ok(true) => Ok(FirstSeen::assertion(marks)),
-            Ok(false) => Err(ReplayError::Seen),
-            Err(problem) => {
-                self.unanswered.fetch_add(1, Ordering::Relaxed);
-                if matches!(problem, Unanswered::Unreachable(_)) && self.alone.is_some() {
-                    self.decided_alone.fetch_add(1, Ordering::Relaxed);
-                    return Ok(FirstSeen::assertion(marks));
+        match (self.remember(marks, now), alone) {
+            (Ok(true), alone) => {
+                if let (Some(own), Some(Err(_))) = (own, alone) {
+                    own.miss(marks);
                 }
-                Err(ReplayError::Unavailable {
-                    problem: format!("the store of replay marks: {problem}"),
-                })
+                Ok(FirstSeen::assertion(marks))
+            }
+            (Ok(false), _) => Err(ReplayError::Seen),
+            (Err(problem), alone) => {
+                self.unanswered.fetch_add(1, Ordering::Relaxed);
+                match (problem, alone) {
+                    (Unanswered::Unreachable(_), Some(alone)) => {
+                        let first_seen = alone?;
+                        self.decided_alone.fetch_add(1, Ordering::Relaxed);
+                        Ok(first_seen)
+                    }
+                    (problem, _) => Err(ReplayError::Unavailable {
+                        problem: format!("the store of replay marks: {problem}"),
+                    }),
+                }
             }
         }
     }

@@ -53,6 +53,11 @@ impl MemoryReplay {
         self.held.load(Ordering::Relaxed)
     }
 
+    /// How many marks it may hold.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Whether no marks are held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

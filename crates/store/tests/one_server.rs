@@ -173,6 +173,46 @@ fn a_node_that_may_decide_alone_still_refuses_what_it_has_seen() {
 }
 
 #[test]
+fn a_node_that_may_decide_alone_has_not_forgotten_what_it_has_seen_when_its_file_is_read_again() {
+    let mut server = Server::start(&[]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let started = || node(&url, ", when_unavailable = \"accept\"").replay;
+    let before = started();
+    server.kill();
+    before
+        .first_seen(&[mark(1, 300)], at(0))
+        .expect("this node has not seen it");
+    let mut again = started();
+    again.keep_memory_of(&before);
+    let refused = again.first_seen(&[mark(1, 300)], at(1)).unwrap_err();
+    assert_eq!(refused, ReplayError::Seen);
+}
+
+#[test]
+fn a_node_whose_own_memory_is_full_goes_by_the_word_of_the_store_and_decides_nothing_alone() {
+    let mut server = Server::start(&[]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let node = node(&url, ", when_unavailable = \"accept\", capacity = 2");
+    for (number, until) in [(1, 300), (2, 300), (3, 320)] {
+        node.replay
+            .first_seen(&[mark(number, until)], at(0))
+            .expect("the store has room");
+    }
+    let refused = node.replay.first_seen(&[mark(3, 320)], at(1)).unwrap_err();
+    assert_eq!(refused, ReplayError::Seen);
+    server.kill();
+    let refused = node.replay.first_seen(&[mark(4, 300)], at(1)).unwrap_err();
+    assert_eq!(refused, ReplayError::Full { capacity: 2 });
+    // There is room again before the last message has ended that the node has seen and does not remember.
+    for (second, expected) in [(309, Err(ReplayError::Full { capacity: 2 })), (321, Ok(()))] {
+        let decided = node
+            .replay
+            .first_seen(&[mark(second, 600)], at(i64::from(second)));
+        assert_eq!(decided.map(drop), expected);
+    }
+}
+
+#[test]
 fn a_store_without_memory_refuses_even_where_a_node_may_decide_alone() {
     let server = Server::start(&["--maxmemory", "100kb", "--maxmemory-policy", "noeviction"]);
     let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
