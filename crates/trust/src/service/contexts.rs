@@ -27,7 +27,7 @@ impl SecurityTokenService {
         if matches!(requester.owner, ContextOwner::Anonymous) && !self.rules.anonymous {
             return Err(Refusal::NotAuthenticated);
         }
-        let expires = self.end(request.lifetime, now)?;
+        let expires = within(&requester.owner, self.end(request.lifetime, now)?, now);
         let key = self.new_key(request, requester, self.rules.key_size)?;
         let context = SecurityContext {
             version: request.version.conversation(),
@@ -64,7 +64,7 @@ impl SecurityTokenService {
                 expired: old.expires,
             });
         }
-        let mut expires = self.end(request.lifetime, now)?;
+        let mut expires = within(&old.owner, self.end(request.lifetime, now)?, now);
         let shown =
             matches!(old.owner, ContextOwner::Anonymous) || is_same(&requester.owner, &old.owner);
         let created = match (shown, self.rules.renewal_by_key_alone) {
@@ -148,6 +148,7 @@ impl SecurityTokenService {
             _ => return Err(Refusal::ContextNotYours { name: old.name() }),
         };
         let context = SecurityContext {
+            expires: within(&owner, old.expires, now),
             owner,
             ..old.clone()
         };
@@ -262,6 +263,17 @@ impl SecurityTokenService {
             true => Ok(end.min(longest)),
             false => refused,
         }
+    }
+}
+
+/// When a context of this owner ends: no later than his certificate, which would not begin another one then.
+fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp {
+    match owner {
+        // Where it is over already, the rules of trust do not ask for times.
+        ContextOwner::Certificate(certificate) if certificate.not_after() > now => {
+            expires.min(certificate.not_after())
+        }
+        _ => expires,
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use soapstone_crypto::issue::{self, Template, Validity};
+use soapstone_crypto::{KeyKind, PrivateKey};
 use soapstone_trust::{
-    ContextsUnavailable, Refusal, SecurityTokenService, TrustFaultCode, TrustVersion,
+    ContextsUnavailable, Effect, Refusal, SecurityTokenService, TrustFaultCode, TrustVersion,
 };
 use soapstone_wss::{ContextOwner, SecurityContext};
 
 use super::{about, host_of, not_proven, not_understood};
 use crate::support::{
-    Host, WSC, WST, WST_2005, after, alice, context, entropy, envelope, holder, now, request,
-    requester, user,
+    Host, WSC, WST, WST_2005, after, alice, context, entropy, envelope, holder, lifetime, now,
+    request, requester, user,
 };
 
 /// WS-SecureConversation 1.4, 5 and 6: possession of the key MUST be proven. Alice herself did not, nor did who only knows the name.
@@ -108,6 +110,58 @@ fn nothing_is_amended_without_proof_of_key_and_identity_or_with_new_entropy() {
         let body = request("Issue", &elements);
         let fault = host.answer(body.as_bytes(), Some(&amend), &requester, now());
         assert_eq!(fault.unwrap_err().refusal, refusal);
+    }
+}
+
+/// Who may not begin another context, since his certificate has ended, does not go on with the one that he has (RFC 5280, 6.1.3 (a) (2)).
+#[test]
+fn a_context_does_not_outlive_the_certificate_of_its_owner() {
+    let end = after(300);
+    let template = Template::new(
+        "CN=alice",
+        Validity {
+            not_before: after(-300),
+            not_after: end,
+        },
+    );
+    let key = PrivateKey::generate(KeyKind::Ed25519).unwrap();
+    let identity = issue::self_signed(key, &template.unwrap()).unwrap();
+    let owner = ContextOwner::Certificate(identity.certificate().clone());
+    let anonymous = SecurityContext {
+        owner: ContextOwner::Anonymous,
+        ..context("urn:uuid:anonymous")
+    };
+    let owned = SecurityContext {
+        owner: owner.clone(),
+        expires: end,
+        ..context("urn:uuid:owned")
+    };
+    let host = host_of(&[anonymous.clone(), owned.clone()]);
+    let issue = format!("{}{}", entropy(32), lifetime(0, 3600));
+    let amend = format!("{WST}/RST/SCT/Amend");
+    for (body, action, requester) in [
+        (request("Issue", &issue), None, requester(owner.clone())),
+        (
+            about("Renew", &owned.identifier, &issue),
+            None,
+            holder(owner.clone(), &owned),
+        ),
+        (
+            request("Issue", ""),
+            Some(amend.as_str()),
+            holder(owner, &anonymous),
+        ),
+    ] {
+        let answer = host.answer(body.as_bytes(), action, &requester, now());
+        let ends = match &answer.unwrap().effects[..] {
+            [
+                Effect::Store(made)
+                | Effect::Replace { context: made, .. }
+                | Effect::Amend { after: made, .. },
+            ] => made.expires,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(ends, end);
     }
 }
 
