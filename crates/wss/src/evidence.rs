@@ -133,6 +133,8 @@ pub struct Evidence {
     pub keys: Vec<KeyEvidence>,
     /// The user who authenticated with a password.
     pub user: Option<String>,
+    /// The `wsse:UsernameToken` that says so.
+    pub(crate) user_token: Option<NodeId>,
     /// The life of the message.
     pub freshness: Option<Freshness>,
     /// Short names of weak algorithms that the message used and the plan allows.
@@ -144,6 +146,26 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Whether whoever sent the message is the user, and not somebody who has moved his token into it: it was encrypted, or signed together with the
+    /// message by a key that others do not have. Everybody makes a session key, and who has a context of his own has its key.
+    pub fn user_is_sender(&self) -> bool {
+        let is_his = |signer: &Signer| match signer {
+            Signer::Certificate(_) | Signer::SharedKey(_) => true,
+            Signer::Context { owner, .. } => {
+                matches!(owner, ContextOwner::User(owner) if Some(owner) == self.user.as_ref())
+            }
+            Signer::RequestKey(_) | Signer::SessionKey(_) => false,
+        };
+        self.user_token.is_some_and(|token| {
+            let mut encrypted = self.encrypted.iter();
+            let mut signatures = self.signatures.iter();
+            encrypted.any(|it| it.node == token && it.extent == Extent::Element)
+                || signatures.any(|it| {
+                    it.role == SignatureRole::Message && it.covers(token) && is_his(&it.signer)
+                })
+        })
+    }
+
     /// The certificate that made the message's signature, or else the one that endorsed it: of several, the first that the plan speaks of.
     pub fn signer(&self) -> Option<&Certificate> {
         let mut signatures = self.signatures.iter();

@@ -43,7 +43,7 @@ pub struct Requester {
 
 impl Requester {
     /// The sender of a verified message. Where no signature covers its Body, and nothing else than the message protects it, nobody was shown to have
-    /// sent what it asks for: somebody on the way can have put it there. `contexts` are those that the host looked up for it; `private_transport`: it came over TLS, and the
+    /// sent what it asks for: somebody on the way can have put it there, or the token of a user who sent something else. `contexts` are those that the host looked up for it; `private_transport`: it came over TLS, and the
     /// answer goes back the same way.
     #[must_use]
     pub fn of(
@@ -59,7 +59,9 @@ impl Requester {
                 && (signature.covers(body.id()) || inside.is_some_and(|it| signature.covers(it)))
         });
         let proven = signed || private_transport;
-        let owner = match (evidence.signer(), &evidence.user) {
+        let user = evidence.user.as_ref();
+        let user = user.filter(|_| private_transport || evidence.user_is_sender());
+        let owner = match (evidence.signer(), user) {
             _ if !proven => ContextOwner::Anonymous,
             (Some(certificate), _) => ContextOwner::Certificate(certificate.clone()),
             (None, Some(user)) => ContextOwner::User(user.clone()),

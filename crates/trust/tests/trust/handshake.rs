@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_crypto::{
-    Identity, KeyKind, TrustRules, TrustStore,
+    Identity, KeyKind, SecretBytes, TrustRules, TrustStore,
     issue::{self, Template, Validity},
 };
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
@@ -13,12 +13,13 @@ use soapstone_trust::{
     Requester, TokenCache, TokenStatus, TrustError, TrustFaultCode, TrustRequest, TrustVersion,
 };
 use soapstone_wss::{
-    ContextName, ContextOwner, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, Keys,
-    Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext, SoapVersion, Suite, Verified,
+    ContextName, ContextOwner, EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
+    Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext, SoapVersion, Suite,
+    User, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
-use crate::support::{Host, after, alice, envelope, holder, now, requester, user};
+use crate::support::{Host, after, alice, context, envelope, holder, now, requester, user};
 
 /// Asks, answers, accepts.
 fn exchange(
@@ -372,4 +373,89 @@ fn a_context_is_established_used_and_cancelled_by_secured_messages() {
     let message = wire.travel(service, client, &back, &answer.body, keys);
     pending.accept(message.envelope().body()).unwrap();
     assert!(host.contexts.borrow().is_empty());
+}
+
+/// A password's digest in the clear proves a user, and not whose message it is in: somebody on the way who holds one back can have it in a message of
+/// his own, under a session key like anybody makes. That must not give him a conversation in the user's name.
+#[test]
+fn a_user_whose_token_could_have_been_moved_into_a_message_owns_no_context() {
+    let wire = Wire::new();
+    let owner = |within: Option<ContextOwner>, hidden: bool, private_transport: bool| {
+        let context = within.map(|owner| SecurityContext {
+            owner,
+            ..context("urn:uuid:within")
+        });
+        let key = match context {
+            Some(_) => KeyBinding::Context,
+            None => KeyBinding::SessionKey,
+        };
+        let suite = Suite::named("Basic256GCM").unwrap();
+        let mut policy = Mechanism::SignEncrypt.policy(suite.clone());
+        policy.username = Mechanism::Username.policy(suite).username;
+        let (signature, encryption) = (&mut policy.signature, &mut policy.encryption);
+        let (Some(signature), Some(encryption)) = (signature, encryption) else {
+            panic!("it signs and encrypts");
+        };
+        signature.key = key;
+        encryption.key = key;
+        signature.parts.push(Part::UsernameToken);
+        if hidden {
+            let token = EncryptedPart::customary(Part::UsernameToken);
+            encryption.parts.push(token);
+        }
+        let password = || SecretBytes::new(b"open sesame".to_vec());
+        let client = Keys {
+            peer: Some(wire.service.certificate().clone()),
+            user: Some(Arc::new(User {
+                name: "alice".to_owned(),
+                password: password(),
+            })),
+            ..Keys::default()
+        };
+        let service = Keys {
+            identity: Some(Arc::clone(&wire.service)),
+            ..Keys::default()
+        };
+        let (mut buffers, limits) = (Buffers::default(), Limits::default());
+        let (_, request) = PendingIssue::issue(&ClientRules::default(), None, now());
+        let secured = OutboundPlan::compile(policy.clone(), client)
+            .unwrap()
+            .secure(
+                envelope(&request.body),
+                Outgoing {
+                    context: context.as_ref(),
+                    ..Outgoing::default()
+                },
+                now(),
+                &mut buffers,
+            )
+            .unwrap();
+        let facts = Facts {
+            contexts: context.into_iter().collect(),
+            passwords: vec![("alice".to_owned(), password())],
+            ..Facts::default()
+        };
+        let sealed = Envelope::parse(secured.bytes, &limits, &mut buffers).unwrap();
+        let opened = InboundPlan::compile(policy, service)
+            .unwrap()
+            .open(sealed, &facts, now(), &mut buffers)
+            .unwrap();
+        let first_seen = FirstSeen::assertion(opened.marks());
+        let message = opened.admit(first_seen).unwrap();
+        assert_eq!(message.evidence().user.as_deref(), Some("alice"));
+        Requester::of(&message, &[], private_transport)
+            .owner
+            .to_string()
+    };
+    assert_eq!(owner(None, false, false), "anonymous");
+    assert_eq!(owner(None, true, false), "alice");
+    assert_eq!(owner(None, false, true), "alice");
+    // Whoever has a conversation has a key, too.
+    assert_eq!(owner(Some(user("mallory")), false, false), "anonymous");
+    assert_eq!(
+        owner(Some(ContextOwner::Anonymous), false, false),
+        "anonymous"
+    );
+    assert_eq!(owner(Some(user("mallory")), true, false), "alice");
+    assert_eq!(owner(Some(user("alice")), false, false), "alice");
 }

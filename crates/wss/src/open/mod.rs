@@ -351,6 +351,7 @@ impl Opening<'_> {
             self.marks.push(Mark { key, until });
         }
         self.evidence.user = Some(token.user);
+        self.evidence.user_token = Some(node);
         Ok(())
     }
 
