@@ -36,7 +36,9 @@ impl Call<'_> {
             }
             Trouble::Unsecurable { side, error } => {
                 let (cause, reason) = match &error {
-                    SecureError::AlreadySecured | SecureError::PartMissing { .. } => {
+                    SecureError::AlreadySecured
+                    | SecureError::PartMissing { .. }
+                    | SecureError::TokenRequest => {
                         (Cause::Refused(FaultCode::Sender), "not-secured")
                     }
                     SecureError::OperationUnknown { .. } => {

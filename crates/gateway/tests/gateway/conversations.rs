@@ -1,12 +1,13 @@
 //! Two gateways in conversation: how it begins, goes on, is lost and found again; and what is refused.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::wss::{Outgoing, SecurityContext, SoapVersion};
+use soapstone::wss::{Envelope, Outgoing, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
 use soapstone_store::MemoryReplay;
@@ -426,8 +427,8 @@ async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
     let service = service(&folder, &backend, "").await;
     let to = service.address();
     // Lets handshakes through, and says of every other message that its context is unknown.
-    let forgetful = forgetful_service(to).await;
-    let client = folder.gateway(&client_file(forgetful, "")).await;
+    let forgetful = between(to, false).await;
+    let client = folder.gateway(&client_file(forgetful.address, "")).await;
     let answer = soon("an answer", call(&client)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
     assert!(answer.body.contains("BadContextToken"), "{}", answer.body);
@@ -448,11 +449,14 @@ async fn a_cancelled_context_is_unknown_and_another_clients_context_is_not_cance
         established(&endpoint, &service).await,
         established(&endpoint, &service).await,
     );
+    // By the plan alone: the endpoint would refuse to ask for tokens in somebody else's words.
+    let plan = endpoint.outbound().next().expect("it sends requests");
     let within = |context: &SecurityContext, plain: &str| {
         let (now, mut buffers) = (jiff::Timestamp::now(), Buffers::default());
         let bytes = plain.as_bytes().to_vec();
-        let outgoing = Outgoing::within(context);
-        let secured = endpoint.secure(bytes, outgoing, now, &mut buffers, &mut ());
+        let envelope = Envelope::parse(bytes, endpoint.limits(), &mut buffers);
+        let envelope = envelope.expect("it is an envelope");
+        let secured = plan.secure(envelope, Outgoing::within(context), now, &mut buffers);
         secured.expect("it can be secured").bytes
     };
     // Our key does not cancel somebody else's context.
@@ -475,6 +479,39 @@ async fn a_cancelled_context_is_unknown_and_another_clients_context_is_not_cance
     assert!(backend.seen.try_recv().is_err());
     let other = send(service.address(), post("/echo", within(&theirs, ENVELOPE))).await;
     assert_eq!(other.status, StatusCode::OK, "{}", other.body);
+}
+
+/// WS-SecureConversation 1.4, 5 and 6: who has the key of a context sign for it renews and cancels it. Those who have a gateway speak for them
+/// do not, though they know the name of its context.
+#[tokio::test]
+async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
+    let folder = Folder::with_keys("conversation-in-our-name");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let way = between(service.address(), true).await;
+    let client = folder.gateway(&client_file(way.address, "")).await;
+    called(&client).await;
+    let passed = way.last.lock().expect("no panic").clone();
+    let name = passed.split_once(":Identifier>").expect("it has a token").1;
+    let name = name.split_once('<').expect("a name").0;
+    let trust = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
+    let conversation = "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512";
+    for operation in ["Renew", "Cancel"] {
+        let body = format!(
+            "<t:RequestSecurityToken xmlns:t=\"{trust}\"><t:RequestType>{trust}/{operation}</t:RequestType><t:{operation}Target>\
+             <c:SecurityContextToken xmlns:c=\"{conversation}\"><c:Identifier>{name}</c:Identifier></c:SecurityContextToken>\
+             </t:{operation}Target></t:RequestSecurityToken>"
+        );
+        let plain = ENVELOPE.replace("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>", &body);
+        let answer = send(client.address(), post("/echo", plain)).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(answer.body.contains(":Client<"), "{}", answer.body);
+    }
+    for event in ["renewed", "cancelled", "refused"] {
+        let line = format!("soapstone_contexts_total{{route=\"/echo\",event=\"{event}\"}}");
+        assert_eq!(metric(&service, &line).await, 0, "{event}");
+    }
+    assert_eq!(metric(&service, HELD).await, 1);
 }
 
 /// A context of a client with a service.
@@ -501,40 +538,59 @@ async fn established(endpoint: &Endpoint, service: &Running) -> SecurityContext 
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Passes requests for tokens on, and knows no context that other messages name.
-async fn forgetful_service(to: std::net::SocketAddr) -> std::net::SocketAddr {
+/// Somebody before a service.
+struct Between {
+    address: std::net::SocketAddr,
+    /// The last message of a conversation.
+    last: Arc<Mutex<String>>,
+}
+
+/// Passes requests for tokens on, and other messages where it says that it knows their context.
+async fn between(to: std::net::SocketAddr, knows: bool) -> Between {
     use http_body_util::BodyExt;
     use hyper_util::rt::TokioIo;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a free port");
     let address = listener.local_addr().expect("it is bound");
+    let last = Arc::new(Mutex::new(String::new()));
+    let kept = Arc::clone(&last);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
+            let kept = Arc::clone(&kept);
             let service = hyper::service::service_fn(
-                move |request: http::Request<hyper::body::Incoming>| async move {
-                    let (head, body) = request.into_parts();
-                    let body = body.collect().await?.to_bytes();
-                    let action = head.headers["soapaction"].to_str().unwrap_or_default();
-                    if action.contains("/RST/SCT") {
-                        let answer =
-                            send(to, http::Request::from_parts(head, Full::new(body))).await;
-                        let mut response = Response::new(Full::new(Bytes::from(answer.body)));
-                        *response.status_mut() = answer.status;
-                        response
-                            .headers_mut()
-                            .insert("content-type", answer.headers["content-type"].clone());
-                        return Ok::<_, hyper::Error>(response);
-                    }
-                    let fault = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
+                move |request: http::Request<hyper::body::Incoming>| {
+                    let kept = Arc::clone(&kept);
+                    async move {
+                        let (head, body) = request.into_parts();
+                        let body = body.collect().await?.to_bytes();
+                        let asks = head.headers.get("soapaction").is_some_and(|action| {
+                            action.to_str().unwrap_or_default().contains("/RST/SCT")
+                        });
+                        if !asks {
+                            *kept.lock().expect("no panic") =
+                                String::from_utf8_lossy(&body).into_owned();
+                        }
+                        if asks || knows {
+                            let answer =
+                                send(to, http::Request::from_parts(head, Full::new(body))).await;
+                            let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+                            *response.status_mut() = answer.status;
+                            response
+                                .headers_mut()
+                                .insert("content-type", answer.headers["content-type"].clone());
+                            return Ok::<_, hyper::Error>(response);
+                        }
+                        let fault = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
                          <faultcode xmlns:c=\"http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512\">c:BadContextToken</faultcode>\
                          <faultstring>unknown</faultstring></s:Fault></s:Body></s:Envelope>";
-                    let mut response = Response::new(Full::new(Bytes::from(fault)));
-                    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-                    response
-                        .headers_mut()
-                        .insert("content-type", "text/xml".parse().expect("a value"));
-                    Ok(response)
+                        let mut response = Response::new(Full::new(Bytes::from(fault)));
+                        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+                        response
+                            .headers_mut()
+                            .insert("content-type", "text/xml".parse().expect("a value"));
+                        Ok(response)
+                    }
                 },
             );
             tokio::spawn(
@@ -543,7 +599,7 @@ async fn forgetful_service(to: std::net::SocketAddr) -> std::net::SocketAddr {
             );
         }
     });
-    address
+    Between { address, last }
 }
 
 /// WS-Trust 1.4, 12: what a context's key is made of must not travel in the clear, whatever the backend grants.

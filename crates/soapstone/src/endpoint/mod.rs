@@ -31,7 +31,7 @@ use soapstone_xml::{Buffers, Limits};
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
-use operations::{Expected, Operations};
+use operations::{Expected, Operations, holds_token_request};
 use sent::{Known, Sent};
 
 pub use agreement::preset_agreement;
@@ -602,7 +602,7 @@ impl Endpoint {
         agreement.rebuilt(verified, buffers, observer)
     }
 
-    /// Secures a plain message.
+    /// Secures a plain message of an application. In a conversation it is no request for a token, which would be obeyed as our own.
     ///
     /// # Errors
     /// Why the message cannot be secured.
@@ -619,6 +619,10 @@ impl Endpoint {
     ) -> Result<Secured, SecureError> {
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
+        let is_request = outgoing.answers.is_none();
+        if is_request && self.conversation.is_some() && holds_token_request(&envelope) {
+            return Err(SecureError::TokenRequest);
+        }
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;
         let plan = agreement.outbound();
         let now = self.clock(now);

@@ -57,6 +57,9 @@ pub enum SecureError {
         /// What stands in the way.
         problem: &'static str,
     },
+    /// The message asks for a token. In a conversation its host alone does that: whoever wrote the message would have what becomes of the
+    /// context.
+    TokenRequest,
     /// The plan answers with a key or to a signer of the request, and the request had none.
     RequestKeyMissing,
     /// The plan uses a key that it was not compiled with.
@@ -105,6 +108,9 @@ impl fmt::Display for SecureError {
             Self::OperationUnclear { problem } => write!(
                 out,
                 "operations have policies of their own, and which of them applies is not clear: {problem}"
+            ),
+            Self::TokenRequest => out.write_str(
+                "expected a message of an application, found a request for a token: in a conversation nobody but its host asks for them",
             ),
             Self::RequestKeyMissing => out.write_str(
                 "the answer uses a key of its request, and the request left none behind",
