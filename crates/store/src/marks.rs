@@ -26,13 +26,25 @@ use crate::remote::{Effect, Remote, Unanswered};
 /// Added to the life of marks, so that they outlive their messages though the clocks of primaries and replicas differ by that much.
 const MARGIN_MILLISECONDS: i64 = 5_000;
 
-/// Sets all marks for the caller, unless one is set by another.
+/// By how much the server's clock lengthens the life of marks at most: no message that is accepted with a clock that is further ahead is good by
+/// that of others.
+const MOST_AHEAD_MILLISECONDS: i64 = 3_600_000;
+
+/// Sets all marks for the caller, unless one is set by another. A mark lives until its end by the clock of the caller or of the server, whichever
+/// comes later: a node whose clock was set forth accepts messages that end soon by its clock only. A server that may not be asked for the time has none.
+/// ARGV: caller, how much the server's clock may lengthen lives; for each mark how many milliseconds it lives, and the millisecond of its end.
 const REMEMBER: &str = "\
 for i = 1, #KEYS do
   local caller = redis.call('GET', KEYS[i])
   if caller and caller ~= ARGV[1] then return 0 end
 end
-for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[i + 1]) end
+local time = redis.pcall('TIME')
+local now = not time.err and time[1] * 1000 + math.floor(time[2] / 1000)
+for i = 1, #KEYS do
+  local life = tonumber(ARGV[2 * i + 1])
+  if now then life = math.max(life, math.min(tonumber(ARGV[2 * i + 2]) - now, life + tonumber(ARGV[2]))) end
+  redis.call('SET', KEYS[i], ARGV[1], 'PX', string.format('%.0f', life))
+end
 return 1";
 
 /// Takes the caller's marks back.
@@ -61,8 +73,14 @@ struct Alone {
     missed: AtomicI64,
 }
 
-/// The key of a mark, and for how many milliseconds it is kept.
-type Entry = (String, i64);
+/// A mark as it is kept.
+struct Entry {
+    key: String,
+    /// For how many milliseconds by our clock.
+    life: i64,
+    /// Until which millisecond.
+    end: i64,
+}
 
 impl RedisReplay {
     pub(crate) fn new(
@@ -106,16 +124,17 @@ impl RedisReplay {
         let deadline = self.remote.deadline();
         let mut slots: BTreeMap<u16, Vec<Entry>> = BTreeMap::new();
         for mark in marks {
-            let (key, life) = self.entry(mark, now);
-            let entries = slots.entry(self.remote.slot(&key)).or_default();
-            entries.push((key, life));
+            let entry = self.entry(mark, now);
+            let entries = slots.entry(self.remote.slot(&entry.key)).or_default();
+            entries.push(entry);
         }
         let caller: [u8; 8] = random::bytes();
         let mut set: Vec<(u16, &[Entry])> = Vec::with_capacity(slots.len());
         for (slot, entries) in &slots {
             let mut command = script(REMEMBER, entries, &caller);
-            for (_, life) in entries {
-                command.arg(*life);
+            command.arg(MOST_AHEAD_MILLISECONDS);
+            for entry in entries {
+                command.arg(entry.life).arg(entry.end);
             }
             let outcome = match self.remote.ask(*slot, &command, Effect::Writes, deadline) {
                 Ok(Value::Int(1)) => {
@@ -147,8 +166,9 @@ impl RedisReplay {
     /// 128 bits of the mark's hash name it, as in memory.
     fn entry(&self, mark: &Mark, now: Timestamp) -> Entry {
         let key = format!("{}:seen:{}", self.prefix, hexadecimal(&mark.key[..16]));
-        let life = mark.until.as_millisecond() - now.as_millisecond();
-        (key, life.max(0) + MARGIN_MILLISECONDS)
+        let end = mark.until.as_millisecond() + MARGIN_MILLISECONDS;
+        let life = (end - now.as_millisecond()).max(MARGIN_MILLISECONDS);
+        Entry { key, life, end }
     }
 }
 
@@ -175,8 +195,8 @@ impl Alone {
 fn script(script: &str, entries: &[Entry], caller: &[u8]) -> redis::Cmd {
     let mut command = redis::cmd("EVAL");
     command.arg(script).arg(entries.len());
-    for (key, _) in entries {
-        command.arg(key);
+    for entry in entries {
+        command.arg(&entry.key);
     }
     command.arg(caller);
     command

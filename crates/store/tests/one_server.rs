@@ -12,6 +12,7 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{KeyKind, PrivateKey};
 use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::wss::Mark;
 use soapstone_store::{MemoryContexts, Replay};
 
 #[test]
@@ -31,17 +32,47 @@ fn what_one_node_has_accepted_the_other_refuses() {
         .expect("it was not remembered when its message was refused");
 }
 
-#[test]
-fn marks_are_kept_until_their_message_is_too_old_and_a_little_longer() {
-    let server = Server::start(&[]);
-    node_at(&server)
+/// For how many milliseconds a server keeps the mark of a message that ends so many seconds from now, when it is told by a node whose clock is so
+/// many seconds ahead.
+fn life_of_a_mark(server: &Server, ends: i64, ahead: i64) -> i64 {
+    let now = jiff::Timestamp::now();
+    let mark = Mark {
+        until: now + ends.seconds(),
+        ..mark(1, 0)
+    };
+    let () = server.ask(&["FLUSHALL"]);
+    node_at(server)
         .replay
-        .first_seen(&[mark(1, 300)], at(0))
+        .first_seen(&[mark], now + ahead.seconds())
         .expect("the first time");
     let keys = server.keys();
     assert_eq!(keys, ["soapstone:seen:00000001000000000000000000000000"]);
-    let life: i64 = server.ask(&["PTTL", &keys[0]]);
+    server.ask(&["PTTL", &keys[0]])
+}
+
+#[test]
+fn marks_are_kept_until_their_message_is_too_old_and_a_little_longer() {
+    let server = Server::start(&[]);
+    let life = life_of_a_mark(&server, 300, 0);
     assert!((300_000..=305_000).contains(&life), "{life} ms");
+}
+
+/// Its messages end soon by its own clock, and not by those of the other nodes.
+#[test]
+fn a_node_whose_clock_is_set_forth_does_not_have_marks_forgotten_early() {
+    let server = Server::start(&[]);
+    let life = life_of_a_mark(&server, 300, 240);
+    assert!((300_000..=305_000).contains(&life), "{life} ms");
+    // The other way round it keeps them longer than need be.
+    let life = life_of_a_mark(&server, 300, -240);
+    assert!((540_000..=545_000).contains(&life), "{life} ms");
+    // Nor does a clock that is wrong for good fill the store.
+    let life = life_of_a_mark(&server, 10_000_300, 10_000_000);
+    assert!((3_900_000..=3_905_000).contains(&life), "{life} ms");
+    // Where the node may not ask the server for its time, its own counts.
+    let () = server.ask(&["ACL", "SETUSER", "default", "-time"]);
+    let life = life_of_a_mark(&server, 300, 240);
+    assert!((60_000..=65_000).contains(&life), "{life} ms");
 }
 
 #[test]
