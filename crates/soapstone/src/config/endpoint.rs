@@ -176,11 +176,7 @@ impl EndpointConfig {
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
-        let users = table
-            .tables("users")
-            .into_iter()
-            .filter_map(read_user)
-            .collect();
+        let users = read_users(&mut table);
         if !table.has("security") {
             table.missing(
                 "security",
@@ -320,10 +316,37 @@ fn read_trust(mut table: Table<'_>) -> TrustConfig {
     trust
 }
 
+fn read_users(table: &mut Table<'_>) -> Vec<UserConfig> {
+    let mut users: Vec<UserConfig> = Vec::new();
+    for user in table.tables("users").into_iter().filter_map(read_user) {
+        if users
+            .iter()
+            .any(|known| known.name.value == user.name.value)
+        {
+            // The first password would be the one that counts.
+            table.report_with_hint(
+                user.name.place,
+                format!("the user {} is there twice", user.name.value),
+                "keep one of them",
+            );
+        }
+        users.push(user);
+    }
+    users
+}
+
 fn read_user(mut table: Table<'_>) -> Option<UserConfig> {
     let place = table.place();
     let name = table.required_string("name", "for example name = \"alice\"");
     let password = table.secret("password", "password_env", "password_file");
+    if let Some(empty) = password.as_ref().filter(|it| it.value.expose().is_empty()) {
+        // A variable that was left empty, most of the time: everybody would be this user.
+        table.report_with_hint(
+            empty.place,
+            "the password of a user is empty",
+            "say which it is, or leave the user out",
+        );
+    }
     if !["password", "password_env", "password_file"]
         .iter()
         .any(|key| table.has(key))
@@ -570,6 +593,21 @@ endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
             "endpoint.toml:1:1: `security` is missing\n    \
              hint: say what is done to messages: security = { mechanism = \"sign-encrypt\", … }"
         );
+    }
+
+    #[test]
+    fn a_user_whom_everybody_could_be_or_who_is_there_twice_is_reported() {
+        let folder = Folder::new("users");
+        let empty = folder.0.join("empty");
+        std::fs::write(empty, "\nopen sesame\n").expect("the temporary folder is writable");
+        let problems = folder.problems(
+            "users = [\n{ name = \"alice\", password = \"\" },\n{ name = \"bob\", password_file = \"empty\" },\n\
+             { name = \"bob\", password = \"hunter2\" }]\nsecurity = { mechanism = \"username\" }\n",
+        );
+        let expected = "endpoint.toml:2:30: the password of a user is empty\n    hint: say which it is, or leave the user out\n\
+                        endpoint.toml:3:33: the password of a user is empty\n    hint: say which it is, or leave the user out\n\
+                        endpoint.toml:4:10: the user bob is there twice\n    hint: keep one of them";
+        assert_eq!(problems, expected);
     }
 
     #[test]
