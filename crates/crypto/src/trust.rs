@@ -276,6 +276,18 @@ impl RevocationListFacts {
     }
 }
 
+/// Who may sign. A name without attributes would be everybody's.
+fn expected_subject(subject: &str) -> Result<DistinguishedName, CryptoError> {
+    let name = DistinguishedName::parse(subject)?;
+    if name.is_empty() {
+        return Err(CryptoError::Malformed {
+            expected: "a distinguished name with an attribute",
+            found: format!("`{subject}`"),
+        });
+    }
+    Ok(name)
+}
+
 /// When the answer for a certificate holds.
 #[derive(Clone, Copy)]
 struct Window {
@@ -322,7 +334,7 @@ impl TrustStore {
         let subjects = rules
             .subjects
             .iter()
-            .map(|subject| DistinguishedName::parse(subject))
+            .map(|subject| expected_subject(subject))
             .collect::<Result<_, _>>()?;
         let revocation_lists = rules
             .revocation_lists

@@ -474,6 +474,23 @@ fn only_expected_subjects_are_accepted() {
     );
 }
 
+#[test]
+fn a_subject_without_attributes_is_refused_and_does_not_mean_everybody() {
+    for subject in ["", "  "] {
+        let rules = TrustRules {
+            subjects: vec!["CN=other".to_owned(), subject.to_owned()],
+            ..rules(&authority())
+        };
+        assert_eq!(
+            TrustStore::new(rules).map(drop),
+            Err(CryptoError::Malformed {
+                expected: "a distinguished name with an attribute",
+                found: format!("`{subject}`")
+            })
+        );
+    }
+}
+
 fn with_list(issuer: &Identity, list: Vec<u8>) -> TrustRules {
     TrustRules {
         revocation_lists: vec![list],

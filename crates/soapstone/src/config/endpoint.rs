@@ -312,6 +312,13 @@ fn read_trust(mut table: Table<'_>) -> TrustConfig {
             "say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]",
         );
     }
+    if table.is_empty_list("subjects") {
+        table.report_with_hint(
+            trust.place,
+            "`subjects` names nobody",
+            "leave it out where whoever is trusted may sign",
+        );
+    }
     table.finish();
     trust
 }
@@ -593,6 +600,16 @@ endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
             "endpoint.toml:1:1: `security` is missing\n    \
              hint: say what is done to messages: security = { mechanism = \"sign-encrypt\", … }"
         );
+    }
+
+    #[test]
+    fn a_list_of_subjects_that_names_nobody_does_not_mean_everybody() {
+        let folder = Folder::new("subjects");
+        let problems = folder.problems(
+            "trust = { anchors = [\"ca.pem\"], subjects = [] }\nsecurity = { mechanism = \"sign\" }\n",
+        );
+        let expected = "endpoint.toml:1:9: `subjects` names nobody\n    hint: leave it out where whoever is trusted may sign";
+        assert_eq!(problems, expected);
     }
 
     #[test]
