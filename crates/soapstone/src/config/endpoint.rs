@@ -613,6 +613,15 @@ endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
     }
 
     #[test]
+    fn a_signature_over_nothing_is_not_agreed_on() {
+        let folder = Folder::new("nothing-signed");
+        let problems = folder.problems("security = { mechanism = \"sign\", signed = [] }\n");
+        let expected = "endpoint.toml:1:43: `signed` names no part: a signature would prove nothing of a message\n    \
+                        hint: leave it out for Body and Timestamp, or take a mechanism that signs nothing";
+        assert_eq!(problems, expected);
+    }
+
+    #[test]
     fn a_user_whom_everybody_could_be_or_who_is_there_twice_is_reported() {
         let folder = Folder::new("users");
         let empty = folder.0.join("empty");

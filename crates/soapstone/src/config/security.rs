@@ -238,6 +238,14 @@ impl SecurityConfig {
                 .filter_map(|name| read_part(&table, "signed", &name.value, name.place))
                 .collect()
         });
+        if table.is_empty_list("signed") {
+            let place = table.place_of("signed").unwrap_or(table.place());
+            table.report_with_hint(
+                place,
+                "`signed` names no part: a signature would prove nothing of a message",
+                "leave it out for Body and Timestamp, or take a mechanism that signs nothing",
+            );
+        }
         let encrypted = table.strings("encrypted").map(|names| {
             names
                 .into_iter()
