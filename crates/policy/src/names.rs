@@ -31,22 +31,28 @@ pub(crate) const CXF_SUITES: &str = "http://cxf.apache.org/custom/security-polic
 pub enum PolicyVersion {
     /// 1.2 (September 2004).
     V12,
+    /// The draft of 1.5 of July 2006, which says the same in another namespace and is still in use.
+    V15Draft,
     /// 1.5.
     V15,
 }
 
 impl PolicyVersion {
+    /// All of them, the newest first.
+    pub(crate) const ALL: [Self; 3] = [Self::V15, Self::V15Draft, Self::V12];
+
     /// Its namespace.
     pub const fn namespace(self) -> &'static str {
         match self {
             Self::V12 => "http://schemas.xmlsoap.org/ws/2004/09/policy",
+            Self::V15Draft => "http://www.w3.org/2006/07/ws-policy",
             Self::V15 => "http://www.w3.org/ns/ws-policy",
         }
     }
 
     /// The version with this namespace.
     pub fn from_namespace(namespace: &str) -> Option<Self> {
-        [Self::V12, Self::V15]
+        Self::ALL
             .into_iter()
             .find(|version| version.namespace() == namespace)
     }
@@ -57,6 +63,8 @@ impl PolicyVersion {
 pub enum SecurityPolicyVersion {
     /// 1.1 (July 2005).
     V11,
+    /// The draft of 1.2 of December 2005, which WebSphere writes.
+    V12Draft,
     /// 1.2.
     V12,
     /// What 1.3 adds to 1.2; the rest of 1.3 is in the namespace of 1.2.
@@ -64,10 +72,14 @@ pub enum SecurityPolicyVersion {
 }
 
 impl SecurityPolicyVersion {
+    /// All of them, the oldest first.
+    pub(crate) const ALL: [Self; 4] = [Self::V11, Self::V12Draft, Self::V12, Self::V13];
+
     /// Its namespace.
     pub const fn namespace(self) -> &'static str {
         match self {
             Self::V11 => "http://schemas.xmlsoap.org/ws/2005/07/securitypolicy",
+            Self::V12Draft => "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200512",
             Self::V12 => "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702",
             Self::V13 => "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200802",
         }
@@ -75,7 +87,7 @@ impl SecurityPolicyVersion {
 
     /// The version with this namespace.
     pub fn from_namespace(namespace: &str) -> Option<Self> {
-        [Self::V11, Self::V12, Self::V13]
+        Self::ALL
             .into_iter()
             .find(|version| version.namespace() == namespace)
     }

@@ -108,10 +108,11 @@ impl Node {
         &*self.name.local == local && self.name.policy_version().is_some()
     }
 
-    /// An attribute of WS-Policy, in the namespace of either version.
+    /// An attribute of WS-Policy, in the namespace of any version.
     pub(crate) fn policy_attribute(&self, local: &str) -> Option<&str> {
-        self.attribute(PolicyVersion::V15.namespace(), local)
-            .or_else(|| self.attribute(PolicyVersion::V12.namespace(), local))
+        PolicyVersion::ALL
+            .into_iter()
+            .find_map(|version| self.attribute(version.namespace(), local))
     }
 }
 

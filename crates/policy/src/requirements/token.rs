@@ -361,11 +361,7 @@ fn https_attribute(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> 
 
 /// WS-SecurityPolicy 1.3, 5.1: `sp:IncludeToken`, whose values are in the namespace of their version. Always, if it is not there.
 fn read_inclusion(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> Option<Inclusion> {
-    let versions = [
-        SecurityPolicyVersion::V11,
-        SecurityPolicyVersion::V12,
-        SecurityPolicyVersion::V13,
-    ];
+    let versions = SecurityPolicyVersion::ALL;
     let node = assertion.node();
     let written = versions
         .iter()

@@ -8,4 +8,5 @@ mod normal_forms;
 mod operations;
 mod refusals;
 mod support;
+mod versions;
 mod written;
