@@ -93,13 +93,17 @@ impl PolicyDocument {
 
     /// All `wsdl:definitions`, imported ones behind those of the first document.
     pub(crate) fn definitions(&self) -> Vec<&Arc<Node>> {
+        self.parts()
+            .flat_map(|part| outermost(&part.root, |node| node.name.is(WSDL, "definitions")))
+            .collect()
+    }
+
+    /// The first document and the others, in the same order each time.
+    fn parts(&self) -> impl Iterator<Item = &Part> {
         let mut labels: Vec<_> = self.others.keys().collect();
         labels.sort_unstable();
         let others = labels.into_iter().map(|label| &self.others[label]);
-        std::iter::once(&self.main)
-            .chain(others)
-            .flat_map(|part| outermost(&part.root, |node| node.name.is(WSDL, "definitions")))
-            .collect()
+        std::iter::once(&self.main).chain(others)
     }
 
     /// The `wsp:PolicyAttachment` elements of the first document.
@@ -111,37 +115,48 @@ impl PolicyDocument {
 
     /// The policy that a reference on `from` means: of the same document by its id, of any document by its name, or of another document.
     pub(crate) fn referenced(&self, uri: &str, from: &Node) -> Result<&Arc<Node>, PolicyError> {
-        let unknown = || PolicyError::UnknownReference {
-            uri: uri.to_owned(),
-            place: from.place.clone(),
-        };
-        let found = match uri.strip_prefix('#') {
-            Some(id) => self.part(from).and_then(|part| part.ids.get(id)),
+        let found: Vec<&Arc<Node>> = match uri.strip_prefix('#') {
+            Some(id) => {
+                let part = self.part(from);
+                part.map(|part| part.with_id(id)).unwrap_or_default()
+            }
             None => {
-                let named = std::iter::once(&self.main)
-                    .chain(self.others.values())
-                    .find_map(|part| part.names.get(uri));
-                let (location, fragment) = split(uri);
-                let location = resolve(from.place.document.as_deref(), location);
-                let other = self.others.get(&*location);
-                match (named, other, fragment) {
-                    (Some(named), _, _) => Some(named),
-                    (None, Some(part), Some(id)) => part.ids.get(id),
-                    (None, Some(part), None) if part.root.is_policy_element("Policy") => {
-                        return Ok(&part.root);
-                    }
-                    _ => None,
+                let mut named: Vec<&Arc<Node>> = self
+                    .parts()
+                    .filter_map(|part| part.names.get(uri))
+                    .flatten()
+                    .collect();
+                // Documents that import each other read the first one twice.
+                named.dedup_by(|one, other| one.says_the_same(other));
+                if named.is_empty() {
+                    self.elsewhere(uri, from)
+                } else {
+                    named
                 }
             }
         };
-        match found.map(Vec::as_slice) {
-            Some([only]) => Ok(only),
-            Some([first, second, ..]) => Err(PolicyError::AmbiguousReference {
+        match found.as_slice() {
+            [only] => Ok(only),
+            [first, second, ..] => Err(PolicyError::AmbiguousReference {
                 uri: uri.to_owned(),
                 first: first.place.clone(),
                 second: second.place.clone(),
             }),
-            _ => Err(unknown()),
+            [] => Err(PolicyError::UnknownReference {
+                uri: uri.to_owned(),
+                place: from.place.clone(),
+            }),
+        }
+    }
+
+    /// The policies that a reference on `from` means in another document.
+    fn elsewhere(&self, uri: &str, from: &Node) -> Vec<&Arc<Node>> {
+        let (location, fragment) = split(uri);
+        let location = resolve(from.place.document.as_deref(), location);
+        match (self.others.get(&*location), fragment) {
+            (Some(part), Some(id)) => part.with_id(id),
+            (Some(part), None) if part.root.is_policy_element("Policy") => vec![&part.root],
+            _ => Vec::new(),
         }
     }
 
@@ -189,6 +204,11 @@ impl Part {
             }
         });
         Ok(Self { root, ids, names })
+    }
+
+    /// Its policies with this id.
+    fn with_id(&self, id: &str) -> Vec<&Arc<Node>> {
+        self.ids.get(id).into_iter().flatten().collect()
     }
 
     /// What it imports and refers to outside itself, resolved against its own place.

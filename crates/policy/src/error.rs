@@ -40,11 +40,11 @@ pub enum PolicyError {
         /// Where the port stands.
         place: Place,
     },
-    /// A reference to an id that several policies have.
+    /// A reference to an id or a name that several policies have.
     AmbiguousReference {
         /// The reference.
         uri: String,
-        /// The first policy with this id.
+        /// The first of these policies.
         first: Place,
         /// The second one.
         second: Place,
@@ -144,7 +144,7 @@ impl fmt::Display for PolicyError {
             ),
             Self::AmbiguousReference { uri, first, second } => write!(
                 out,
-                "expected one policy with this id, found one at {first} and one at {second}: `{uri}`"
+                "expected one policy of this id or name, found one at {first} and one at {second}: `{uri}`"
             ),
             Self::ReferenceLoop { uri, place } => {
                 write!(out, "the policy refers to itself (at {place}): `{uri}`")

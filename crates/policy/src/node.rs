@@ -103,6 +103,19 @@ impl Node {
         }
     }
 
+    /// Whether both are written alike, wherever they stand.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.attributes == other.attributes
+            && self.text == other.text
+            && self.children.len() == other.children.len()
+            && self
+                .children
+                .iter()
+                .zip(&other.children)
+                .all(|(one, other)| one.says_the_same(other))
+    }
+
     /// Whether this is `wsp:local`, of whatever version.
     pub(crate) fn is_policy_element(&self, local: &str) -> bool {
         &*self.name.local == local && self.name.policy_version().is_some()

@@ -84,6 +84,39 @@ fn a_reference_that_leads_nowhere_or_to_two_policies_is_refused() {
     }
 }
 
+/// WS-Policy 1.5, 4.2: a policy's name is its own. Which of two documents is looked into first must not decide what is demanded.
+#[test]
+fn a_name_that_policies_of_two_documents_have_is_refused() {
+    let source = policy(
+        "<wsp:PolicyReference URI='a.xml#a'/><wsp:PolicyReference URI='b.xml#b'/><wsp:PolicyReference URI='urn:p'/>",
+    );
+    let normal = |first: &str, second: &str| {
+        let other = |id: &str, name: &str| {
+            let id = format!("<wsp:Policy xml:id='{id}'/>");
+            let named = format!("<wsp:Policy Name='urn:p'><{name} xmlns='urn:a'/></wsp:Policy>");
+            Some(format!("<x xmlns:wsp='{WSP}'>{id}{named}</x>").into_bytes())
+        };
+        let resolver = |uri: &str| match uri {
+            "a.xml" => other("a", first),
+            "b.xml" => other("b", second),
+            _ => None,
+        };
+        let source = source.clone().into_bytes();
+        PolicyDocument::parse_with(source, &PolicyLimits::default(), &resolver)
+            .unwrap()
+            .normal_form()
+    };
+    assert_eq!(names(&normal("one", "one").unwrap()), ["one"]);
+    match normal("strong", "weak").unwrap_err() {
+        PolicyError::AmbiguousReference { uri, first, second } => {
+            assert_eq!(uri, "urn:p");
+            assert_eq!(first.document.as_deref(), Some("a.xml"));
+            assert_eq!(second.document.as_deref(), Some("b.xml"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn malformed_policies_are_refused_for_what_is_wrong() {
     assert!(matches!(
