@@ -249,6 +249,9 @@ fn transport(
                     },
                 ));
             }
+            if token.issuer.is_some() {
+                problems.push(tokens::refused(token, tokens::ISSUERS));
+            }
             Some(TransportRequirement {
                 client_certificate: *client_certificate,
             })

@@ -48,7 +48,7 @@ impl Message<'_> {
             }
             let suite = binding.and_then(|properties| properties.suite.as_ref());
             let own = supporting.suite.as_ref();
-            if own.is_some_and(|own| suite.is_none_or(|suite| suite.suite() != own.suite())) {
+            if own.is_some_and(|own| suite.is_none_or(|suite| !suite.says_the_same(own))) {
                 problems.push(PolicyProblem::at(
                     &supporting.name,
                     &supporting.place,

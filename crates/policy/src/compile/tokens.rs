@@ -31,12 +31,15 @@ pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> b
         return false;
     }
     if token.issuer.is_some() {
-        let reason = "issuers and claims are a matter of trust anchors, not of policies";
-        problems.push(refused(token, reason));
+        problems.push(refused(token, ISSUERS));
         return false;
     }
     true
 }
+
+/// Why a certificate, of a message or of a connection, cannot be one of a particular issuer.
+pub(super) const ISSUERS: &str =
+    "issuers and claims are a matter of trust anchors, not of policies";
 
 /// Why a token that is to be protected cannot stand inside of the reference to it.
 pub(super) const TOKEN_INSIDE: &str =

@@ -188,7 +188,7 @@ impl Reading {
             "AlgorithmSuite" => {
                 let suite = AlgorithmSuite::read(inner, problems);
                 match (&self.properties.suite, suite) {
-                    (Some(known), Some(read)) if known.name() != read.name() => {
+                    (Some(known), Some(read)) if !known.says_the_same(&read) => {
                         problems.push(PolicyProblem::new(inner, ProblemKind::Repeated));
                     }
                     (None, read) => self.properties.suite = read,

@@ -223,15 +223,20 @@ fn nested(assertion: &Assertion) -> &[Arc<Assertion>] {
         .map_or(&[], |alternative| &alternative.assertions)
 }
 
-/// Adds a problem for each assertion that stands in another one beside its nested policy, where only parameters stand.
+/// Adds a problem for whatever stands in an assertion beside its nested policy, where nobody would obey it: an assertion, a reference to the policy
+/// that should be there (WS-Policy 1.5, 4.3.2 has none without a `wsp:Policy` around it), or an element of others.
 fn refuse_beside(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
-    let beside = assertion
-        .parameters()
-        .filter(|parameter| parameter.name.security_version().is_some());
-    for one in beside {
-        let what = "a wsp:Policy around it";
-        let kind = ProblemKind::Missing { what };
-        problems.push(PolicyProblem::at(&one.name, &one.place, kind));
+    for one in assertion.parameters() {
+        let name = &one.name;
+        let kind = if name.security_version().is_some() || name.policy_version().is_some() {
+            let what = "a wsp:Policy around it";
+            ProblemKind::Missing { what }
+        } else if CONFIGURATION.contains(&&*name.namespace) {
+            continue;
+        } else {
+            ProblemKind::Unknown
+        };
+        problems.push(PolicyProblem::at(name, &one.place, kind));
     }
 }
 

@@ -100,15 +100,20 @@ impl PartsDemand {
                 )),
             }
         }
-        if assertion.nested().is_some() {
-            problems.push(PolicyProblem::new(
-                assertion,
-                ProblemKind::NotSupported {
-                    reason: "a nested policy says nothing here",
-                },
-            ));
-        }
+        refuse_nested(assertion, problems);
         read
+    }
+}
+
+/// Parts and elements stand in their assertion itself (4.1 to 4.3): in a nested policy nobody would look for them.
+fn refuse_nested(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
+    if assertion.nested().is_some() {
+        problems.push(PolicyProblem::new(
+            assertion,
+            ProblemKind::NotSupported {
+                reason: "a nested policy says nothing here",
+            },
+        ));
     }
 }
 
@@ -134,7 +139,12 @@ pub struct PathDemand {
 
 impl ElementsDemand {
     pub(super) fn read(assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> Self {
-        let version = assertion.node().attribute("", "XPathVersion");
+        let before = problems.len();
+        let node = assertion.node();
+        // Rampart writes it with the prefix of the assertion.
+        let version = node
+            .attribute("", "XPathVersion")
+            .or_else(|| node.attribute(&node.name.namespace, "XPathVersion"));
         if let Some(found) = version.filter(|found| !XPATH_10.contains(&found.trim())) {
             problems.push(PolicyProblem::new(
                 assertion,
@@ -162,6 +172,11 @@ impl ElementsDemand {
                 _ => ProblemKind::Unknown,
             };
             problems.push(PolicyProblem::at(&expression.name, &expression.place, kind));
+        }
+        refuse_nested(assertion, problems);
+        if paths.is_empty() && problems.len() == before {
+            let what = "sp:XPath";
+            problems.push(PolicyProblem::new(assertion, ProblemKind::Missing { what }));
         }
         Self {
             paths,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use soapstone_crypto::DataEncryption;
 use soapstone_wss::Suite;
 
-use super::{nested, not_supported};
+use super::{nested, not_supported, refuse_beside};
 use crate::names::{CXF_SUITES, Name};
 use crate::node::Place;
 use crate::normal::Assertion;
@@ -35,6 +35,11 @@ impl AlgorithmSuite {
         &self.suite
     }
 
+    /// Whether both demand the same, wherever they stand.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.suite == other.suite && self.inclusive.is_some() == other.inclusive.is_some()
+    }
+
     /// Whether there is another reading, in which signatures use SHA-256 too.
     pub fn has_sha256_reading(&self) -> bool {
         self.suite.name.contains("Sha256")
@@ -56,6 +61,7 @@ impl AlgorithmSuite {
         let mut found: Option<Suite> = None;
         let mut inclusive = None;
         let before = problems.len();
+        refuse_beside(assertion, problems);
         for inner in nested(assertion) {
             let name = inner.name();
             let suite = if &*name.namespace == CXF_SUITES {
@@ -72,7 +78,8 @@ impl AlgorithmSuite {
                 found = Some(suite);
                 continue;
             }
-            if name.is(CXF_SUITES, "CustomAlgorithmSuite") {
+            // Newer versions of CXF write it in the namespace of WS-SecurityPolicy.
+            if &*name.local == "CustomAlgorithmSuite" {
                 problems.push(not_supported(
                     inner,
                     "its algorithms are in the configuration of CXF, and not in the policy",

@@ -83,7 +83,15 @@ impl SupportingTokens {
                 continue;
             }
             match &*inner.name().local {
-                "AlgorithmSuite" => read.suite = AlgorithmSuite::read(inner, problems),
+                "AlgorithmSuite" => {
+                    let suite = AlgorithmSuite::read(inner, problems);
+                    if let (Some(known), Some(suite)) = (&read.suite, &suite)
+                        && !known.says_the_same(suite)
+                    {
+                        problems.push(PolicyProblem::new(inner, ProblemKind::Repeated));
+                    }
+                    read.suite = suite.or(read.suite);
+                }
                 "SignedParts" => read.signed_parts.push(PartsDemand::read(inner, problems)),
                 "SignedElements" => read
                     .signed_elements

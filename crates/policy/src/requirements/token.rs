@@ -237,12 +237,10 @@ impl Token {
                 return;
             }
             "RequireExplicitDerivedKeys" => {
-                self.derived_keys = Some(DerivedKeyDemand::Explicit);
-                return;
+                return self.derive(DerivedKeyDemand::Explicit, inner, problems);
             }
             "RequireImpliedDerivedKeys" | "RequireImplicitDerivedKeys" => {
-                self.derived_keys = Some(DerivedKeyDemand::Implied);
-                return;
+                return self.derive(DerivedKeyDemand::Implied, inner, problems);
             }
             "RequireKeyIdentifierReference" => ReferenceDemand::KeyIdentifier,
             "RequireIssuerSerialReference" => ReferenceDemand::IssuerSerial,
@@ -259,6 +257,20 @@ impl Token {
         };
         self.references.push(reference);
     }
+
+    /// Derived keys in one of two ways, which exclude each other (5.3.5 and 5.3.6).
+    fn derive(
+        &mut self,
+        demand: DerivedKeyDemand,
+        inner: &Assertion,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let known = self.derived_keys.replace(demand);
+        if known.is_some_and(|known| known != demand && known != DerivedKeyDemand::Either) {
+            let with = "the other way to derive keys";
+            problems.push(PolicyProblem::new(inner, ProblemKind::Conflict { with }));
+        }
+    }
 }
 
 impl TokenKind {
@@ -272,6 +284,10 @@ impl TokenKind {
                 nonce,
             } => match local {
                 "WssUsernameToken10" | "WssUsernameToken11" => {}
+                "HashPassword" | "NoPassword" if *password != PasswordDemand::Text => {
+                    let with = "what else is said of the password";
+                    problems.push(PolicyProblem::new(inner, ProblemKind::Conflict { with }));
+                }
                 "HashPassword" => *password = PasswordDemand::Hash,
                 "NoPassword" => *password = PasswordDemand::None,
                 "Created" => *created = true,

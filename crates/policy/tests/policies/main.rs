@@ -6,6 +6,7 @@ mod bounds;
 mod endorsements;
 mod normal_forms;
 mod operations;
+mod overlooked;
 mod refusals;
 mod support;
 mod versions;
