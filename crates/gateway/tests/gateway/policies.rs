@@ -289,3 +289,32 @@ async fn a_policy_alone_is_attached_to_the_backends_description_in_the_place_of_
         "{told}"
     );
 }
+
+/// WS-SecurityPolicy 1.3, 4.3.2: a policy may demand parts alone. Where nothing else protects messages, they passed unread.
+#[tokio::test]
+async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_signed() {
+    let folder = Folder::with_keys("policy-required");
+    let policy = folder.write(
+        "required.xml",
+        "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>\
+         <sp:RequiredParts><sp:Header Name='Ticket' Namespace='urn:t'/></sp:RequiredParts></wsp:Policy>"
+            .to_owned(),
+    );
+    let mut backend = Backend::echo().await;
+    let file = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\nsecurity = {{ policy = \"{}\" }}\n",
+        backend.address,
+        policy.display()
+    );
+    let service = folder.gateway(&file).await;
+    let refused = send(service.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(refused.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(backend.seen.try_recv().is_err());
+    let ticket = "<s:Header><t:Ticket xmlns:t=\"urn:t\"/></s:Header><s:Body";
+    let answer = send(
+        service.address(),
+        post("/echo", ENVELOPE.replacen("<s:Body", ticket, 1)),
+    )
+    .await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+}

@@ -94,12 +94,12 @@ impl TransportRequirement {
 }
 
 impl Agreement {
-    /// Whether messages need no protection at all.
+    /// Whether nothing is demanded of messages at all, nor of their connection.
     pub fn demands_nothing(&self) -> bool {
         self.transport.is_none()
             && self.conversation.is_none()
-            && !self.request.has_security()
-            && !self.response.has_security()
+            && self.request.demands_nothing()
+            && self.response.demands_nothing()
     }
 
     /// A text that two agreements share if they treat messages alike.

@@ -311,7 +311,7 @@ impl Endpoint {
 
     /// Whether messages pass through this endpoint as they are, in both directions.
     pub fn is_plain(&self) -> bool {
-        self.policies().all(|policy| !policy.has_security())
+        self.policies().all(Policy::demands_nothing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection, although others of their port are protected.

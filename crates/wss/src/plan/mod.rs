@@ -172,6 +172,11 @@ impl Policy {
             || self.signature_confirmation
     }
 
+    /// Whether every message will do: no `wsse:Security` header is asked for, and no part has to be there.
+    pub fn demands_nothing(&self) -> bool {
+        !self.has_security() && self.required.is_empty()
+    }
+
     /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and encrypt with it.
     pub(crate) fn wraps_key(&self) -> bool {
         let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
