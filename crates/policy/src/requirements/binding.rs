@@ -5,7 +5,7 @@ use std::sync::Arc;
 use soapstone_wss::{Layout, ProtectionOrder};
 
 use super::suite::AlgorithmSuite;
-use super::token::Token;
+use super::token::{Token, is_token};
 use super::{is_security, nested, refuse_beside};
 use crate::names::Name;
 use crate::node::Place;
@@ -217,7 +217,7 @@ impl Reading {
                 }
                 let mut tokens = nested(inner)
                     .iter()
-                    .filter(|token| is_security(token, problems))
+                    .filter(|token| is_token(token, problems))
                     .collect::<Vec<_>>()
                     .into_iter();
                 match tokens.next() {

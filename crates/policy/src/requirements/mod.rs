@@ -5,6 +5,7 @@
 //! saying anything about messages, is in neither, and listed.
 
 mod binding;
+mod foreign;
 mod options;
 mod parts;
 mod suite;
@@ -58,22 +59,6 @@ pub struct Requirements {
     /// Assertions that say nothing about messages: ignorable ones, and the configuration of other stacks.
     pub passed_over: Vec<(Name, Place)>,
 }
-
-/// Namespaces in which other stacks keep their configuration inside policies: key stores, callbacks, cache sizes. They say nothing about
-/// messages.
-const CONFIGURATION: [&str; 10] = [
-    "http://ws.apache.org/rampart/policy",
-    "http://schemas.sun.com/2006/03/wss/server",
-    "http://schemas.sun.com/2006/03/wss/client",
-    "http://schemas.sun.com/ws/2006/05/sc/server",
-    "http://schemas.sun.com/ws/2006/05/sc/client",
-    "http://schemas.sun.com/ws/2006/05/trust/server",
-    "http://schemas.sun.com/ws/2006/05/trust/client",
-    "http://wss4j.apache.org/policy",
-    "http://java.sun.com/xml/ns/wsit/policy",
-    // That messages may be UTF-8 or UTF-16: both are read.
-    "http://schemas.xmlsoap.org/ws/2004/09/policy/encoding",
-];
 
 impl Requirements {
     /// Reads an alternative.
@@ -129,11 +114,11 @@ impl Requirements {
         }
         if name.security_version().is_none() {
             // What is understood is obeyed, ignorable or not: that word is for those who do not understand it.
-            if assertion.is_ignorable() || CONFIGURATION.contains(&namespace) {
+            if assertion.is_ignorable() || foreign::says_nothing(assertion) {
                 let place = assertion.place().clone();
                 self.passed_over.push((name.clone(), place));
             } else {
-                problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
+                problems.push(PolicyProblem::new(assertion, foreign::refusal(name)));
             }
             return;
         }
@@ -231,7 +216,7 @@ fn refuse_beside(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
         let kind = if name.security_version().is_some() || name.policy_version().is_some() {
             let what = "a wsp:Policy around it";
             ProblemKind::Missing { what }
-        } else if CONFIGURATION.contains(&&*name.namespace) {
+        } else if foreign::is_configuration(name) {
             continue;
         } else {
             ProblemKind::Unknown
@@ -246,7 +231,8 @@ fn is_security(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> bool
         return true;
     }
     if !assertion.is_ignorable() {
-        problems.push(PolicyProblem::new(assertion, ProblemKind::Unknown));
+        let kind = foreign::refusal(assertion.name());
+        problems.push(PolicyProblem::new(assertion, kind));
     }
     false
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::parts::{ElementsDemand, PartsDemand};
 use super::suite::AlgorithmSuite;
-use super::token::Token;
-use super::{is_security, nested, refuse_beside};
+use super::token::{Token, is_token, names_token};
+use super::{nested, refuse_beside};
 use crate::names::Name;
-use crate::node::Place;
+use crate::node::{Node, Place};
 use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
 
@@ -79,7 +79,7 @@ impl SupportingTokens {
         refuse_beside(assertion, problems);
         let before = problems.len();
         for inner in nested(assertion) {
-            if !is_security(inner, problems) {
+            if !is_token(inner, problems) {
                 continue;
             }
             match &*inner.name().local {
@@ -107,7 +107,7 @@ impl SupportingTokens {
                 _ => read.tokens.extend(Token::read(inner, problems)),
             }
         }
-        if read.tokens.is_empty() && problems.len() == before {
+        if read.tokens.is_empty() && problems.len() == before && !has_written(assertion.node()) {
             problems.push(PolicyProblem::new(
                 assertion,
                 ProblemKind::Missing {
@@ -117,4 +117,16 @@ impl SupportingTokens {
         }
         read
     }
+}
+
+/// Whether tokens are written in an expression, which this alternative left out because they are optional: WCF writes supporting tokens of which
+/// none has to be there.
+fn has_written(expression: &Node) -> bool {
+    expression.children.iter().any(|child| {
+        if child.name.policy_version().is_some() {
+            has_written(child)
+        } else {
+            names_token(&child.name)
+        }
+    })
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use soapstone_wss::ConversationVersion;
 
-use super::{Requirements, nested, refuse_beside};
+use super::{Requirements, foreign, is_security, nested, refuse_beside};
 use crate::names::{Name, SecurityPolicyVersion};
 use crate::node::Place;
 use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
 
-/// Assertions of Microsoft's that stand in tokens of WS-SecurityPolicy.
-const MICROSOFT: &str = "http://schemas.microsoft.com/ws/2005/07/securitypolicy";
+/// Assertions of Microsoft's that stand in tokens of WS-SecurityPolicy, and tokens of its own.
+pub(super) const MICROSOFT: &str = "http://schemas.microsoft.com/ws/2005/07/securitypolicy";
 
 /// A token assertion.
 #[derive(Clone, Debug)]
@@ -148,14 +148,16 @@ pub enum ReferenceDemand {
     Internal,
 }
 
-/// Token assertions that are read and not supported, whatever is in them.
-const OTHERS: [&str; 6] = [
+/// Token assertions that are read and not supported, whatever is in them. The last two are Microsoft's.
+const OTHERS: [&str; 8] = [
     "KerberosToken",
     "SamlToken",
     "IssuedToken",
     "RelToken",
     "SpnegoContextToken",
     "KeyValueToken",
+    "SslContextToken",
+    "RsaToken",
 ];
 
 impl Token {
@@ -164,7 +166,10 @@ impl Token {
         problems: &mut Vec<PolicyProblem>,
     ) -> Option<Self> {
         let name = assertion.name();
-        let version = name.security_version()?;
+        let Some(version) = version_of(name) else {
+            problems.push(PolicyProblem::new(assertion, foreign::refusal(name)));
+            return None;
+        };
         let conversation = match version {
             SecurityPolicyVersion::V11 => ConversationVersion::February2005,
             _ => ConversationVersion::V13,
@@ -349,6 +354,26 @@ fn context_version(local: &str, version: &mut ConversationVersion) -> bool {
         _ => return false,
     };
     true
+}
+
+/// The version of the language of a token assertion. Microsoft's own tokens are of the time of 1.1.
+fn version_of(name: &Name) -> Option<SecurityPolicyVersion> {
+    let of_microsoft = || {
+        let is_token = matches!(&*name.local, "SslContextToken" | "RsaToken");
+        let is_token = is_token && &*name.namespace == MICROSOFT;
+        is_token.then_some(SecurityPolicyVersion::V11)
+    };
+    name.security_version().or_else(of_microsoft)
+}
+
+/// Whether an assertion of this name is a token.
+pub(super) fn names_token(name: &Name) -> bool {
+    version_of(name).is_some() && name.local.ends_with("Token")
+}
+
+/// Whether `assertion` is one of WS-SecurityPolicy or a token of Microsoft's; adds the problem if it is neither.
+pub(super) fn is_token(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> bool {
+    version_of(assertion.name()).is_some() || is_security(assertion, problems)
 }
 
 /// WS-SecurityPolicy 1.1, 4.3.10: the attribute that later became an assertion.

@@ -8,6 +8,7 @@ mod normal_forms;
 mod operations;
 mod overlooked;
 mod refusals;
+mod stacks;
 mod support;
 mod versions;
 mod written;
