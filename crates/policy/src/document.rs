@@ -11,6 +11,8 @@ use crate::error::PolicyError;
 use crate::limits::PolicyLimits;
 use crate::names::{Name, WSDL, WSU, XML};
 use crate::node::{self, Node};
+use crate::overlooked;
+use crate::problem::PolicyProblem;
 
 /// Gives the bytes of another document, by its URI; `None` if it cannot. Relative references are resolved against the document that
 /// holds them, and are relative to the first document otherwise.
@@ -22,6 +24,8 @@ pub struct PolicyDocument {
     pub(crate) limits: PolicyLimits,
     /// What is left of [`PolicyLimits::all_steps`].
     pub(crate) steps_left: AtomicU64,
+    /// Its policies that are not applied to anything: nobody knows what they were meant for.
+    pub(crate) overlooked: Vec<PolicyProblem>,
     main: Part,
     others: HashMap<Arc<str>, Part>,
 }
@@ -59,6 +63,7 @@ impl PolicyDocument {
         let mut document = Self {
             limits: limits.clone(),
             steps_left: AtomicU64::new(limits.all_steps),
+            overlooked: Vec::new(),
             main,
             others: HashMap::new(),
         };
@@ -83,6 +88,10 @@ impl PolicyDocument {
                 root: document.main.root.name.clone(),
             });
         }
+        let overlooked = document
+            .parts()
+            .map(|part| overlooked::policies(&part.root));
+        document.overlooked = overlooked.flatten().collect();
         Ok(document)
     }
 

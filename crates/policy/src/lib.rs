@@ -34,6 +34,7 @@ mod names;
 mod node;
 mod normal;
 mod operation;
+mod overlooked;
 mod problem;
 pub mod requirements;
 mod write;

@@ -113,6 +113,16 @@ impl Name {
         PolicyVersion::from_namespace(&self.namespace)
     }
 
+    /// Whether this is a word of a version of WS-Policy that is not known: it would be taken for somebody else's, and what it says for nothing.
+    pub(crate) fn is_of_other_policy_version(&self) -> bool {
+        let namespace = &*self.namespace;
+        let of_policy = |start, end| namespace.starts_with(start) && namespace.ends_with(end);
+        self.policy_version().is_none()
+            && matches!(&*self.local, "Policy" | "PolicyReference" | "PolicyURIs")
+            && (of_policy("http://schemas.xmlsoap.org/ws/", "/policy")
+                || of_policy("http://www.w3.org/", "ws-policy"))
+    }
+
     /// The version of WS-SecurityPolicy whose assertion this is.
     pub fn security_version(&self) -> Option<SecurityPolicyVersion> {
         SecurityPolicyVersion::from_namespace(&self.namespace)

@@ -79,7 +79,8 @@ impl Attached {
     }
 }
 
-fn is_policy(node: &Node) -> bool {
+/// Whether an element says, or refers to, what is attached to the element that it is in.
+pub(crate) fn is_policy(node: &Node) -> bool {
     node.is_policy_element("Policy") || node.is_policy_element("PolicyReference")
 }
 

@@ -256,6 +256,9 @@ impl PolicyDocument {
         subject: &PolicySubject,
         options: &CompileOptions,
     ) -> Result<Agreement, AgreementError> {
+        if !self.overlooked.is_empty() {
+            return Err(AgreementError::NotSupported(self.overlooked.clone()));
+        }
         let alternatives = self.alternatives(subject)?;
         let strongest = alternatives.iter().map(strength).max();
         let mut best: Option<Vec<PolicyProblem>> = None;
