@@ -12,7 +12,7 @@ mod tokens;
 
 use std::fmt;
 
-use soapstone_wss::{ConversationVersion, Policy};
+use soapstone_wss::{ConversationVersion, KeyBinding, Policy};
 
 pub(crate) use parts::headers_in_words;
 pub use select::{AgreementError, Selection};
@@ -188,6 +188,7 @@ fn agree(
         .filter_map(|message| transport(message, problems))
         .reduce(TransportRequirement::and);
     let conversation = conversation(request, options, depth, problems);
+    refuse_other_conversation(request, response, problems);
     supporting::refuse_of_answers(request, response, problems);
     let there = Message {
         requirements: request,
@@ -203,6 +204,13 @@ fn agree(
         },
     }
     .policy(problems);
+    if back.uses(KeyBinding::RequestKey)
+        && !there.uses(KeyBinding::SessionKey)
+        && let Some(binding) = response.binding.as_ref().map(Binding::properties)
+    {
+        let what = "signed or encrypted parts of requests, whose key protects answers";
+        problems.push(message::missing(&binding.name, &binding.place, what));
+    }
     if depth == Depth::Bootstrap {
         message::check_bootstrap(request, &there, problems);
     }
@@ -263,6 +271,42 @@ fn transport(
     }
 }
 
+/// The token of a binding that protects messages with a security context.
+fn context(requirements: &Requirements) -> Option<&Token> {
+    let Some(Binding::Symmetric(binding)) = &requirements.binding else {
+        return None;
+    };
+    let token = binding.signature.as_ref().or(binding.encryption.as_ref())?;
+    matches!(
+        token.kind,
+        TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }
+    )
+    .then_some(token)
+}
+
+/// Answers belong to the conversation of their requests. Policies of single messages may say otherwise (WS-SecurityPolicy 1.3, 3 has bindings for
+/// both): what they say of how it begins would be left out.
+fn refuse_other_conversation(
+    request: &Requirements,
+    response: &Requirements,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    let binding = |requirements: &Requirements| {
+        let binding = requirements.binding.as_ref();
+        binding.map(|binding| binding.canonical().to_owned())
+    };
+    if let Some(token) = context(response)
+        && binding(request) != binding(response)
+    {
+        let with = "the binding of its requests";
+        problems.push(PolicyProblem::at(
+            &token.name,
+            &token.place,
+            ProblemKind::Conflict { with },
+        ));
+    }
+}
+
 /// The conversation that messages belong to, if their binding has a context as its token.
 fn conversation(
     requirements: &Requirements,
@@ -270,10 +314,7 @@ fn conversation(
     depth: Depth,
     problems: &mut Vec<PolicyProblem>,
 ) -> Option<Conversation> {
-    let Some(Binding::Symmetric(binding)) = &requirements.binding else {
-        return None;
-    };
-    let token = binding.signature.as_ref().or(binding.encryption.as_ref())?;
+    let token = context(requirements)?;
     let conversation = match &token.kind {
         TokenKind::SecurityContext { version } => Conversation {
             version: *version,

@@ -92,7 +92,8 @@ impl Binding {
         }
     }
 
-    pub(super) fn canonical(&self) -> &str {
+    /// A text that two bindings share if they say the same.
+    pub(crate) fn canonical(&self) -> &str {
         &self.properties().canonical
     }
 

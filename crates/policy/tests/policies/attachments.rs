@@ -559,3 +559,69 @@ fn what_is_called_a_policy_in_other_languages_is_none_of_ours() {
         .unwrap();
     assert!(agreement.demands_nothing());
 }
+
+/// WS-SecurityPolicy 1.3, 3: bindings are for both messages. What the policy of an answer says of another conversation, or of how it begins, was left out.
+#[test]
+fn an_answer_in_another_conversation_than_its_request_is_refused() {
+    let conversation = |bootstrap: &str| {
+        let bootstrap = symmetric(
+            &x509("Never", ""),
+            &format!("{}{bootstrap}", suite("Basic128")),
+        );
+        let context = token(
+            "SecureConversationToken",
+            "AlwaysToRecipient",
+            &nest("BootstrapPolicy", &bootstrap),
+        );
+        let binding = symmetric(&context, &suite("Basic128"));
+        inline(&format!("{binding}{SIGNED_BODY}"))
+    };
+    let plain = conversation("");
+    let agreement = |input: &str| {
+        Wsdl {
+            input,
+            output: &plain,
+            ..Wsdl::default()
+        }
+        .document()
+        .agreement(&operation("a"), &CompileOptions::default())
+    };
+    assert!(agreement(&plain).unwrap().conversation.is_some());
+    for input in [conversation("<sp:EncryptSignature/>"), String::new()] {
+        let Err(AgreementError::NotSupported(problems)) = agreement(&input) else {
+            panic!("{input}")
+        };
+        let [problem] = problems.as_slice() else {
+            panic!("{problems:?}")
+        };
+        assert_eq!(&*problem.assertion.local, "SecureConversationToken");
+        assert_eq!(
+            problem.kind,
+            ProblemKind::Conflict {
+                with: "the binding of its requests"
+            }
+        );
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 7.4: answers are protected with the key that came with the request. Where none comes, they cannot be made.
+#[test]
+fn an_answer_with_the_key_of_a_request_that_brings_none_is_refused() {
+    let binding = inline(&symmetric(&x509("Never", ""), &suite("Basic256")));
+    let wsdl = Wsdl {
+        binding: &binding,
+        output: &inline(SIGNED_BODY),
+        ..Wsdl::default()
+    };
+    let found = wsdl
+        .document()
+        .agreement(&operation("a"), &CompileOptions::default());
+    let Err(AgreementError::NotSupported(problems)) = found else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        problems[0].to_string(),
+        "`sp:SymmetricBinding` needs `signed or encrypted parts of requests, whose key protects answers`, found none \
+         (at line 8 column 57, service S, port P, operation a)"
+    );
+}
