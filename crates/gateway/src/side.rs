@@ -113,7 +113,7 @@ pub(crate) fn read_side(
         ),
     };
     let by_policy = matches!(config.security.source.value, SecuritySource::Policy(_));
-    let without_demands = by_policy && endpoint.is_plain() && !endpoint.needs_tls();
+    let without_demands = by_policy && endpoint.demands_nothing() && !endpoint.needs_tls();
     let begins = role == Role::Client && endpoint.conversation().is_some();
     Some(Side {
         endpoint: Arc::new(endpoint),

@@ -32,14 +32,14 @@ pub(crate) struct RouteConfig {
 impl RouteConfig {
     /// Whether something is demanded of what clients send.
     fn protects(&self) -> bool {
-        let demands = |side: &Side| !side.endpoint.is_plain() || side.endpoint.needs_tls();
+        let demands = |side: &Side| !side.endpoint.demands_nothing() || side.endpoint.needs_tls();
         self.inbound.as_ref().is_some_and(demands)
     }
 
     /// The route whose protection this one leads around: what that one demands, its backend gets without it by way of this one.
     pub(crate) fn leads_around<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
-        let is_plain = |side: &Side| side.endpoint.is_plain();
-        if self.protects() || !self.outbound.as_ref().is_none_or(is_plain) {
+        let is_open = |side: &Side| side.endpoint.demands_nothing();
+        if self.protects() || !self.outbound.as_ref().is_none_or(is_open) {
             return None;
         }
         let base = |route: &Self| route.backend.path().trim_end_matches('/').to_owned();

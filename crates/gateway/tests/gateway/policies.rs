@@ -297,8 +297,7 @@ async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_
     let policy = folder.write(
         "required.xml",
         "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>\
-         <sp:RequiredParts><sp:Header Name='Ticket' Namespace='urn:t'/></sp:RequiredParts></wsp:Policy>"
-            .to_owned(),
+         <sp:RequiredParts><sp:Header Name='Ticket' Namespace='urn:t'/></sp:RequiredParts></wsp:Policy>",
     );
     let mut backend = Backend::echo().await;
     let file = format!(
@@ -317,4 +316,31 @@ async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_
     )
     .await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+}
+
+/// WS-Addressing 1.0 Metadata, 3.1: services of WCF over HTTPS ask for addressing headers and for nothing else of messages.
+#[tokio::test]
+async fn addressing_headers_are_written_where_a_policy_asks_for_nothing_else() {
+    let folder = Folder::with_keys("policy-addressing");
+    let policy = folder.write(
+        "addressing.xml",
+        "<wsp:Policy xmlns:wsp='http://schemas.xmlsoap.org/ws/2004/09/policy'>\
+         <wsaw:UsingAddressing xmlns:wsaw='http://www.w3.org/2006/05/addressing/wsdl'/></wsp:Policy>",
+    );
+    let mut backend = Backend::echo().await;
+    let file = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\nsecurity = {{ policy = \"{}\" }}\n",
+        backend.address,
+        policy.display()
+    );
+    let client = folder.gateway(&file).await;
+    let answer = send(client.address(), post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = backend.seen.recv().await.expect("it arrived");
+    let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+    assert!(
+        body.contains("http://www.w3.org/2005/08/addressing"),
+        "{body}"
+    );
+    assert!(body.contains(">urn:echo<"), "{body}");
 }

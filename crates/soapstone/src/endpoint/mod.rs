@@ -309,9 +309,15 @@ impl Endpoint {
         self.operations.is_some()
     }
 
-    /// Whether messages pass through this endpoint as they are, in both directions.
-    pub fn is_plain(&self) -> bool {
+    /// Whether every message will do, in both directions.
+    pub fn demands_nothing(&self) -> bool {
         self.policies().all(Policy::demands_nothing)
+    }
+
+    /// Whether messages pass through this endpoint as they are, in both directions: nothing is demanded of them, and no addressing headers are
+    /// written or taken out on behalf of peers.
+    pub fn is_plain(&self) -> bool {
+        self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection, although others of their port are protected.
