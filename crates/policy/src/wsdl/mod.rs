@@ -3,6 +3,8 @@
 //! A [`PolicySubject`] is one operation of one port, the smallest thing that messages are sent to, with all policies in whose scope it
 //! lies. The one rule: policies of wider scopes are demanded of every message, those of a message of that message alone.
 
+mod effective;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +12,9 @@ use std::sync::Arc;
 use crate::document::{PolicyDocument, policy_uris};
 use crate::error::PolicyError;
 use crate::limits::Budget;
-use crate::names::{PolicyVersion, WSDL, WSDL_SOAP11, WSDL_SOAP12};
+use crate::names::{WSDL, WSDL_SOAP11, WSDL_SOAP12};
 use crate::node::Node;
-use crate::normal::{Alternative, Assertion, NormalPolicy, Normalizer, exhaustion, multiply};
+use crate::normal::{Alternative, Assertion, exhaustion};
 use crate::operation::{Bound, OperationMessages};
 
 /// An operation of a port, or a policy that stands alone, with the policies that apply to it.
@@ -188,107 +190,6 @@ impl PolicyDocument {
             ..PolicySubject::default()
         };
         Ok(self.policies().into_iter().map(alone).collect())
-    }
-
-    /// The alternatives of a subject, most preferred first.
-    ///
-    /// # Errors
-    /// A [`PolicyError`] of one of its policies, or if the alternatives of all of them together are too many.
-    pub fn alternatives(
-        &self,
-        subject: &PolicySubject,
-    ) -> Result<Vec<SubjectAlternative>, PolicyError> {
-        let endpoint = self.effective(subject.endpoint.iter().chain(&subject.both))?;
-        let request = self.effective(&subject.request)?;
-        let response = self.effective(&subject.response)?;
-        for (_, fault) in &subject.faults {
-            self.effective(fault)?;
-        }
-        let limit = |exhausted| exhaustion(self, exhausted, None);
-        let mut budget = Budget::of_document(&self.limits, &self.steps_left);
-        let mut alternatives = Vec::new();
-        for common in &endpoint {
-            let common = std::slice::from_ref(common);
-            let requests = multiply(common, &request, &mut budget).map_err(limit)?;
-            let responses = multiply(common, &response, &mut budget).map_err(limit)?;
-            for request in &requests {
-                for response in &responses {
-                    budget
-                        .spend(request.weight() + response.weight() + 1)
-                        .and_then(|()| budget.alternatives(alternatives.len() + 1))
-                        .map_err(limit)?;
-                    alternatives.push(SubjectAlternative {
-                        request: request.clone(),
-                        response: response.clone(),
-                    });
-                }
-            }
-        }
-        Ok(alternatives)
-    }
-
-    /// The policy of one message of a subject, in normal form: of what lies around the message, and of the message itself.
-    ///
-    /// # Errors
-    /// As for [`alternatives`](Self::alternatives).
-    pub fn message_policy(
-        &self,
-        subject: &PolicySubject,
-        message: MessageKind,
-    ) -> Result<NormalPolicy, PolicyError> {
-        let own = match message {
-            MessageKind::Request => &subject.request,
-            MessageKind::Response => &subject.response,
-        };
-        let attached = || subject.endpoint.iter().chain(&subject.both).chain(own);
-        let mut elements = attached().flat_map(Attached::elements);
-        let version = elements.find_map(|node| node.name.policy_version());
-        Ok(NormalPolicy {
-            version: version.unwrap_or(PolicyVersion::V15),
-            alternatives: self.effective(attached())?,
-        })
-    }
-
-    /// What is demanded of faults in particular. Nothing of it becomes part of an agreement: a fault is an answer like any other.
-    ///
-    /// # Errors
-    /// As for [`alternatives`](Self::alternatives).
-    pub fn fault_assertions(
-        &self,
-        subject: &PolicySubject,
-    ) -> Result<Vec<FaultDemands>, PolicyError> {
-        subject
-            .faults
-            .iter()
-            .filter(|(_, attached)| !attached.is_empty())
-            .map(|(name, attached)| {
-                let first = self.effective(attached)?.into_iter().next();
-                Ok(FaultDemands {
-                    fault: name.clone(),
-                    assertions: first.unwrap_or_default().assertions,
-                })
-            })
-            .collect()
-    }
-
-    /// The merged alternatives of policies that apply together (WS-PolicyAttachment 1.5, 2.2).
-    fn effective<'a>(
-        &self,
-        attached: impl IntoIterator<Item = &'a Attached>,
-    ) -> Result<Vec<Alternative>, PolicyError> {
-        let mut normalizer = Normalizer::new(self);
-        let mut product = vec![Alternative::default()];
-        for attached in attached {
-            for node in attached.elements() {
-                let factor = normalizer.expression(node)?;
-                product = normalizer.multiply(&product, &factor)?;
-            }
-            for (uri, owner) in attached.named() {
-                let factor = normalizer.reference(uri, owner)?;
-                product = normalizer.multiply(&product, &factor)?;
-            }
-        }
-        Ok(product)
     }
 
     /// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them: `binding:soap11/operation:echo/in`. What is attached
