@@ -16,6 +16,8 @@ pub(crate) const WSU: &str =
 pub(crate) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 /// WS-Addressing 1.0 Metadata.
 pub(crate) const ADDRESSING_METADATA: &str = "http://www.w3.org/2007/05/addressing/metadata";
+/// Its draft of February 2007.
+pub(crate) const ADDRESSING_METADATA_DRAFT: &str = "http://www.w3.org/2007/02/addressing/metadata";
 /// WS-Addressing 1.0 WSDL Binding, candidate recommendation, which is still in use.
 pub(crate) const ADDRESSING_WSDL: &str = "http://www.w3.org/2006/05/addressing/wsdl";
 /// WS-Addressing of August 2004, whose `Action` stands in descriptions as well.

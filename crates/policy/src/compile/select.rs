@@ -9,6 +9,7 @@ use std::fmt;
 use super::{Agreement, CompileOptions, compile};
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
+use crate::node::Place;
 use crate::normal::Alternative;
 use crate::problem::PolicyProblem;
 use crate::wsdl::{PolicySubject, SubjectAlternative};
@@ -76,6 +77,8 @@ pub enum AgreementError {
     NothingAllowed {
         /// Of what.
         subject: String,
+        /// Where the choice stands that has nothing to choose; `None` where policies exclude each other.
+        place: Option<Place>,
     },
     /// No alternative can be done: the problems of the one that has the fewest.
     NotSupported(Vec<PolicyProblem>),
@@ -126,10 +129,13 @@ impl fmt::Display for AgreementError {
                 out,
                 "operations demand more than {allowed} different things (limit `agreements`)"
             ),
-            Self::NothingAllowed { subject } => write!(
-                out,
-                "the policy of {subject} has no alternative: it allows no messages"
-            ),
+            Self::NothingAllowed { subject, place } => {
+                write!(out, "{subject} allows no messages: it has no alternative")?;
+                match place {
+                    Some(place) => write!(out, " (nothing to choose from at {place})"),
+                    None => Ok(()),
+                }
+            }
             Self::NotSupported(problems) => {
                 for (place, problem) in problems.iter().enumerate() {
                     let separator = if place == 0 { "" } else { "\n" };
@@ -279,6 +285,7 @@ impl PolicyDocument {
         let Some(mut problems) = best else {
             return Err(AgreementError::NothingAllowed {
                 subject: subject.to_string(),
+                place: self.forbidding(subject),
             });
         };
         if subject.binding.is_some() || subject.port.is_some() {

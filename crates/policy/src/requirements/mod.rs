@@ -24,7 +24,9 @@ pub(crate) use suite::{CXF_SUITE_NAMES, suite_in_namespace_of_cxf};
 pub use supporting::{SupportingKind, SupportingTokens};
 pub use token::{DerivedKeyDemand, Inclusion, PasswordDemand, ReferenceDemand, Token, TokenKind};
 
-use crate::names::{ADDRESSING_2004_POLICY, ADDRESSING_METADATA, ADDRESSING_WSDL, Name};
+use crate::names::{
+    ADDRESSING_2004_POLICY, ADDRESSING_METADATA, ADDRESSING_METADATA_DRAFT, ADDRESSING_WSDL, Name,
+};
 use crate::node::Place;
 use crate::normal::{Alternative, Assertion};
 use crate::problem::{PolicyProblem, ProblemKind};
@@ -59,6 +61,14 @@ pub struct Requirements {
     /// Assertions that say nothing about messages: ignorable ones, and the configuration of other stacks.
     pub passed_over: Vec<(Name, Place)>,
 }
+
+/// Namespaces in which policies ask for addressing headers.
+const ADDRESSING: [&str; 4] = [
+    ADDRESSING_METADATA,
+    ADDRESSING_METADATA_DRAFT,
+    ADDRESSING_WSDL,
+    ADDRESSING_2004_POLICY,
+];
 
 impl Requirements {
     /// Reads an alternative.
@@ -109,7 +119,7 @@ impl Requirements {
     fn assertion(&mut self, assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) {
         let name = assertion.name();
         let namespace = &*name.namespace;
-        if [ADDRESSING_METADATA, ADDRESSING_WSDL, ADDRESSING_2004_POLICY].contains(&namespace) {
+        if ADDRESSING.contains(&namespace) {
             return self.addressing_assertion(assertion, problems);
         }
         if name.security_version().is_none() {

@@ -2,11 +2,14 @@
 //!
 //! The one rule: every product is bounded before it is made.
 
+use std::sync::Arc;
+
 use super::{Attached, FaultDemands, MessageKind, PolicySubject, SubjectAlternative};
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
 use crate::limits::Budget;
 use crate::names::PolicyVersion;
+use crate::node::{Node, Place};
 use crate::normal::{Alternative, NormalPolicy, Normalizer, exhaustion, multiply};
 
 impl PolicyDocument {
@@ -89,6 +92,43 @@ impl PolicyDocument {
                 })
             })
             .collect()
+    }
+
+    /// Where the first of a subject's policies stands that allows nothing: an empty `wsp:ExactlyOne` in it, or else the policy itself. None where each of them
+    /// allows something.
+    pub(crate) fn forbidding(&self, subject: &PolicySubject) -> Option<Place> {
+        let attached = subject.endpoint.iter().chain(&subject.both);
+        let attached = attached.chain(&subject.request).chain(&subject.response);
+        let mut normalizer = Normalizer::new(self);
+        let mut allows_nothing = |policy: &Arc<Node>| {
+            let alternatives = normalizer.expression(policy);
+            alternatives.is_ok_and(|alternatives| alternatives.is_empty())
+        };
+        let policy = attached
+            .flat_map(|attached| {
+                let inside = attached
+                    .elements()
+                    .map(move |element| self.policy_of(element));
+                let named = attached.named();
+                let meant =
+                    named.map(move |(uri, owner)| self.referenced(uri, owner).unwrap_or(owner));
+                inside.chain(meant)
+            })
+            .find(|policy| allows_nothing(policy))?;
+        let mut place = None;
+        policy.walk(&mut |node| {
+            if node.is_policy_element("ExactlyOne") && node.children.is_empty() {
+                place.get_or_insert_with(|| node.place.clone());
+            }
+        });
+        Some(place.unwrap_or_else(|| policy.place.clone()))
+    }
+
+    /// The policy that an element is, or refers to.
+    fn policy_of<'n>(&'n self, element: &'n Arc<Node>) -> &'n Arc<Node> {
+        let uri = element.attribute("", "URI");
+        let referenced = uri.and_then(|uri| self.referenced(uri, element).ok());
+        referenced.unwrap_or(element)
     }
 
     /// The merged alternatives of policies that apply together (WS-PolicyAttachment 1.5, 2.2).

@@ -29,6 +29,17 @@ fn a_policy_of_the_draft_of_july_2006_is_obeyed() {
     assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
 }
 
+/// A port of CXF's, with the draft of WS-Addressing of the same time.
+#[test]
+fn addressing_is_asked_for_in_the_drafts_as_well() {
+    let addressing = "<m:Addressing xmlns:m='http://www.w3.org/2007/02/addressing/metadata'><wsp:Policy/></m:Addressing>";
+    let source = wsdl("", &policy(addressing).replace(WSP, DRAFT_OF_POLICY));
+    let agreement = document(&source)
+        .agreement(&Selection::default(), &CompileOptions::default())
+        .unwrap();
+    assert!(agreement.addressing);
+}
+
 #[test]
 fn an_assertion_is_optional_by_the_word_of_the_draft_as_well() {
     let optional = policy("<x:a xmlns:x='urn:x' wsp:Optional='true'/>");
