@@ -50,16 +50,23 @@ impl Message<'_> {
             policy.only_entire_headers_and_body = properties.only_entire_headers_and_body;
             policy.timestamp = properties.include_timestamp.then(TimestampPolicy::default);
         }
+        let before = problems.len();
         match &requirements.binding {
             None => self.without_binding(problems),
             Some(Binding::Transport(_)) => {}
             Some(Binding::Symmetric(binding)) => self.symmetric(binding, &mut policy, problems),
             Some(Binding::Asymmetric(binding)) => self.asymmetric(binding, &mut policy, problems),
         }
+        let mut more = Vec::new();
         if self.is_request() {
-            self.supporting(&mut policy, problems);
+            self.supporting(&mut policy, &mut more);
         }
-        self.finish(&mut policy, problems);
+        self.finish(&mut policy, &mut more);
+        // Without a binding that can be done, everything that leans on it seems to miss something.
+        if problems.len() > before || requirements.is_incomplete() {
+            more.retain(|problem| !matches!(problem.kind, ProblemKind::Missing { .. }));
+        }
+        problems.append(&mut more);
         policy
     }
 
@@ -78,7 +85,9 @@ impl Message<'_> {
     fn suite(&self, problems: &mut Vec<PolicyProblem>) -> Suite {
         let binding = self.requirements.binding.as_ref().map(Binding::properties);
         let named = binding.and_then(|properties| properties.suite.as_ref());
-        if let (Some(properties), None, true) = (binding, named, self.protects_messages()) {
+        if let (Some(properties), None, true) = (binding, named, self.protects_messages())
+            && !properties.incomplete
+        {
             problems.push(PolicyProblem::at(
                 &properties.name,
                 &properties.place,
@@ -136,11 +145,10 @@ impl Message<'_> {
     ) {
         let properties = &binding.properties;
         let (Some(signing), Some(encrypting)) = (&binding.signature, &binding.encryption) else {
-            problems.push(missing(
-                &properties.name,
-                &properties.place,
-                "sp:ProtectionToken",
-            ));
+            if !properties.incomplete {
+                let what = "sp:ProtectionToken";
+                problems.push(missing(&properties.name, &properties.place, what));
+            }
             return;
         };
         if signing.place != encrypting.place {
@@ -232,7 +240,9 @@ impl Message<'_> {
         problems: &mut Vec<PolicyProblem>,
     ) -> Option<&'t Token> {
         let Some(token) = token else {
-            problems.push(missing(&properties.name, &properties.place, what));
+            if !properties.incomplete {
+                problems.push(missing(&properties.name, &properties.place, what));
+            }
             return None;
         };
         if token.derived_keys.is_some() {

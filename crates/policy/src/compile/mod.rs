@@ -204,15 +204,18 @@ fn agree(
         },
     }
     .policy(problems);
-    if back.uses(KeyBinding::RequestKey)
-        && !there.uses(KeyBinding::SessionKey)
-        && let Some(binding) = response.binding.as_ref().map(Binding::properties)
-    {
-        let what = "signed or encrypted parts of requests, whose key protects answers";
-        problems.push(message::missing(&binding.name, &binding.place, what));
-    }
-    if depth == Depth::Bootstrap {
-        message::check_bootstrap(request, &there, problems);
+    // Of what cannot be done, nothing else is asked.
+    if problems.len() == before && !request.is_incomplete() && !response.is_incomplete() {
+        if back.uses(KeyBinding::RequestKey)
+            && !there.uses(KeyBinding::SessionKey)
+            && let Some(binding) = response.binding.as_ref().map(Binding::properties)
+        {
+            let what = "signed or encrypted parts of requests, whose key protects answers";
+            problems.push(message::missing(&binding.name, &binding.place, what));
+        }
+        if depth == Depth::Bootstrap {
+            message::check_bootstrap(request, &there, problems);
+        }
     }
     (problems.len() == before).then(|| Agreement {
         request: there,
@@ -234,13 +237,11 @@ fn transport(
         return None;
     };
     let Some(token) = &binding.token else {
-        problems.push(PolicyProblem::at(
-            &binding.properties.name,
-            &binding.properties.place,
-            ProblemKind::Missing {
-                what: "sp:TransportToken",
-            },
-        ));
+        let properties = &binding.properties;
+        if !properties.incomplete {
+            let what = "sp:TransportToken";
+            problems.push(message::missing(&properties.name, &properties.place, what));
+        }
         return None;
     };
     match &token.kind {

@@ -79,6 +79,8 @@ pub struct BindingProperties {
     pub protect_tokens: bool,
     /// `sp:OnlySignEntireHeadersAndBody`.
     pub only_entire_headers_and_body: bool,
+    /// Something in it is among the problems: what seems to be missing may be that.
+    pub(crate) incomplete: bool,
     canonical: String,
 }
 
@@ -112,6 +114,7 @@ impl Binding {
                 encrypt_signature: false,
                 protect_tokens: false,
                 only_entire_headers_and_body: false,
+                incomplete: false,
                 canonical: assertion.canonical(),
             },
             tokens: Vec::new(),
@@ -129,6 +132,7 @@ impl Binding {
                 "RecipientEncryptionToken",
             ],
         };
+        let before = problems.len();
         refuse_beside(assertion, problems);
         for inner in nested(assertion) {
             if is_security(inner, problems) {
@@ -136,6 +140,7 @@ impl Binding {
                 read.inner(inner, roles, problems);
             }
         }
+        read.properties.incomplete = problems.len() > before;
         Some(match &*assertion.name().local {
             "TransportBinding" => Self::Transport(TransportBinding {
                 token: read.token(&["TransportToken"]),
@@ -216,6 +221,7 @@ impl Reading {
                     problems.push(PolicyProblem::new(inner, TWO_TOKENS));
                     return;
                 }
+                let before = problems.len();
                 let mut tokens = nested(inner)
                     .iter()
                     .filter(|token| is_token(token, problems))
@@ -227,6 +233,7 @@ impl Reading {
                             self.tokens.push((role.to_owned(), token));
                         }
                     }
+                    None if problems.len() > before => {}
                     None => problems.push(PolicyProblem::new(
                         inner,
                         ProblemKind::Missing {

@@ -93,6 +93,12 @@ impl Requirements {
             && self.element_lists().all(|(list, _)| list.is_empty())
     }
 
+    /// Whether something in the binding is among the problems.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        let binding = self.binding.as_ref();
+        binding.is_some_and(|binding| binding.properties().incomplete)
+    }
+
     /// The lists of parts with the names of their assertions.
     pub(crate) fn protections(&self) -> impl Iterator<Item = (&Vec<PartsDemand>, &'static str)> {
         [

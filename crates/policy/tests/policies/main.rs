@@ -3,6 +3,7 @@
 mod agreements;
 mod attachments;
 mod bounds;
+mod causes;
 mod endorsements;
 mod normal_forms;
 mod operations;
