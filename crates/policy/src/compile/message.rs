@@ -202,7 +202,12 @@ impl Message<'_> {
             Direction::Request => ["sp:InitiatorToken", "sp:RecipientToken"],
             Direction::Response { .. } => ["sp:RecipientToken", "sp:InitiatorToken"],
         };
-        if let Some(token) = self.present(signing.as_ref(), properties, wanted[0], problems) {
+        // A binding may have tokens that encrypt alone (7.5: one of its own for either purpose).
+        let is_signed = !self.covered(properties).is_empty();
+        let signing = (is_signed || signing.is_some())
+            .then(|| self.present(signing.as_ref(), properties, wanted[0], problems))
+            .flatten();
+        if let Some(token) = signing {
             let named = self.name(token, problems);
             if properties.protect_tokens && named == KeyReference::Embedded {
                 problems.push(refused(token, TOKEN_INSIDE));
@@ -266,6 +271,19 @@ impl Message<'_> {
         }
     }
 
+    /// What the message's signature covers beside its own token: nothing where there is none.
+    fn covered(&self, properties: &BindingProperties) -> Vec<Part> {
+        let mut parts = self.requirements.signed();
+        if properties.include_timestamp {
+            add(Part::Timestamp, &mut parts);
+        }
+        // A user may be all that is signed (8.2).
+        if self.is_request() && self.requirements.signs_user() {
+            add(Part::UsernameToken, &mut parts);
+        }
+        parts
+    }
+
     fn sign(
         &self,
         policy: &mut Policy,
@@ -273,10 +291,7 @@ impl Message<'_> {
         key: KeyBinding,
         reference: KeyReference,
     ) {
-        let mut parts = self.requirements.signed();
-        if properties.include_timestamp {
-            add(Part::Timestamp, &mut parts);
-        }
+        let mut parts = self.covered(properties);
         if parts.is_empty() {
             return;
         }

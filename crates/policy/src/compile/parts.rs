@@ -2,7 +2,7 @@
 
 use soapstone_wss::{ElementPath, EncryptedPart, Extent, Part};
 
-use crate::requirements::{ElementsDemand, HeaderDemand, PartsDemand, Requirements};
+use crate::requirements::{ElementsDemand, HeaderDemand, PartsDemand, Requirements, TokenKind};
 
 /// Header blocks of the message, but the ones that secure it.
 const ALL_HEADERS: &str = "/*[local-name()='Envelope']/*[local-name()='Header']/*[not(local-name()='Security' and \
@@ -22,6 +22,16 @@ impl Requirements {
         }
         add_elements(&self.signed_elements, &mut parts);
         parts
+    }
+
+    /// Whether the message's signature covers a user's token.
+    pub(super) fn signs_user(&self) -> bool {
+        let signed = self.supporting.iter().filter(|one| {
+            let kind = one.kind;
+            kind.signed && !kind.endorsing
+        });
+        let mut tokens = signed.flat_map(|one| &one.tokens);
+        tokens.any(|token| matches!(token.kind, TokenKind::Username { .. }))
     }
 
     /// What is encrypted because of `sp:EncryptedParts`, `sp:EncryptedElements` and `sp:ContentEncryptedElements`.

@@ -8,7 +8,7 @@ use soapstone_wss::{
 };
 
 use super::message::{Message, missing};
-use super::parts::{add, add_elements, add_signed};
+use super::parts::{add_elements, add_signed};
 use super::tokens::{TOKEN_INSIDE, certificate, password, refused, why_not};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -104,19 +104,9 @@ impl Message<'_> {
         if !self.protects_messages() {
             return;
         }
-        let kind = supporting.kind;
-        if kind.signed {
-            match &mut policy.signature {
-                Some(signature) => add(Part::UsernameToken, &mut signature.parts),
-                None => problems.push(missing(
-                    &supporting.name,
-                    &supporting.place,
-                    "sp:SignedParts or sp:IncludeTimestamp",
-                )),
-            }
-        }
-        // A password in the clear is a secret, whether the policy says so (as 1.1 cannot) or not.
-        if kind.encrypted || password == PasswordKind::Text {
+        // Where it is signed, the message's signature covers it already. A password in the clear is a secret, whether the policy says so (as 1.1
+        // cannot) or not.
+        if supporting.kind.encrypted || password == PasswordKind::Text {
             self.encrypt_too(policy, problems);
             if let Some(encryption) = &mut policy.encryption {
                 let token = EncryptedPart::customary(Part::UsernameToken);

@@ -1,7 +1,9 @@
 //! What policies compile to.
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
-use soapstone_policy::{CompileOptions, SignatureReading, TransportRequirement, message_in_words};
+use soapstone_policy::{
+    CompileOptions, ProblemKind, SignatureReading, TransportRequirement, message_in_words,
+};
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference,
     KeyTransportMethod, Layout, Part, PasswordKind, Policy, ProtectionOrder, Recipient,
@@ -175,6 +177,55 @@ fn a_user_in_a_message_binding_is_signed_and_a_password_in_the_clear_is_encrypte
         users("").replace("SignedSupporting", "SignedEncryptedSupporting")
     ));
     assert_eq!(encrypted(&encrypting.request), [body(), token]);
+}
+
+/// WS-SecurityPolicy 1.3, 8.2: signed tokens are in the message's signature, whether it covers anything else or not.
+#[test]
+fn a_user_may_be_all_that_is_signed() {
+    let users = nest(
+        "SignedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", ""),
+    );
+    for binding in [
+        symmetric(&x509("Never", ""), &suite("Basic128")),
+        asymmetric(&suite("Basic128")),
+    ] {
+        let agreement = agreement(&format!("{binding}{users}"));
+        assert_eq!(signed(&agreement.request), [Part::UsernameToken]);
+        assert!(agreement.response.signature.is_none());
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 7.5, and its Examples 1.0, 2.1.3.1: tokens that encrypt are enough where nothing is signed.
+#[test]
+fn a_binding_with_tokens_that_encrypt_alone_signs_nothing() {
+    let tokens = nest("InitiatorEncryptionToken", &x509("Never", ""))
+        + &nest("RecipientEncryptionToken", &x509("Never", ""));
+    let binding = |more: &str| {
+        let inner = format!("{tokens}{}{more}", suite("Basic128"));
+        nest("AsymmetricBinding", &inner)
+    };
+    let users = nest(
+        "EncryptedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", "<sp:HashPassword/>"),
+    );
+    let encrypting = agreement(&format!("{}{ENCRYPTED_BODY}{users}", binding("")));
+    let token = EncryptedPart::customary(Part::UsernameToken);
+    assert_eq!(encrypted(&encrypting.request), [body(), token]);
+    assert_eq!(encrypted(&encrypting.response), [body()]);
+    assert!(encrypting.request.signature.is_none());
+    assert!(encrypting.response.signature.is_none());
+    let missing = |what| {
+        let kind = ProblemKind::Missing { what };
+        ("AsymmetricBinding".to_owned(), kind)
+    };
+    assert_eq!(
+        refused(&format!(
+            "{}{ENCRYPTED_BODY}",
+            binding("<sp:IncludeTimestamp/>")
+        )),
+        [missing("sp:InitiatorToken"), missing("sp:RecipientToken")]
+    );
 }
 
 #[test]
