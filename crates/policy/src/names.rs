@@ -12,6 +12,9 @@ pub(crate) const WSDL_SOAP12: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 /// WS-Security utility elements: `wsu:Id`.
 pub(crate) const WSU: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+/// WS-Security elements: `wsse:Security`.
+pub(crate) const WSSE: &str =
+    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
 /// The namespace of `xml:id`.
 pub(crate) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 /// WS-Addressing 1.0 Metadata.

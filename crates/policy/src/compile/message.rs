@@ -62,6 +62,7 @@ impl Message<'_> {
             self.supporting(&mut policy, &mut more);
         }
         self.finish(&mut policy, &mut more);
+        self.parts_of_header(&mut policy, &mut more);
         // Without a binding that can be done, everything that leans on it seems to miss something.
         if problems.len() > before || requirements.is_incomplete() {
             more.retain(|problem| !matches!(problem.kind, ProblemKind::Missing { .. }));

@@ -5,6 +5,7 @@
 
 mod message;
 mod parts;
+mod security_header;
 mod select;
 mod supporting;
 mod table;

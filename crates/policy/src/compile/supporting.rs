@@ -9,6 +9,7 @@ use soapstone_wss::{
 
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
+use super::security_header::refuse_endorsed;
 use super::tokens::{TOKEN_INSIDE, certificate, password, refused, why_not};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -172,6 +173,7 @@ impl Message<'_> {
             add_signed(demand, &mut parts);
         }
         add_elements(&supporting.signed_elements, &mut parts);
+        refuse_endorsed(&supporting.signed_elements, !messages, problems);
         if messages {
             let endorsing = EndorsingPolicy {
                 reference,

@@ -133,6 +133,8 @@ pub struct ElementsDemand {
 pub struct PathDemand {
     /// The path.
     pub path: ElementPath,
+    /// The element that it is written in.
+    pub name: Name,
     /// Where it stands.
     pub place: Place,
 }
@@ -191,6 +193,7 @@ fn read_path(expression: &Node) -> Result<PathDemand, ProblemKind> {
     match ElementPath::parse(&expression.text, namespace) {
         Ok(path) => Ok(PathDemand {
             path,
+            name: expression.name.clone(),
             place: expression.place.clone(),
         }),
         Err(error) => Err(ProblemKind::Path {

@@ -9,6 +9,7 @@ mod normal_forms;
 mod operations;
 mod overlooked;
 mod refusals;
+mod security_header;
 mod stacks;
 mod support;
 mod versions;

@@ -17,7 +17,7 @@ fn plain() -> String {
 /// WS-SecurityPolicy 1.3, 4.1.2: paths stand in the assertion itself. In a nested policy they were left out, and nothing of theirs was signed.
 #[test]
 fn paths_in_a_nested_policy_are_refused() {
-    let paths = "<wsp:Policy><sp:XPath>/*/*[local-name()='Header']</sp:XPath></wsp:Policy>";
+    let paths = "<wsp:Policy><sp:XPath>/*/*[local-name()='Body']</sp:XPath></wsp:Policy>";
     for name in [
         "SignedElements",
         "EncryptedElements",
@@ -45,7 +45,7 @@ fn elements_without_a_path_are_refused() {
 /// WS-SecurityPolicy 1.3, 4.1.2: in XPath 2.0 the same expression may select something else. Rampart writes the attribute with a prefix.
 #[test]
 fn the_version_of_xpath_counts_with_a_prefix_as_well() {
-    let path = "<sp:XPath>/*/*[local-name()='Header']</sp:XPath>";
+    let path = "<sp:XPath>/*/*[local-name()='Body']</sp:XPath>";
     let elements = format!(
         "<sp:SignedElements sp:XPathVersion='http://www.w3.org/TR/xpath20'>{path}</sp:SignedElements>"
     );
