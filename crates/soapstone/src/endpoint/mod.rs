@@ -31,7 +31,7 @@ use soapstone_xml::{Buffers, Limits};
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::{ReplayCache, ReplayError};
-use operations::{Expected, Operations, holds_token_request};
+use operations::{Expected, Operations, carries_token_request};
 use sent::{Known, Sent};
 
 pub use agreement::preset_agreement;
@@ -626,7 +626,7 @@ impl Endpoint {
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
         let is_request = outgoing.answers.is_none();
-        if is_request && self.conversation.is_some() && holds_token_request(&envelope) {
+        if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
             return Err(SecureError::TokenRequest);
         }
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;

@@ -413,9 +413,15 @@ impl Seen {
 
 /// Whether the Body of a message is a request for a token.
 pub(super) fn holds_token_request(envelope: &Envelope) -> bool {
-    let Some(request) = envelope.body().first_child() else {
-        return false;
-    };
+    envelope.body().first_child().is_some_and(asks_for_token)
+}
+
+/// Whether there is a request for a token in the Body of a message, in whatever place: some services listen to others than the first.
+pub(super) fn carries_token_request(envelope: &Envelope) -> bool {
+    envelope.body().children().any(asks_for_token)
+}
+
+fn asks_for_token(request: Element<'_>) -> bool {
     let named =
         ["RequestSecurityToken", "RequestSecurityTokenCollection"].contains(&request.local());
     named && TrustVersion::from_namespace(request.namespace()).is_some()
