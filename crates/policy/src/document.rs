@@ -130,17 +130,17 @@ impl PolicyDocument {
                 part.map(|part| part.with_id(id)).unwrap_or_default()
             }
             None => {
-                let mut named: Vec<&Arc<Node>> = self
+                let mut named = self
                     .parts()
                     .filter_map(|part| part.names.get(uri))
-                    .flatten()
-                    .collect();
-                // Documents that import each other read the first one twice.
-                named.dedup_by(|one, other| one.says_the_same(other));
-                if named.is_empty() {
-                    self.elsewhere(uri, from)
-                } else {
-                    named
+                    .flatten();
+                match named.next() {
+                    None => self.elsewhere(uri, from),
+                    Some(first) => {
+                        // Documents that import each other read the first one twice.
+                        let other = named.find(|other| !first.says_the_same(other));
+                        std::iter::once(first).chain(other).collect()
+                    }
                 }
             }
         };
