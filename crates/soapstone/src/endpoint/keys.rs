@@ -225,11 +225,8 @@ impl Compiler<'_> {
             let name = &subject.value;
             if refused(&|rules| rules.subjects = vec![name.clone()]).is_some() {
                 let message = format!("`subjects` must hold distinguished names, found \"{name}\"");
-                let named = match name.as_str() {
-                    "" => "client",
-                    name if name.contains('=') => "client",
-                    name => name,
-                };
+                let is_word = !name.trim().is_empty() && !name.contains('=');
+                let named = if is_word { name } else { "client" };
                 let hint = format!("for example subjects = [\"CN={named}\"]");
                 self.report_with_hint(subject.place, message, hint);
                 found = true;
