@@ -132,7 +132,7 @@ impl Call<'_> {
         response
     }
 
-    /// Answers for what is wrong with neither message.
+    /// Answers for anything else, of which the log is told the reason and the detail.
     pub(crate) fn fail(
         &self,
         version: SoapVersion,
@@ -143,7 +143,7 @@ impl Call<'_> {
         self.fail_with(version, cause, &Failure { reason, detail })
     }
 
-    /// Answers for a failure, with what the log is told.
+    /// The same, for a failure that somebody else put into words.
     pub(crate) fn fail_with(
         &self,
         version: SoapVersion,
