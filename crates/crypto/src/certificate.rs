@@ -38,6 +38,7 @@ struct Inner {
     signature: Range<usize>,
     version: u8,
     serial: Vec<u8>,
+    serial_decimal: OnceLock<String>,
     issuer: Name,
     subject: Name,
     not_before: Timestamp,
@@ -137,6 +138,7 @@ impl Certificate {
             signed_with: SignedWith::read(parts.algorithm),
             version: parts.version,
             serial: parts.serial.to_vec(),
+            serial_decimal: OnceLock::new(),
             issuer: name(parts.issuer)?,
             subject: name(parts.subject)?,
             not_before: parts.not_before,
@@ -272,14 +274,9 @@ impl Certificate {
 
     /// The serial number in decimal, as `ds:X509SerialNumber` has it.
     #[must_use]
-    pub fn serial_decimal(&self) -> String {
-        decimal(&self.0.serial)
-    }
-
-    /// Issuer and serial number, ready for `ds:X509IssuerSerial`.
-    #[must_use]
-    pub fn issuer_serial(&self) -> (&str, String) {
-        (self.issuer(), self.serial_decimal())
+    pub fn serial_decimal(&self) -> &str {
+        let inner = &*self.0;
+        inner.serial_decimal.get_or_init(|| decimal(&inner.serial))
     }
 
     /// Whether `ds:X509IssuerName` and `ds:X509SerialNumber`, written by anybody, mean this certificate.
@@ -291,8 +288,11 @@ impl Certificate {
             .unwrap_or(digits)
             .trim_start_matches('0');
         let plain = if plain.is_empty() { "0" } else { plain };
-        plain == self.serial_decimal()
-            && DistinguishedName::parse(issuer).is_ok_and(|name| name.matches(self.issuer_name()))
+        // Most write the name as we do.
+        let is_ours = || issuer == self.issuer();
+        let means_ours =
+            || DistinguishedName::parse(issuer).is_ok_and(|name| name.matches(self.issuer_name()));
+        plain == self.serial_decimal() && (is_ours() || means_ours())
     }
 
     /// Whether `ds:X509SubjectName`, written by anybody, means this certificate's subject.

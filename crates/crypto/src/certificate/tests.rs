@@ -57,12 +57,12 @@ fn issuer_and_serial_match_in_any_spelling_of_the_same_name() {
     let certificate =
         self_signed(&Template::new("CN=Max Muster,O=Acme\\, Inc.,C=CH", validity()).unwrap());
     let serial = certificate.serial_decimal();
-    assert!(certificate.matches_issuer_serial("C=CH, O=\"Acme, Inc.\", CN=max muster", &serial));
+    assert!(certificate.matches_issuer_serial("C=CH, O=\"Acme, Inc.\", CN=max muster", serial));
     assert!(certificate.matches_issuer_serial(certificate.issuer(), &format!("\n {serial} ")));
     assert!(certificate.matches_issuer_serial(certificate.issuer(), &format!("00{serial}")));
     assert!(!certificate.matches_issuer_serial(certificate.issuer(), &format!("{serial}0")));
-    assert!(!certificate.matches_issuer_serial("CN=Max Muster", &serial));
-    assert!(!certificate.matches_issuer_serial("not a name", &serial));
+    assert!(!certificate.matches_issuer_serial("CN=Max Muster", serial));
+    assert!(!certificate.matches_issuer_serial("not a name", serial));
     assert!(certificate.subject_matches("cn=MAX MUSTER"));
     assert!(certificate.subject_matches("C=CH,CN=Max Muster"));
     assert!(!certificate.subject_matches("CN=Max"));

@@ -94,7 +94,7 @@ fn fill_x509(
             (DSIG, "X509SubjectName") => escaped(own.subject()),
             (DSIG, "X509IssuerSerial") if child.children().all(is_empty) => {
                 let name = element(child, "X509IssuerName", &escaped(own.issuer()));
-                name + &element(child, "X509SerialNumber", &own.serial_decimal())
+                name + &element(child, "X509SerialNumber", own.serial_decimal())
             }
             (DSIG, "X509SKI") => text(own.ski(), line),
             (DSIG11, "X509Digest") => {

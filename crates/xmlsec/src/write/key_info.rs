@@ -71,7 +71,7 @@ pub fn x509_issuer_serial(certificate: &Certificate, out: &mut Vec<u8>) {
                 escape::text(certificate.issuer(), out)
             });
             element("ds:X509SerialNumber", out, |out| {
-                escape::text(&certificate.serial_decimal(), out)
+                escape::text(certificate.serial_decimal(), out)
             });
         });
     });

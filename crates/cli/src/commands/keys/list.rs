@@ -118,7 +118,7 @@ fn describe(entry: &Entry) -> Listed {
             certificate: Some(CertificateListed {
                 subject: certificate.subject().to_owned(),
                 issuer: certificate.issuer().to_owned(),
-                serial: certificate.serial_decimal(),
+                serial: certificate.serial_decimal().to_owned(),
                 not_before: certificate.not_before().to_string(),
                 not_after: certificate.not_after().to_string(),
                 authority: certificate.is_authority(),
