@@ -1,6 +1,7 @@
 //! The engine, bytes to bytes: `secure` from the plain envelope to the secured one, `open` the reverse, for each mechanism, suite
 //! and payload; and beside them, in the same run, the work that no implementation can avoid.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,8 +15,10 @@ use soapstone::wss::{
 };
 use soapstone::xml::{Buffers, Limits};
 
-use crate::measurement::{self, Effort, Figures, Measurement, Samples};
-use crate::parts;
+use crate::measurement::{
+    self, Effort, Figures, Measurement, PARTS, PRIVATE_KEY, Samples, UNAVOIDABLE,
+};
+use crate::parts::{self, Parts};
 use crate::payload::Payload;
 use crate::peers::{PASSWORD, Peers, USER};
 use crate::segments;
@@ -57,14 +60,21 @@ impl Options {
     }
 }
 
-/// Names of everything that can be run, in the order of running: the unavoidable parts by payload, then the cases.
+/// What is measured as messages in turns with work that they cannot avoid.
+const IN_TURNS: [&str; 2] = [UNAVOIDABLE, PRIVATE_KEY];
+
+/// Names of everything that can be run, in the order of running: the unavoidable parts by payload, messages in turns with them, then the
+/// cases.
 pub fn names() -> Vec<String> {
-    let parts = Payload::ALL.iter().map(|payload| parts_name(*payload));
-    parts.chain(Case::all().iter().map(Case::name)).collect()
+    std::iter::once(PARTS)
+        .chain(IN_TURNS)
+        .flat_map(|name| Payload::ALL.map(|payload| name_beside(name, payload)))
+        .chain(Case::all().iter().map(Case::name))
+        .collect()
 }
 
-fn parts_name(payload: Payload) -> String {
-    format!("parts/{}/{}", payload.kind(), payload.items())
+fn name_beside(name: &str, payload: Payload) -> String {
+    format!("{name}/{}/{}", payload.kind(), payload.items())
 }
 
 /// One case.
@@ -149,8 +159,15 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
     let peers = Peers::new();
     let agreeing = Peers::with_keys(KeyKind::Ec(Curve::P256));
     for payload in Payload::ALL {
-        if options.lets_through(&parts_name(payload)) {
+        if options.lets_through(&name_beside(PARTS, payload)) {
             parts::run(payload, options.effort, emit);
+        }
+    }
+    for mechanism in IN_TURNS {
+        for payload in Payload::ALL {
+            if options.lets_through(&name_beside(mechanism, payload)) {
+                run_beside(mechanism, payload, &peers, options, emit);
+            }
         }
     }
     for case in Case::all() {
@@ -238,90 +255,156 @@ impl ContextStore for Established {
 }
 
 fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(&Measurement)) {
-    let suite = Suite::named(case.suite).expect("a suite of the table");
-    let (outbound, inbound) = peers.plans(case.mechanism, &suite, case.binding, options.tuning);
-    let mut limits = Limits::default();
-    limits.message = 64 << 20;
-    limits.elements = 1 << 22;
-    let sender = Endpoint::from_plans(None, Some(outbound), limits.clone());
-    let receiver = Endpoint::from_plans(Some(inbound), None, limits)
-        .with_user(USER, SecretBytes::copy_of(PASSWORD));
-    let plain = case.payload.envelope();
-    let established = Established::new();
-    let outgoing = if case.binding == KeyBinding::Context {
-        established.outgoing()
-    } else {
-        Outgoing::default()
+    let parties = Parties::of(case, peers, options);
+    let mut measure = |op: &'static str, samples: Samples| {
+        emit(&parties.measurement(op, case.mechanism.name(), samples.figures()));
     };
-    let memory = Memory {
-        replay: &Forgetful,
-        contexts: &established,
-    };
-    let mut buffers = Buffers::default();
-    let secured = sender
-        .secure(
-            plain.clone(),
-            outgoing,
-            Timestamp::now(),
-            &mut buffers,
-            &mut (),
-        )
-        .expect("a message that can be secured")
-        .bytes;
-
-    let mut measure = |op: &'static str, figures: Figures| {
-        emit(&case.measurement(op, plain.len(), secured.len(), figures, options))
-    };
-    let reuse = std::cell::RefCell::new(Buffers::default());
-    let copy = |of: &[u8]| {
-        let mut bytes = reuse.borrow_mut().take(of.len());
-        bytes.extend_from_slice(of);
-        bytes
-    };
-    let samples = Samples::of_prepared(
-        options.effort,
-        || copy(&plain),
-        |bytes| {
-            let buffers = &mut reuse.borrow_mut();
-            let secured = sender
-                .secure(bytes, outgoing, Timestamp::now(), buffers, &mut ())
-                .expect("a message that can be secured");
-            buffers.give(secured.bytes);
-        },
-    );
-    measure("secure", samples.figures());
-    let samples = Samples::of_prepared(
-        options.effort,
-        || copy(&secured),
-        |bytes| {
-            let buffers = &mut reuse.borrow_mut();
-            let opened = receiver
-                .open(bytes, None, memory, Timestamp::now(), buffers, &mut ())
-                .expect("a message that is accepted");
-            buffers.give(opened.bytes);
-        },
-    );
-    measure("open", samples.figures());
+    let copy = || parties.copy(&parties.plain);
+    let samples = Samples::of_prepared(options.effort, copy, |bytes| parties.secure(bytes));
+    measure("secure", samples);
+    let copy = || parties.copy(&parties.secured);
+    let samples = Samples::of_prepared(options.effort, copy, |bytes| parties.open(bytes));
+    measure("open", samples);
 }
 
-impl Case {
+/// Both operations of a message, each in turns with work that it cannot avoid: all of it, or what its private key does. What slows the machine
+/// down slows both, so that their ratio is that of the work.
+fn run_beside(
+    mechanism: &'static str,
+    payload: Payload,
+    peers: &Peers,
+    options: &Options,
+    emit: &mut dyn FnMut(&Measurement),
+) {
+    let case = Case {
+        mechanism: Mechanism::SignEncrypt,
+        suite: parts::SUITE,
+        binding: KeyBinding::Certificate,
+        payload,
+    };
+    let parties = Parties::of(&case, peers, options);
+    let parts = Parts::new(payload.envelope());
+    let mut measure = |ops: [&'static str; 2], (message, beside): (Samples, Samples)| {
+        for (op, samples) in ops.into_iter().zip([message, beside]) {
+            emit(&parties.measurement(op, mechanism, samples.figures()));
+        }
+    };
+    let to_secure = || parties.copy(&parties.plain);
+    let to_open = || parties.copy(&parties.secured);
+    let secure = |bytes| parties.secure(bytes);
+    let open = |bytes| parties.open(bytes);
+    let effort = options.effort;
+    if mechanism == PRIVATE_KEY {
+        let rsa = &parts.rsa;
+        let samples = Samples::in_turns(effort, || (to_secure(), ()), secure, |()| rsa.sign());
+        measure(["secure", "part-rsa-sign"], samples);
+        let samples = Samples::in_turns(effort, || (to_open(), ()), open, |()| rsa.unwrap());
+        measure(["open", "part-rsa-unwrap"], samples);
+    } else {
+        let samples = Samples::in_turns(
+            effort,
+            || (to_secure(), (parts.message(), parts.to_seal())),
+            secure,
+            |(message, to_seal)| parts.secure(message, to_seal),
+        );
+        measure(["secure", "secure-parts"], samples);
+        let samples = Samples::in_turns(
+            effort,
+            || (to_open(), (parts.message(), parts.to_open())),
+            open,
+            |(message, sealed)| parts.open_secured(message, sealed),
+        );
+        measure(["open", "open-parts"], samples);
+    }
+}
+
+/// Both sides of a case, and its message.
+struct Parties<'a> {
+    case: &'a Case,
+    tuning: Tuning,
+    sender: Endpoint,
+    receiver: Endpoint,
+    established: Established,
+    plain: Vec<u8>,
+    secured: Vec<u8>,
+    buffers: RefCell<Buffers>,
+}
+
+impl<'a> Parties<'a> {
+    fn of(case: &'a Case, peers: &Peers, options: &Options) -> Self {
+        let suite = Suite::named(case.suite).expect("a suite of the table");
+        let (outbound, inbound) = peers.plans(case.mechanism, &suite, case.binding, options.tuning);
+        let mut limits = Limits::default();
+        limits.message = 64 << 20;
+        limits.elements = 1 << 22;
+        let mut parties = Self {
+            case,
+            tuning: options.tuning,
+            sender: Endpoint::from_plans(None, Some(outbound), limits.clone()),
+            receiver: Endpoint::from_plans(Some(inbound), None, limits)
+                .with_user(USER, SecretBytes::copy_of(PASSWORD)),
+            established: Established::new(),
+            plain: case.payload.envelope(),
+            secured: Vec::new(),
+            buffers: RefCell::default(),
+        };
+        let mut buffers = Buffers::default();
+        parties.secured = parties.secured(parties.plain.clone(), &mut buffers);
+        parties
+    }
+
+    fn copy(&self, of: &[u8]) -> Vec<u8> {
+        let mut bytes = self.buffers.borrow_mut().take(of.len());
+        bytes.extend_from_slice(of);
+        bytes
+    }
+
+    fn secured(&self, bytes: Vec<u8>, buffers: &mut Buffers) -> Vec<u8> {
+        let outgoing = if self.case.binding == KeyBinding::Context {
+            self.established.outgoing()
+        } else {
+            Outgoing::default()
+        };
+        self.sender
+            .secure(bytes, outgoing, Timestamp::now(), buffers, &mut ())
+            .expect("a message that can be secured")
+            .bytes
+    }
+
+    fn secure(&self, bytes: Vec<u8>) {
+        let buffers = &mut self.buffers.borrow_mut();
+        let secured = self.secured(bytes, buffers);
+        buffers.give(secured);
+    }
+
+    fn open(&self, bytes: Vec<u8>) {
+        let memory = Memory {
+            replay: &Forgetful,
+            contexts: &self.established,
+        };
+        let buffers = &mut self.buffers.borrow_mut();
+        let opened = self
+            .receiver
+            .open(bytes, None, memory, Timestamp::now(), buffers, &mut ())
+            .expect("a message that is accepted");
+        buffers.give(opened.bytes);
+    }
+
     fn measurement(
         &self,
         op: &'static str,
-        bytes: usize,
-        secured_bytes: usize,
+        mechanism: &'static str,
         figures: Figures,
-        options: &Options,
     ) -> Measurement {
         Measurement {
-            suite: self.suite.to_owned(),
-            binding: binding_name(self.binding).into(),
-            bytes,
-            secured_bytes,
+            suite: self.case.suite.to_owned(),
+            binding: binding_name(self.case.binding).into(),
+            bytes: self.plain.len(),
+            secured_bytes: self.secured.len(),
             tuning: measurement::Tuning {
-                canonical_runs: options.tuning.canonical_runs,
+                canonical_runs: self.tuning.canonical_runs,
             },
-            ..Measurement::ours(op, self.mechanism.name(), self.payload, &figures)
+            ..Measurement::ours(op, mechanism, self.case.payload, &figures)
         }
     }
 }

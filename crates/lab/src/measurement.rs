@@ -11,6 +11,13 @@ use crate::Payload;
 
 pub(crate) use crate::statistics::Figures;
 
+/// As mechanism: the work that no message can avoid, each part alone.
+pub(crate) const PARTS: &str = "parts";
+/// As mechanism: messages, and in turns with them all that they cannot avoid.
+pub(crate) const UNAVOIDABLE: &str = "unavoidable";
+/// As mechanism: messages, and in turns with them their private-key operation alone.
+pub(crate) const PRIVATE_KEY: &str = "private-key";
+
 /// What was measured, and the figures. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -81,10 +88,15 @@ impl Measurement {
         }
     }
 
+    /// Whether it is not of a case, but of what cases are compared with.
+    pub(crate) fn is_beside_the_cases(&self) -> bool {
+        [PARTS, UNAVOIDABLE, PRIVATE_KEY].contains(&self.mechanism.as_ref())
+    }
+
     /// Name of the case that was measured.
     pub fn case(&self) -> String {
-        if self.mechanism == "parts" {
-            return format!("parts/{}/{}", self.payload, self.items);
+        if self.is_beside_the_cases() {
+            return format!("{}/{}/{}", self.mechanism, self.payload, self.items);
         }
         format!(
             "{}/{}/{}/{}/{}",
@@ -140,40 +152,48 @@ impl FromIterator<f64> for Samples {
 impl Samples {
     /// Repeats `run`, which does one operation and is told nothing. The first tenth of the time is warm-up and not counted.
     pub fn of(effort: Effort, mut run: impl FnMut()) -> Self {
-        let mut samples = Self::default();
-        samples.extend(effort, || (), |()| run());
-        samples
+        Self::of_prepared(effort, || (), |()| run())
     }
 
     /// Repeats `run` on what `prepare` makes, which is not timed.
-    pub fn of_prepared<T>(effort: Effort, prepare: impl FnMut() -> T, run: impl FnMut(T)) -> Self {
-        let mut samples = Self::default();
-        samples.extend(effort, prepare, run);
-        samples
-    }
-
-    fn extend<T>(
-        &mut self,
+    pub fn of_prepared<T>(
         effort: Effort,
         mut prepare: impl FnMut() -> T,
         mut run: impl FnMut(T),
-    ) {
-        let warm_up = Instant::now();
-        loop {
-            run(prepare());
-            if warm_up.elapsed() * 10 > effort.time {
-                break;
-            }
-        }
-        let begin = Instant::now();
-        while (self.0.len() < effort.least || begin.elapsed() < effort.time)
-            && self.0.len() < effort.most
-        {
+    ) -> Self {
+        let mut samples = Self::default();
+        repeat(effort, |counted| {
             let prepared = prepare();
-            let start = Instant::now();
-            run(prepared);
-            self.0.push(start.elapsed().as_secs_f64() * 1e6);
-        }
+            let time = timed(|| run(prepared));
+            if counted {
+                samples.0.push(time);
+            }
+        });
+        samples
+    }
+
+    /// Repeats `run` and `beside` on what `prepare` makes for them, in turns: the times of the one and of the other, of those turns that took least,
+    /// a quarter of all. What else runs on the machine takes caches and processor time from both, but not alike from short code and
+    /// from long.
+    pub(crate) fn in_turns<T, U>(
+        effort: Effort,
+        mut prepare: impl FnMut() -> (T, U),
+        mut run: impl FnMut(T),
+        mut beside: impl FnMut(U),
+    ) -> (Self, Self) {
+        let mut turns = Vec::new();
+        repeat(effort, |counted| {
+            let (one, other) = prepare();
+            let turn = (timed(|| run(one)), timed(|| beside(other)));
+            if counted {
+                turns.push(turn);
+            }
+        });
+        let whole = |(run, beside): &(f64, f64)| run + beside;
+        turns.sort_by(|one, other| whole(one).total_cmp(&whole(other)));
+        turns.truncate(turns.len().div_ceil(4));
+        let (samples, others) = turns.into_iter().unzip();
+        (Self(samples), Self(others))
     }
 
     /// Them, in the order of measuring, in microseconds.
@@ -185,6 +205,30 @@ impl Samples {
     pub fn figures(self) -> Figures {
         Figures::of(&self.0).unwrap_or(Figures::NONE)
     }
+}
+
+/// Calls `once` as often as the effort says, and before that for a tenth of its time; told whether it counts.
+fn repeat(effort: Effort, mut once: impl FnMut(bool)) {
+    let warm_up = Instant::now();
+    loop {
+        once(false);
+        if warm_up.elapsed() * 10 > effort.time {
+            break;
+        }
+    }
+    let begin = Instant::now();
+    let mut counted = 0;
+    while (counted < effort.least || begin.elapsed() < effort.time) && counted < effort.most {
+        once(true);
+        counted += 1;
+    }
+}
+
+/// How long it takes, in microseconds.
+fn timed(run: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64() * 1e6
 }
 
 #[cfg(test)]
@@ -199,5 +243,31 @@ mod tests {
             most: 100,
         };
         assert_eq!(Samples::of(effort, || ()).figures().n, 7);
+    }
+
+    #[test]
+    fn of_turns_those_count_in_which_the_machine_was_least_disturbed() {
+        let effort = Effort {
+            time: Duration::ZERO,
+            least: 8,
+            most: 8,
+        };
+        let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
+        // One turn is the warm-up; of the others every fourth is quiet, and takes 6 and 1 milliseconds.
+        let turn = std::cell::Cell::new(0);
+        let prepare = || {
+            let is_quiet = turn.replace(turn.get() + 1) % 4 == 0;
+            (is_quiet, is_quiet)
+        };
+        let (long, short) = Samples::in_turns(
+            effort,
+            prepare,
+            |is_quiet| wait(if is_quiet { 6 } else { 30 }),
+            |is_quiet| wait(if is_quiet { 1 } else { 20 }),
+        );
+        let (long, short) = (long.figures(), short.figures());
+        assert_eq!((long.n, short.n), (2, 2));
+        assert!((6e3..30e3).contains(&long.median), "{} µs", long.median);
+        assert!((1e3..20e3).contains(&short.median), "{} µs", short.median);
     }
 }

@@ -1,5 +1,6 @@
 //! The work that no implementation of sign-encrypt can avoid, each part alone: scan, digest, cipher, base64, RSA or elliptic curves.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 
 use soapstone::crypto::{
@@ -10,130 +11,70 @@ use soapstone::crypto::{
 use soapstone::wss::{Envelope, Suite};
 use soapstone::xml::{Buffers, Limits};
 
-use crate::measurement::{Effort, Measurement, Samples};
+use crate::measurement::{Effort, Measurement, PARTS, Samples};
 use crate::payload::Payload;
 
+/// The suite that they are of.
+pub(crate) const SUITE: &str = "Basic128GCM";
 const DATA: DataEncryption = DataEncryption::Aes128Gcm;
 
 /// Measures each part on `payload`.
 pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measurement)) {
-    let plain = payload.envelope();
+    let parts = Parts::new(payload.envelope());
     let mut measure = |op: &'static str, worked_on: usize, samples: Samples| {
         let figures = samples.figures();
         emit(&Measurement {
-            suite: "Basic128GCM".to_owned(),
-            bytes: plain.len(),
+            suite: SUITE.to_owned(),
+            bytes: parts.plain.len(),
             secured_bytes: worked_on,
-            ..Measurement::ours(op, "parts", payload, &figures)
+            ..Measurement::ours(op, PARTS, payload, &figures)
         });
     };
 
-    let mut limits = Limits::default();
-    limits.message = 64 << 20;
-    limits.elements = 1 << 22;
-    let buffers = std::cell::RefCell::new(Buffers::default());
-    let copy = || {
-        let mut bytes = buffers.borrow_mut().take(plain.len());
-        bytes.extend_from_slice(&plain);
-        bytes
-    };
-    let samples = Samples::of_prepared(effort, copy, |bytes| {
-        let buffers = &mut buffers.borrow_mut();
-        let envelope = Envelope::parse(bytes, &limits, buffers).expect("an envelope");
-        envelope.recycle(buffers);
-    });
-    measure("part-scan", plain.len(), samples);
+    let plain = parts.plain.len();
+    let samples = Samples::of_prepared(effort, || parts.message(), |bytes| parts.scan(bytes));
+    measure("part-scan", plain, samples);
+    let samples = Samples::of(effort, || parts.digest());
+    measure("part-digest", plain, samples);
+    let samples = Samples::of_prepared(effort, || parts.to_seal(), |bytes| parts.seal(bytes));
+    measure("part-encrypt", plain, samples);
+    let samples = Samples::of_prepared(effort, || parts.to_open(), |bytes| parts.open(bytes));
+    measure("part-decrypt", parts.sealed.len(), samples);
+    let samples = Samples::of(effort, || parts.encode());
+    measure("part-base64-encode", parts.sealed.len(), samples);
+    let samples = Samples::of(effort, || parts.decode());
+    measure("part-base64-decode", parts.text.len(), samples);
 
-    let samples = Samples::of(effort, || {
-        black_box(digest(DigestAlgorithm::Sha256, black_box(&plain)).expect("SHA-256"));
-    });
-    measure("part-digest", plain.len(), samples);
-
-    let key = SymmetricKey::generate(DATA.key_length()).expect("a key");
-    let mut buffer = Vec::with_capacity(DATA.ciphertext_length(plain.len()) + 64);
-    let mut fill = || {
-        let mut taken = std::mem::take(&mut buffer);
-        taken.clear();
-        taken.reserve(DATA.ciphertext_length(plain.len()) + 64);
-        taken.resize(DATA.iv_length(), 0);
-        taken.extend_from_slice(&plain);
-        taken
-    };
-    let samples = Samples::of_prepared(effort, &mut fill, |mut bytes| {
-        seal_in_place(DATA, &key, &mut bytes, 0).expect("encryption");
-        black_box(&bytes);
-    });
-    measure("part-encrypt", plain.len(), samples);
-    let mut sealed = fill();
-    seal_in_place(DATA, &key, &mut sealed, 0).expect("encryption");
-    let samples = Samples::of_prepared(
-        effort,
-        || sealed.clone(),
-        |mut bytes| {
-            black_box(open_in_place(DATA, &key, &mut bytes).expect("decryption"));
-        },
-    );
-    measure("part-decrypt", sealed.len(), samples);
-
-    let mut text = Vec::with_capacity(sealed.len() / 3 * 4 + 8);
-    let samples = Samples::of(effort, || {
-        text.clear();
-        base64::encode_into(black_box(&sealed), &mut text);
-    });
-    measure("part-base64-encode", sealed.len(), samples);
-    let mut octets = Vec::with_capacity(sealed.len() + 8);
-    let samples = Samples::of(effort, || {
-        octets.clear();
-        base64::decode_xml(black_box(&text), &mut octets).expect("base64");
-    });
-    measure("part-base64-decode", text.len(), samples);
-
-    let rsa = Rsa::new(2048);
-    let signed = [0x5a_u8; 700];
     let samples = Samples::of(effort, || {
         black_box(
-            key.sign(SignatureAlgorithm::HmacSha256, black_box(&signed), None)
+            parts
+                .key
+                .sign(SignatureAlgorithm::HmacSha256, black_box(&SIGNED), None)
                 .expect("an authentication code"),
         );
     });
-    measure("part-hmac", signed.len(), samples);
-    let signature = rsa.sign(&signed);
-    let wrapped = rsa.wrap();
-    let samples = Samples::of(effort, || {
-        black_box(rsa.sign(black_box(&signed)));
-    });
-    measure("part-rsa-sign", signed.len(), samples);
-    let samples = Samples::of(effort, || {
-        rsa.key
-            .public_key()
-            .verify(
-                SignatureAlgorithm::RsaSha256,
-                &signed,
-                black_box(&signature),
-            )
-            .expect("a good signature");
-    });
-    measure("part-rsa-verify", signed.len(), samples);
-    let samples = Samples::of(effort, || {
-        black_box(rsa.wrap());
-    });
+    measure("part-hmac", SIGNED.len(), samples);
+    let rsa = &parts.rsa;
+    let samples = Samples::of(effort, || rsa.sign());
+    measure("part-rsa-sign", SIGNED.len(), samples);
+    let samples = Samples::of(effort, || rsa.verify());
+    measure("part-rsa-verify", SIGNED.len(), samples);
+    let samples = Samples::of(effort, || rsa.wrap());
     measure("part-rsa-wrap", WRAPPED.len(), samples);
-    let samples = Samples::of(effort, || {
-        black_box(rsa.unwrap(black_box(&wrapped)));
-    });
-    measure("part-rsa-unwrap", wrapped.len(), samples);
+    let samples = Samples::of(effort, || rsa.unwrap());
+    measure("part-rsa-unwrap", rsa.wrapped.len(), samples);
 
     let elliptic = Elliptic::new();
-    let signature = elliptic.sign(&signed);
+    let signature = elliptic.sign(&SIGNED);
     let made = elliptic.make();
     let samples = Samples::of(effort, || {
-        black_box(elliptic.sign(black_box(&signed)));
+        black_box(elliptic.sign(black_box(&SIGNED)));
     });
-    measure("part-ecdsa-sign", signed.len(), samples);
+    measure("part-ecdsa-sign", SIGNED.len(), samples);
     let samples = Samples::of(effort, || {
-        elliptic.verify(&signed, black_box(&signature));
+        elliptic.verify(&SIGNED, black_box(&signature));
     });
-    measure("part-ecdsa-verify", signed.len(), samples);
+    measure("part-ecdsa-verify", SIGNED.len(), samples);
     let samples = Samples::of(effort, || {
         black_box(elliptic.make());
     });
@@ -142,6 +83,119 @@ pub(crate) fn run(payload: Payload, effort: Effort, emit: &mut dyn FnMut(&Measur
         black_box(elliptic.agree(black_box(&made.originator)));
     });
     measure("part-ecdh-agree", WRAPPED.len(), samples);
+}
+
+/// One message, and what has to be done with it in any case: each method does one part, once.
+pub(crate) struct Parts {
+    pub(crate) rsa: Rsa,
+    plain: Vec<u8>,
+    key: SymmetricKey,
+    sealed: Vec<u8>,
+    /// `sealed` in base64.
+    text: Vec<u8>,
+    limits: Limits,
+    buffers: RefCell<Buffers>,
+    /// Where results go.
+    output: RefCell<Vec<u8>>,
+}
+
+impl Parts {
+    pub(crate) fn new(plain: Vec<u8>) -> Self {
+        let mut limits = Limits::default();
+        limits.message = 64 << 20;
+        limits.elements = 1 << 22;
+        let mut parts = Self {
+            rsa: Rsa::new(2048),
+            key: SymmetricKey::generate(DATA.key_length()).expect("a key"),
+            plain,
+            sealed: Vec::new(),
+            text: Vec::new(),
+            limits,
+            buffers: RefCell::default(),
+            output: RefCell::default(),
+        };
+        parts.sealed = parts.to_seal();
+        seal_in_place(DATA, &parts.key, &mut parts.sealed, 0).expect("encryption");
+        base64::encode_into(&parts.sealed, &mut parts.text);
+        parts
+    }
+
+    /// All that securing needs, on a [`message`](Self::message) and what is [`to_seal`](Self::to_seal).
+    pub(crate) fn secure(&self, message: Vec<u8>, to_seal: Vec<u8>) {
+        self.scan(message);
+        self.digest();
+        self.rsa.sign();
+        self.rsa.wrap();
+        self.seal(to_seal);
+        self.encode();
+    }
+
+    /// All that opening needs, on a [`message`](Self::message) and what is [`to_open`](Self::to_open).
+    pub(crate) fn open_secured(&self, message: Vec<u8>, to_open: Vec<u8>) {
+        self.rsa.unwrap();
+        self.decode();
+        self.open(to_open);
+        self.scan(message);
+        self.digest();
+        self.rsa.verify();
+    }
+
+    /// The message, to be scanned.
+    pub(crate) fn message(&self) -> Vec<u8> {
+        self.copy(0, &self.plain)
+    }
+
+    /// The message behind an empty initialization vector, to be sealed.
+    pub(crate) fn to_seal(&self) -> Vec<u8> {
+        self.copy(DATA.iv_length(), &self.plain)
+    }
+
+    /// The sealed message.
+    pub(crate) fn to_open(&self) -> Vec<u8> {
+        self.copy(0, &self.sealed)
+    }
+
+    fn copy(&self, before: usize, octets: &[u8]) -> Vec<u8> {
+        let room = before + DATA.ciphertext_length(octets.len()) + 64;
+        let mut bytes = self.buffers.borrow_mut().take(room);
+        bytes.resize(before, 0);
+        bytes.extend_from_slice(octets);
+        bytes
+    }
+
+    fn scan(&self, message: Vec<u8>) {
+        let buffers = &mut self.buffers.borrow_mut();
+        let envelope = Envelope::parse(message, &self.limits, buffers).expect("an envelope");
+        envelope.recycle(buffers);
+    }
+
+    fn digest(&self) {
+        let digested = digest(DigestAlgorithm::Sha256, black_box(&self.plain));
+        black_box(digested.expect("SHA-256"));
+    }
+
+    fn seal(&self, mut bytes: Vec<u8>) {
+        seal_in_place(DATA, &self.key, &mut bytes, 0).expect("encryption");
+        black_box(&bytes);
+        self.buffers.borrow_mut().give(bytes);
+    }
+
+    fn open(&self, mut bytes: Vec<u8>) {
+        black_box(open_in_place(DATA, &self.key, &mut bytes).expect("decryption"));
+        self.buffers.borrow_mut().give(bytes);
+    }
+
+    fn encode(&self) {
+        let output = &mut self.output.borrow_mut();
+        output.clear();
+        base64::encode_into(black_box(&self.sealed), output);
+    }
+
+    fn decode(&self) {
+        let output = &mut self.output.borrow_mut();
+        output.clear();
+        base64::decode_xml(black_box(&self.text), output).expect("base64");
+    }
 }
 
 /// What the operations with key pairs take alone, microseconds: the best times.
@@ -161,13 +215,8 @@ impl PrivateKeyTimes {
     /// Of an RSA key of so many bits.
     pub(crate) fn measure(bits: u32) -> Self {
         let rsa = Rsa::new(bits);
-        let wrapped = rsa.wrap();
-        let sign = Samples::of(Effort::QUICK, || {
-            black_box(rsa.sign(black_box(&[0x5a; 700])));
-        });
-        let unwrap = Samples::of(Effort::QUICK, || {
-            black_box(rsa.unwrap(black_box(&wrapped)));
-        });
+        let sign = Samples::of(Effort::QUICK, || rsa.sign());
+        let unwrap = Samples::of(Effort::QUICK, || rsa.unwrap());
         Self {
             sign: sign.figures().best,
             unwrap: unwrap.figures().best,
@@ -179,18 +228,17 @@ impl PrivateKeyTimes {
     /// Of keys on P-256, by ECDSA and ECDH-ES.
     pub(crate) fn measure_elliptic() -> Self {
         let elliptic = Elliptic::new();
-        let signed = [0x5a; 700];
-        let signature = elliptic.sign(&signed);
+        let signature = elliptic.sign(&SIGNED);
         let made = elliptic.make();
         let best = |work: &mut dyn FnMut()| Samples::of(Effort::QUICK, work).figures().best;
         Self {
             sign: best(&mut || {
-                black_box(elliptic.sign(black_box(&signed)));
+                black_box(elliptic.sign(black_box(&SIGNED)));
             }),
             unwrap: best(&mut || {
                 black_box(elliptic.agree(black_box(&made.originator)));
             }),
-            verify: best(&mut || elliptic.verify(black_box(&signed), &signature)),
+            verify: best(&mut || elliptic.verify(black_box(&SIGNED), &signature)),
             wrap: best(&mut || {
                 black_box(elliptic.make());
             }),
@@ -255,43 +303,67 @@ impl OctetTimes {
 
 /// The key that is wrapped.
 const WRAPPED: [u8; 16] = [7; 16];
+/// What is signed.
+const SIGNED: [u8; 700] = [0x5a; 700];
 
-/// A key, and how it is used.
-struct Rsa {
+/// A key, and each operation with it, once.
+pub(crate) struct Rsa {
     key: PrivateKey,
     oaep: OaepParameters,
+    signature: Vec<u8>,
+    wrapped: Vec<u8>,
 }
 
 impl Rsa {
     fn new(bits: u32) -> Self {
-        Self {
+        let mut rsa = Self {
             key: PrivateKey::generate(KeyKind::Rsa { bits }).expect("a key"),
             oaep: OaepParameters::new(DigestAlgorithm::Sha256, DigestAlgorithm::Sha256),
-        }
+            signature: Vec::new(),
+            wrapped: Vec::new(),
+        };
+        rsa.signature = rsa.signed();
+        rsa.wrapped = rsa.wrapping();
+        rsa
     }
 
-    fn sign(&self, octets: &[u8]) -> Vec<u8> {
-        self.key
-            .sign(SignatureAlgorithm::RsaSha256, octets)
-            .expect("a signature")
+    fn signed(&self) -> Vec<u8> {
+        let signed = self
+            .key
+            .sign(SignatureAlgorithm::RsaSha256, black_box(&SIGNED));
+        signed.expect("a signature")
     }
 
-    fn wrap(&self) -> Vec<u8> {
+    fn wrapping(&self) -> Vec<u8> {
         self.key
             .public_key()
             .wrap(KeyTransport::RsaOaep, &self.oaep, &WRAPPED)
             .expect("a wrapped key")
     }
 
-    fn unwrap(&self, wrapped: &[u8]) -> SecretBytes {
+    pub(crate) fn sign(&self) {
+        black_box(self.signed());
+    }
+
+    fn verify(&self) {
+        let signature = black_box(&self.signature);
         self.key
-            .unwrap(
-                KeyTransport::RsaOaep,
-                &self.oaep,
-                wrapped,
-                Some(WRAPPED.len()),
-            )
-            .expect("the key")
+            .public_key()
+            .verify(SignatureAlgorithm::RsaSha256, &SIGNED, signature)
+            .expect("a good signature");
+    }
+
+    fn wrap(&self) {
+        black_box(self.wrapping());
+    }
+
+    pub(crate) fn unwrap(&self) {
+        let wrapped = black_box(&self.wrapped);
+        let length = Some(WRAPPED.len());
+        let unwrapped = self
+            .key
+            .unwrap(KeyTransport::RsaOaep, &self.oaep, wrapped, length);
+        black_box(unwrapped.expect("the key"));
     }
 }
 

@@ -27,7 +27,7 @@ pub fn measure(effort: Effort, emit: &mut dyn FnMut(&Measurement)) {
         ..Options::default()
     };
     engine::run(&options, &mut |measurement| {
-        if measurement.mechanism != "parts" {
+        if !measurement.is_beside_the_cases() {
             emit(measurement);
         }
     });
