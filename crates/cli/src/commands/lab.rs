@@ -33,8 +33,8 @@ const RUN_ABOUT: &str = "\
 Run an experiment and print one line for each measurement.
 
 engine: bytes to bytes, what `secure` and `open` cost for each mechanism, suite and payload, on one core; and beside them, as \
-mechanism `parts`, the work that cannot be avoided: scan, digest, cipher, base64, RSA. Compare medians and ratios of one run, not \
-figures of two.
+mechanism `parts`, the work that cannot be avoided: scan, digest, cipher, base64, RSA; as `unavoidable` and `private-key`, messages in \
+turns with that work. Compare medians and ratios of one run, not figures of two.
 
 growth: how `secure` and `open` grow from 10 kB to 10 MB and from 10 to 5,000 signed elements (exponent 1 is linear), and the memory that \
 a message of 10 MB takes.
