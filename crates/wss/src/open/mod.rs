@@ -118,7 +118,7 @@ impl InboundPlan {
         observer: &mut dyn OperationObserver,
     ) -> Result<Opened, Rejected> {
         let tuning = &self.policy.tuning;
-        let mut scratch = Scratch::reusing(buffers.take_scratch());
+        let mut scratch = Scratch::reusing(buffers);
         scratch.canonical_runs = tuning.canonical_runs;
         scratch.on_demand = tuning.on_demand;
         scratch.collects = tuning.buffering == Buffering::Buffered;
@@ -161,7 +161,7 @@ impl Opening<'_> {
         match self.judge(buffers) {
             Ok(blocks) => {
                 let receipt = self.receipt();
-                buffers.give_scratch(self.scratch.into_c14n());
+                self.scratch.recycle(buffers);
                 Ok(Opened {
                     envelope: self.envelope,
                     evidence: self.evidence,

@@ -7,7 +7,9 @@
 use soapstone_crypto::{
     CryptoError, Hasher, MacTruncation, PublicKey, SignatureAlgorithm, SymmetricKey, base64,
 };
-use soapstone_xml::{Apex, C14nOptions, C14nScratch, Document, NodeId, Sink, canonicalize};
+use soapstone_xml::{
+    Apex, Buffers, C14nOptions, C14nScratch, Document, NodeId, Sink, canonicalize,
+};
 
 use super::error::SignatureError;
 use super::signature::{Reference, Signature};
@@ -42,6 +44,9 @@ pub enum Target<'t> {
     /// Octets from outside the document: an attachment.
     Octets(&'t [u8]),
 }
+
+/// Octets that the canonical form of a `SignedInfo` with a few references fits into.
+const SIGNED_INFO: usize = 2 << 10;
 
 /// Memory that verification reuses, and how it canonicalizes.
 pub struct Scratch {
@@ -283,17 +288,19 @@ impl Reference {
 }
 
 impl Scratch {
-    /// Verification with memory of canonicalization that was used before.
-    pub fn reusing(c14n: C14nScratch) -> Self {
+    /// Verification with memory that was used before.
+    pub fn reusing(buffers: &mut Buffers) -> Self {
         Self {
-            c14n,
+            c14n: buffers.take_scratch(),
+            octets: buffers.take(SIGNED_INFO),
             ..Self::default()
         }
     }
 
-    /// The memory of canonicalization, for another use.
-    pub fn into_c14n(self) -> C14nScratch {
-        self.c14n
+    /// Gives its memory back, for another use.
+    pub fn recycle(self, buffers: &mut Buffers) {
+        buffers.give_scratch(self.c14n);
+        buffers.give(self.octets);
     }
 
     /// Canonicalizes into `sink`. Comments are left out unless both the selection and the method have them (XML-DSig 4.4.3.3).
