@@ -99,6 +99,8 @@ fn noticed(policy: &Policy) -> Policy {
         }
     }
     let encrypts = policy.encryption.as_ref().map(|encryption| encryption.key);
+    // Where nothing is signed, everything is passed on anyway.
+    policy.transport_protected &= signs.is_some();
     let suite = &mut policy.suite;
     suite.name.clear();
     if signs != Some(KeyBinding::Certificate) {

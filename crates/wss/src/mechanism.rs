@@ -144,6 +144,7 @@ impl Mechanism {
             signature_confirmation: false,
             required: Vec::new(),
             only_entire_headers_and_body: false,
+            transport_protected: false,
             layout: Layout::Lax,
             limits: SecurityLimits::default(),
             tuning: Tuning::default(),

@@ -53,6 +53,9 @@ pub struct Policy {
     /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the `wsse:Security` header, and nothing else
     /// (WS-SecurityPolicy 1.3, 6.6).
     pub only_entire_headers_and_body: bool,
+    /// Whether the connection protects messages as a whole (WS-SecurityPolicy 1.3, 7.3). Then a signature says who sends, and for how long, and not
+    /// what: header blocks that it does not cover are as good as those that it covers. Nothing here can see the connection; whoever sets this sees to it.
+    pub transport_protected: bool,
     /// Order of the elements of the `wsse:Security` header.
     pub layout: Layout,
     /// Bounds on what one message may ask for.
@@ -92,14 +95,20 @@ impl Policy {
     }
 
     /// Whether attributes that signed elements inherit from what stands around them are as good as they are: signatures in inclusive form cover them,
-    /// those in exclusive form do not (Exclusive XML Canonicalization 1.0, 3), and where nothing is signed, nothing is better.
+    /// those in exclusive form do not (Exclusive XML Canonicalization 1.0, 3), and where nothing is signed, or all comes over a connection that protects
+    /// it, nothing is better.
     pub(crate) fn covers_inherited(&self) -> bool {
         let inclusive = [
             Canonicalization::Inclusive10,
             Canonicalization::Inclusive10WithComments,
         ];
         let mut forms = self.suite.canonicalization.iter();
-        self.signature.is_none() || forms.all(|form| inclusive.contains(form))
+        !self.proves_parts() || forms.all(|form| inclusive.contains(form))
+    }
+
+    /// Whether signatures are what tells parts of the message that can be passed on from others.
+    pub(crate) fn proves_parts(&self) -> bool {
+        self.signature.is_some() && !self.transport_protected
     }
 
     /// Whether a part is encrypted.

@@ -53,7 +53,7 @@ impl Message<'_> {
         let before = problems.len();
         match &requirements.binding {
             None => self.without_binding(problems),
-            Some(Binding::Transport(_)) => {}
+            Some(Binding::Transport(_)) => policy.transport_protected = true,
             Some(Binding::Symmetric(binding)) => self.symmetric(binding, &mut policy, problems),
             Some(Binding::Asymmetric(binding)) => self.asymmetric(binding, &mut policy, problems),
         }

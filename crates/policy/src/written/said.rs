@@ -71,6 +71,7 @@ struct Message<'p> {
     signature_confirmation: bool,
     required: Vec<&'p Part>,
     only_entire_headers_and_body: bool,
+    transport_protected: bool,
     layout: Layout,
 }
 
@@ -123,6 +124,7 @@ impl<'p> Message<'p> {
             signature_confirmation: policy.signature_confirmation,
             required: sorted(policy.required.iter()),
             only_entire_headers_and_body: policy.only_entire_headers_and_body,
+            transport_protected: policy.transport_protected && policy.signature.is_some(),
             layout: policy.layout,
         }
     }

@@ -1,6 +1,6 @@
 //! Endorsing tokens (WS-SecurityPolicy 1.3, 8.3 to 8.9): what policies with them demand, and which of them are refused.
 
-use soapstone_policy::message_in_words;
+use soapstone_policy::{Agreement, message_in_words};
 use soapstone_wss::{DerivedKeyForm, EndorsingPolicy, KeyBinding, KeyReference, Part};
 
 use crate::agreements::{body, encrypted, signed};
@@ -65,6 +65,9 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         ]
     );
     assert!(over_https.response.signature.is_none());
+    // 7.3: what the signature does not cover is as good as what it covers.
+    let by_transport = |agreement: &Agreement| agreement.request.transport_protected;
+    assert!(by_transport(&over_https) && !by_transport(&message));
 }
 
 /// WS-SecurityPolicy 1.3, 5.3: derived keys of a certificate are those of the keys that it encrypts. One that endorses signs with its own, and the

@@ -381,7 +381,8 @@ impl Opening<'_> {
             .map(|proof| proof.step)
     }
 
-    /// The header blocks that may be passed on; those that no signature covers, in a plan that wants signatures, may not.
+    /// The header blocks that may be passed on; those that no signature covers may not, where signatures are all that
+    /// proves them.
     pub(super) fn blocks_to_pass_on(
         &mut self,
         security: Option<NodeId>,
@@ -397,9 +398,7 @@ impl Opening<'_> {
             }
             let is_signed = self.signing_steps(block.id()).next().is_some()
                 || self.is_endorsed_by_sender(block.id());
-            if self.plan.policy.signature.is_none()
-                || is_signed && !self.is_signed_unread(block.id())
-            {
+            if !self.plan.policy.proves_parts() || is_signed && !self.is_signed_unread(block.id()) {
                 blocks.push(block.id());
             } else if self.envelope.must_understand(block) {
                 return Err(Rejected::HeaderNotVerified {

@@ -6,6 +6,7 @@ mod conversations;
 mod derivations;
 mod endorsements;
 mod endorsers;
+mod endorsing_contexts;
 mod paths;
 mod reflections;
 mod refusals;

@@ -249,6 +249,7 @@ struct MessageFound {
     order: &'static str,
     layout: &'static str,
     only_entire_headers_and_body: bool,
+    transport_protected: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     required: Vec<String>,
 }
@@ -407,6 +408,7 @@ fn message_found(policy: &Policy) -> MessageFound {
             Layout::LaxTimestampLast => "lax-timestamp-last",
         },
         only_entire_headers_and_body: policy.only_entire_headers_and_body,
+        transport_protected: policy.transport_protected,
         required: policy.required.iter().map(ToString::to_string).collect(),
     }
 }
