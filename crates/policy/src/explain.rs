@@ -32,10 +32,14 @@ impl Agreement {
         }
         if let Some(conversation) = &self.conversation {
             let version = version_name(conversation.version);
+            let done = if self.request.transport_protected {
+                "it signs for every request"
+            } else {
+                "every message is protected with it"
+            };
             words.push(match &conversation.bootstrap {
                 Some(_) => format!(
-                    "Messages belong to a conversation ({version}): client and service agree on a key first, and every message \
-                     is protected with it."
+                    "Messages belong to a conversation ({version}): client and service agree on a key first, and {done}."
                 ),
                 None => format!(
                     "Messages belong to a conversation ({version}) whose key both sides have already."

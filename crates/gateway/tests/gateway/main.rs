@@ -18,4 +18,5 @@ mod reflections;
 mod secured;
 mod support;
 mod tls;
+mod tls_conversations;
 mod tuned;

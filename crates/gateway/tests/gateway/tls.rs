@@ -23,7 +23,7 @@ fn route(address: std::net::SocketAddr) -> String {
     format!("[[routes]]\npath = \"/echo\"\nbackend = \"http://{address}/echo\"\n")
 }
 
-async fn connect(
+pub(crate) async fn connect(
     address: std::net::SocketAddr,
     protocol: &[u8],
     with_certificate: bool,

@@ -12,7 +12,7 @@ use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{
-    AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding, Token, TokenKind,
+    AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding, Token,
 };
 
 /// Of which message the policy is.
@@ -159,15 +159,7 @@ impl Message<'_> {
         }
         let token = signing;
         let (key, named) = match &token.kind {
-            TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. } => {
-                let named = if self.carries(token) {
-                    KeyReference::Direct
-                } else {
-                    // Whatever else: the token is not in the message, and is named by its identifier.
-                    KeyReference::KeyName
-                };
-                (KeyBinding::Context, named)
-            }
+            kind if kind.is_context() => (KeyBinding::Context, self.context_name(token)),
             _ => {
                 if !certificate(token, problems) {
                     return;
@@ -262,6 +254,16 @@ impl Message<'_> {
     pub(super) fn name(&self, token: &Token, problems: &mut Vec<PolicyProblem>) -> KeyReference {
         let wss = self.requirements.wss.as_ref();
         reference(token, self.carries(token), wss, problems)
+    }
+
+    /// How the message names a security context.
+    pub(super) fn context_name(&self, token: &Token) -> KeyReference {
+        if self.carries(token) {
+            KeyReference::Direct
+        } else {
+            // Whatever else: the token is not in the message, and is named by its identifier.
+            KeyReference::KeyName
+        }
     }
 
     /// Whether this message carries the token itself.

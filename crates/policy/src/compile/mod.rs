@@ -273,17 +273,22 @@ fn transport(
     }
 }
 
-/// The token of a binding that protects messages with a security context.
+/// The token of a security context that protects messages, or endorses those that their connection protects.
 fn context(requirements: &Requirements) -> Option<&Token> {
-    let Some(Binding::Symmetric(binding)) = &requirements.binding else {
-        return None;
-    };
-    let token = binding.signature.as_ref().or(binding.encryption.as_ref())?;
-    matches!(
-        token.kind,
-        TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }
-    )
-    .then_some(token)
+    match &requirements.binding {
+        Some(Binding::Symmetric(binding)) => {
+            let token = binding.signature.as_ref().or(binding.encryption.as_ref());
+            token.filter(|token| token.kind.is_context())
+        }
+        Some(Binding::Transport(_)) => {
+            let supporting = requirements.supporting.iter();
+            let mut tokens = supporting
+                .filter(|supporting| supporting.kind.endorsing)
+                .flat_map(|supporting| &supporting.tokens);
+            tokens.find(|token| token.kind.is_context())
+        }
+        _ => None,
+    }
 }
 
 /// Answers belong to the conversation of their requests. Policies of single messages may say otherwise (WS-SecurityPolicy 1.3, 3 has bindings for
@@ -309,7 +314,7 @@ fn refuse_other_conversation(
     }
 }
 
-/// The conversation that messages belong to, if their binding has a context as its token.
+/// The conversation that messages belong to, if their policy has a context as its token.
 fn conversation(
     requirements: &Requirements,
     options: &CompileOptions,
@@ -317,6 +322,11 @@ fn conversation(
     problems: &mut Vec<PolicyProblem>,
 ) -> Option<Conversation> {
     let token = context(requirements)?;
+    if depth == Depth::Bootstrap {
+        let reason = "a conversation is made by messages outside of conversations";
+        problems.push(tokens::refused(token, reason));
+        return None;
+    }
     let conversation = match &token.kind {
         TokenKind::SecurityContext { version } => Conversation {
             version: *version,
@@ -333,11 +343,6 @@ fn conversation(
             must_not_renew,
         } => {
             let bootstrap = match bootstrap {
-                Some(_) if depth == Depth::Bootstrap => {
-                    let reason = "a conversation is made by messages outside of conversations";
-                    problems.push(tokens::refused(token, reason));
-                    None
-                }
                 Some(bootstrap) if bootstrap.binding.is_none() => {
                     let what = "a binding in sp:BootstrapPolicy";
                     problems.push(message::missing(&token.name, &token.place, what));

@@ -1,4 +1,4 @@
-//! Supporting tokens of requests: users and endorsing certificates (WS-SecurityPolicy 1.3, 8).
+//! Supporting tokens of requests: users, endorsing certificates, and security contexts that endorse (WS-SecurityPolicy 1.3, 8).
 //!
 //! Over a transport binding the connection signs and encrypts them; in a message binding the message's own signature and key do.
 
@@ -10,7 +10,7 @@ use soapstone_wss::{
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
-use super::tokens::{TOKEN_INSIDE, certificate, password, refused, why_not};
+use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, password, refused, why_not};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
 
@@ -65,6 +65,12 @@ impl Message<'_> {
                     }
                     TokenKind::X509 { .. } if supporting.kind.endorsing => {
                         self.endorse(supporting, token, policy, problems);
+                    }
+                    kind if kind.is_context()
+                        && supporting.kind.endorsing
+                        && !self.protects_messages() =>
+                    {
+                        self.endorse_by_context(supporting, token, policy, problems);
                     }
                     TokenKind::X509 { .. } => {
                         let reason =
@@ -167,14 +173,9 @@ impl Message<'_> {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }
-        // What the token signs in particular (8.3).
-        let mut parts = Vec::new();
-        for demand in &supporting.signed_parts {
-            add_signed(demand, &mut parts);
-        }
-        add_elements(&supporting.signed_elements, &mut parts);
-        refuse_endorsed(&supporting.signed_elements, !messages, problems);
         if messages {
+            let mut parts = Vec::new();
+            self.own_parts(supporting, &mut parts, problems);
             let endorsing = EndorsingPolicy {
                 reference,
                 parts,
@@ -185,29 +186,81 @@ impl Message<'_> {
             self.endorse_message(supporting, token, endorsing, policy, problems);
             return;
         }
-        // Where the connection protects the message, the token signs the Timestamp (8.2, 8.3) and what is named in particular.
+        let key = (KeyBinding::Certificate, reference);
+        self.endorse_timestamp(supporting, token, key, policy, problems);
+    }
+
+    /// The key of the conversation signs the Timestamp: every message says by it whose it is, and the connection does the rest.
+    fn endorse_by_context(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let key = (KeyBinding::Context, self.context_name(token));
+        if self.endorse_timestamp(supporting, token, key, policy, problems) {
+            let properties = self.requirements.binding.as_ref().map(Binding::properties);
+            let suite = properties.and_then(|properties| properties.suite.as_ref());
+            policy.derived_keys = derived_keys(token, suite);
+        }
+    }
+
+    /// Where the connection protects the message there is no signature to endorse: the token signs the Timestamp (8.3, 8.4) and what is named in
+    /// particular, and the message has no other signature. False with a problem if it cannot.
+    fn endorse_timestamp(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        (key, reference): (KeyBinding, KeyReference),
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> bool {
         if policy.signature.is_some() {
             let reason = "where the connection protects messages, they are endorsed once";
             problems.push(refused(token, reason));
-            return;
+            return false;
         }
-        if policy.timestamp.is_none() {
-            problems.push(missing(
-                &supporting.name,
-                &supporting.place,
-                "sp:IncludeTimestamp",
-            ));
-            return;
+        let properties = self.requirements.binding.as_ref().map(Binding::properties);
+        let has_suite = properties.is_some_and(|properties| properties.suite.is_some());
+        for (is_there, what) in [
+            (policy.timestamp.is_some(), "sp:IncludeTimestamp"),
+            (has_suite, "sp:AlgorithmSuite"),
+        ] {
+            if !is_there {
+                problems.push(missing(&supporting.name, &supporting.place, what));
+                return false;
+            }
         }
-        parts.insert(0, Part::Timestamp);
-        if covers_token {
+        let mut parts = vec![Part::Timestamp];
+        self.own_parts(supporting, &mut parts, problems);
+        if properties.is_some_and(|properties| properties.protect_tokens) {
             parts.push(Part::Token);
         }
         policy.signature = Some(SignaturePolicy {
             parts,
-            key: KeyBinding::Certificate,
+            key,
             reference,
         });
+        true
+    }
+
+    /// What a token signs in particular (8.3).
+    fn own_parts(
+        &self,
+        supporting: &SupportingTokens,
+        parts: &mut Vec<Part>,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        for demand in &supporting.signed_parts {
+            add_signed(demand, parts);
+        }
+        add_elements(&supporting.signed_elements, parts);
+        refuse_endorsed(
+            &supporting.signed_elements,
+            !self.protects_messages(),
+            problems,
+        );
     }
 
     /// The token signs the message's signature (8.3), as does every other one that the policy names. That signature covers the token where it is signed (8.4), and the message's key encrypts

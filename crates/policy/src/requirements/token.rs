@@ -279,6 +279,14 @@ impl Token {
 }
 
 impl TokenKind {
+    /// Whether it is a security context, however that comes about.
+    pub(crate) fn is_context(&self) -> bool {
+        matches!(
+            self,
+            Self::SecureConversation { .. } | Self::SecurityContext { .. }
+        )
+    }
+
     /// Reads an assertion that only this kind of token has; false if it has none such.
     fn inner(&mut self, inner: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> bool {
         let local = &*inner.name().local;

@@ -5,6 +5,7 @@ mod attachments;
 mod bounds;
 mod causes;
 mod endorsements;
+mod endorsing_contexts;
 mod normal_forms;
 mod operations;
 mod overlooked;

@@ -199,11 +199,9 @@ impl Compiler<'_> {
 
     /// Bits of a context's secret, which all exchanges of a conversation use.
     fn secret_bits(&mut self, exchanges: &[Exchange]) -> Option<Option<u32>> {
-        let mut bits = exchanges
-            .iter()
-            .map(|exchange| secret_bits(&exchange.request));
-        let first = bits.next()?;
-        if bits.all(|other| other == first) {
+        let mut bits = exchanges.iter().filter_map(secret_bits);
+        let first = bits.next();
+        if bits.all(|other| Some(other) == first) {
             return Some(first);
         }
         let place = self.config.security.source.place;
@@ -470,11 +468,16 @@ fn common_suite(exchanges: &[Exchange]) -> String {
     }
 }
 
-/// Bits of a context's secret that is used as it is: as many as the suite's data encryption wants. Keys that are derived have any length.
-fn secret_bits(policy: &Policy) -> Option<u32> {
-    if policy.derived_keys.is_some() {
-        return None;
-    }
-    let octets = policy.suite.data.first()?.key_length();
+/// Bits of a context's secret that encrypts as it is: as many as the suite's data encryption wants. Keys that are derived come from a secret of any
+/// length, and one of any length signs.
+fn secret_bits(exchange: &Exchange) -> Option<u32> {
+    let encrypting = [&exchange.request, &exchange.response]
+        .into_iter()
+        .filter(|policy| {
+            let encryption = policy.encryption.as_ref();
+            encryption.is_some_and(|encryption| encryption.key == KeyBinding::Context)
+        });
+    let mut undivided = encrypting.filter(|policy| policy.derived_keys.is_none());
+    let octets = undivided.next()?.suite.data.first()?.key_length();
     u32::try_from(octets * 8).ok()
 }

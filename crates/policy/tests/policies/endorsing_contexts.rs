@@ -1,0 +1,222 @@
+//! Security contexts that endorse on a transport binding (WS-SecurityPolicy 1.3, 5.4.6, 5.4.7 and 8.3): what WCF calls a message credential with a
+//! security context. What policies with them demand, and which of them are refused.
+
+use soapstone_policy::{ProblemKind, message_in_words};
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, KeyBinding, KeyReference, Part, PasswordKind, Policy,
+};
+
+use crate::agreements::signed;
+use crate::refusals::not_supported;
+use crate::support::*;
+
+const CONTEXT: &str = "SecureConversationToken";
+
+fn on_tls() -> String {
+    transport("<sp:IncludeTimestamp/>")
+}
+
+fn users() -> String {
+    let user = token("UsernameToken", "AlwaysToRecipient", "");
+    format!("{}{}", on_tls(), nest("SignedSupportingTokens", &user))
+}
+
+fn certificates() -> String {
+    let certificate = x509("AlwaysToRecipient", "");
+    let endorsing = nest("EndorsingSupportingTokens", &certificate);
+    format!("{}{endorsing}", on_tls())
+}
+
+fn begun_by(bootstrap: &str, options: &str) -> String {
+    let inner = format!("{options}{}", nest("BootstrapPolicy", bootstrap));
+    token(CONTEXT, "AlwaysToRecipient", &inner)
+}
+
+fn endorsed_by(token: &str) -> String {
+    nest("EndorsingSupportingTokens", token)
+}
+
+fn key(policy: &Policy) -> Option<(KeyBinding, KeyReference)> {
+    let signature = policy.signature.as_ref()?;
+    Some((signature.key, signature.reference))
+}
+
+#[test]
+fn the_key_of_a_context_signs_the_timestamp_of_requests_and_nothing_else() {
+    for kind in [
+        "EndorsingSupportingTokens",
+        "SignedEndorsingSupportingTokens",
+        "EndorsingEncryptedSupportingTokens",
+        "SignedEndorsingEncryptedSupportingTokens",
+    ] {
+        let context = nest(kind, &begun_by(&users(), ""));
+        let agreement = agreement(&format!("{}{context}", on_tls()));
+        let request = &agreement.request;
+        assert_eq!(
+            key(request),
+            Some((KeyBinding::Context, KeyReference::Direct))
+        );
+        assert_eq!(signed(request), [Part::Timestamp], "{kind}");
+        assert_eq!(request.derived_keys, None);
+        assert!(request.timestamp.is_some_and(|it| it.required));
+        assert!(request.encryption.is_none() && request.endorsing.is_empty());
+        assert!(request.username.is_none());
+        // Who answers is known by his TLS.
+        let response = &agreement.response;
+        assert!(response.signature.is_none() && response.encryption.is_none());
+        assert!(response.timestamp.is_some_and(|it| it.required));
+        assert!(request.transport_protected && response.transport_protected);
+        assert!(agreement.transport.is_some());
+        assert_eq!(
+            agreement.in_words(),
+            [
+                "The connection is TLS.",
+                "Messages belong to a conversation (WS-SecureConversation 1.3): client and service agree on a key first, and it signs \
+                 for every request.",
+            ]
+        );
+        assert_eq!(
+            message_in_words(request),
+            [
+                "Algorithms: Basic256 (hmac-sha1, sha1).",
+                "It has a Timestamp, at most 300 s old.",
+                "Signed with the key of the conversation, whose token is in the message: the Timestamp.",
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_context_that_endorses_is_begun_by_users_or_certificates_on_tls() {
+    let begun = |bootstrap: &str| {
+        let context = endorsed_by(&begun_by(bootstrap, ""));
+        let agreement = agreement(&format!("{}{context}", on_tls()));
+        let conversation = agreement.conversation.expect("it has one");
+        assert_eq!(conversation.version, ConversationVersion::V13);
+        *conversation.bootstrap.expect("it has a bootstrap")
+    };
+    let user = begun(&users());
+    let passwords = user.request.username.map(|user| user.passwords);
+    assert_eq!(passwords, Some(vec![PasswordKind::Text]));
+    assert!(user.request.signature.is_none() && user.transport.is_some());
+    let certificate = begun(&certificates());
+    assert_eq!(
+        key(&certificate.request),
+        Some((KeyBinding::Certificate, KeyReference::Direct))
+    );
+    assert_eq!(signed(&certificate.request), [Part::Timestamp]);
+    assert!(certificate.response.signature.is_none() && certificate.transport.is_some());
+    // Messages may begin it that protect themselves.
+    let secured = begun(&format!(
+        "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
+        asymmetric(&suite("Basic256"))
+    ));
+    assert!(secured.request.encryption.is_some() && secured.transport.is_none());
+}
+
+#[test]
+fn a_context_that_endorses_is_derived_from_named_and_kept_as_the_policy_says() {
+    for (derived, form) in [
+        (
+            "<sp:RequireDerivedKeys/>",
+            (DerivedKeyForm::Explicit, false),
+        ),
+        (
+            "<sp:RequireExplicitDerivedKeys/>",
+            (DerivedKeyForm::Explicit, true),
+        ),
+        (
+            "<sp:RequireImpliedDerivedKeys/>",
+            (DerivedKeyForm::Implied, true),
+        ),
+    ] {
+        let context = endorsed_by(&begun_by(&users(), derived));
+        let request = agreement(&format!("{}{context}", on_tls())).request;
+        let keys = request.derived_keys.expect("keys are derived");
+        assert_eq!((keys.form, keys.exclusive), form);
+        // WS-SecurityPolicy 1.3, 6.1: the suite says how long signature keys are.
+        assert_eq!(keys.signature_length, 24);
+    }
+    let kept = "<sp:MustNotSendCancel/><sp:MustNotSendRenew/><sp:SC10SecurityContextToken/>";
+    let context = endorsed_by(&begun_by(&users(), kept));
+    let conversation = agreement(&format!("{}{context}", on_tls())).conversation;
+    let conversation = conversation.expect("it has one");
+    assert_eq!(conversation.version, ConversationVersion::February2005);
+    assert!(!conversation.may_cancel && !conversation.may_renew && conversation.may_amend);
+    for (inclusion, reference) in [
+        ("Once", KeyReference::Direct),
+        ("Always", KeyReference::Direct),
+        ("AlwaysToInitiator", KeyReference::KeyName),
+        ("Never", KeyReference::KeyName),
+    ] {
+        let known = endorsed_by(&token("SecurityContextToken", inclusion, ""));
+        let agreement = agreement(&format!("{}{known}", on_tls()));
+        let named = Some((KeyBinding::Context, reference));
+        assert_eq!(key(&agreement.request), named, "{inclusion}");
+        let conversation = agreement.conversation.expect("it has one");
+        assert!(conversation.bootstrap.is_none(), "both sides have it");
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: parts that the token signs besides, as WCF has it sign `To`.
+#[test]
+fn a_context_signs_what_its_assertion_names_besides_the_timestamp() {
+    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
+    let context = endorsed_by(&format!("{}{to}", begun_by(&users(), "")));
+    let agreement = agreement(&format!("{}{context}", on_tls()));
+    let header = Part::Header {
+        namespace: "urn:a".to_owned(),
+        local: "To".to_owned(),
+    };
+    assert_eq!(signed(&agreement.request), [Part::Timestamp, header]);
+}
+
+#[test]
+fn a_context_that_proves_nothing_or_not_alone_is_refused() {
+    let context = begun_by(&users(), "");
+    let only = "a security context protects messages in a symmetric binding, or endorses them on a transport binding";
+    let refused_context = |reason| {
+        move |policy: &str| assert_eq!(not_supported(policy), (CONTEXT.to_owned(), reason))
+    };
+    let misplaced = refused_context(only);
+    for kind in ["SupportingTokens", "SignedSupportingTokens"] {
+        misplaced(&format!("{}{}", on_tls(), nest(kind, &context)));
+    }
+    misplaced(&format!(
+        "{}{SIGNED_BODY}{}",
+        asymmetric(&suite("Basic256")),
+        endorsed_by(&context)
+    ));
+    let once = refused_context("where the connection protects messages, they are endorsed once");
+    once(&format!("{}{}", on_tls(), endorsed_by(&context.repeat(2))));
+    once(&format!("{}{}", certificates(), endorsed_by(&context)));
+    let outside = refused_context("a conversation is made by messages outside of conversations");
+    let nested = begun_by(&format!("{}{}", on_tls(), endorsed_by(&context)), "");
+    outside(&format!("{}{}", on_tls(), endorsed_by(&nested)));
+    let known = endorsed_by(&token("SecurityContextToken", "AlwaysToRecipient", ""));
+    let nested = begun_by(&format!("{}{known}", on_tls()), "");
+    let (name, _) = not_supported(&format!("{}{}", on_tls(), endorsed_by(&nested)));
+    assert_eq!(name, "SecurityContextToken");
+}
+
+#[test]
+fn a_context_that_endorses_needs_a_timestamp_algorithms_and_a_bootstrap() {
+    let missing = |policy: &str, assertion: &str, what| {
+        let expected = (assertion.to_owned(), ProblemKind::Missing { what });
+        assert_eq!(refused(policy), [expected]);
+    };
+    let context = begun_by(&users(), "");
+    let endorsing = "EndorsingSupportingTokens";
+    let timeless = format!("{}{}", transport(""), endorsed_by(&context));
+    missing(&timeless, endorsing, "sp:IncludeTimestamp");
+    let https = nest("TransportToken", &nest("HttpsToken", ""));
+    let suiteless = nest(
+        "TransportBinding",
+        &format!("{https}<sp:IncludeTimestamp/>"),
+    );
+    let suiteless = format!("{suiteless}{}", endorsed_by(&context));
+    missing(&suiteless, endorsing, "sp:AlgorithmSuite");
+    let bare = endorsed_by(&token(CONTEXT, "AlwaysToRecipient", ""));
+    let bare = format!("{}{bare}", on_tls());
+    missing(&bare, CONTEXT, "sp:BootstrapPolicy");
+}
