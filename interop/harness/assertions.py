@@ -52,14 +52,24 @@ def transport(suite):
 
 def conversation(suite, bootstrap, derived=False, addressing=WITH_ADDRESSING):
     """The key of a security context, which `bootstrap` protects on its way."""
-    derivation = "<sp:RequireDerivedKeys/>" if derived else ""
-    token = (
-        f"<sp:SecureConversationToken {_inclusion('AlwaysToRecipient')}><wsp:Policy>{derivation}"
-        f"<sp:BootstrapPolicy><wsp:Policy>{bootstrap}</wsp:Policy></sp:BootstrapPolicy></wsp:Policy></sp:SecureConversationToken>"
-    )
+    token = _context(bootstrap, derived)
     return (
         f"{addressing}<sp:SymmetricBinding><wsp:Policy>{_token('ProtectionToken', token)}{_common(suite, True, '')}</wsp:Policy>"
         f"</sp:SymmetricBinding>{wss11()}{trust13()}"
+    )
+
+
+def conversation_over_tls(suite, bootstrap, derived=False, kind="Endorsing", own=""):
+    """The connection protects, and the key of a security context says whose each request is, as WCF has it."""
+    token = supporting(f"{kind}SupportingTokens", _context(bootstrap, derived) + own)
+    return f"{WITH_ADDRESSING}{transport(suite)}{token}{wss11()}{trust13()}"
+
+
+def _context(bootstrap, derived):
+    derivation = "<sp:RequireDerivedKeys/>" if derived else ""
+    return (
+        f"<sp:SecureConversationToken {_inclusion('AlwaysToRecipient')}><wsp:Policy>{derivation}"
+        f"<sp:BootstrapPolicy><wsp:Policy>{bootstrap}</wsp:Policy></sp:BootstrapPolicy></wsp:Policy></sp:SecureConversationToken>"
     )
 
 

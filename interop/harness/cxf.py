@@ -241,7 +241,7 @@ def _gateway(report, peer, cell, directions):
             for service in cell.services:
                 report.record("cxf", f"{cell.name}, {service}", way, str(failure))
         else:
-            if direction == "outbound" and "cancel" in cell.client:
+            if direction == "outbound" and "cancel" in cell.client and cell.by_itself:
                 report.check("cxf", f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell, before))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from xml.dom import minidom
 
 from .assertions import (
-    CLIENT, CURRENT, asymmetric, both, conversation, parts, supporting, symmetric, transport, trust13, username, wss10,
-    wss11, x509,
+    ADDRESSING, CLIENT, CURRENT, asymmetric, both, conversation, conversation_over_tls, parts, supporting, symmetric, transport,
+    trust13, username, wss10, wss11, x509,
 )  # fmt: skip
 
 WSU = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
@@ -155,6 +155,7 @@ def cells():
     yield from _asymmetric()
     yield from _transport()
     yield from _conversations()
+    yield from _conversations_over_tls()
     yield from _operations()
     for mechanism in ("sign-encrypt", "secure-conversation"):
         endpoint, message = mechanism_assertions(mechanism, "Basic256")
@@ -354,6 +355,28 @@ def _conversations():
     bootstrap = transport("Basic256") + supporting("SignedSupportingTokens", username()) + trust13()
     name = "secure-conversation transport bootstrap, renew"
     yield Cell(name, conversation("Basic256", bootstrap), both(), tls=True, calls=2, client={"renew": ("renewed", 1)}, ours=OWNER_ALONE)
+
+
+def _conversations_over_tls():
+    """Conversations whose messages TLS protects: contexts endorse requests alone."""
+    users = transport("Basic256") + supporting("SignedSupportingTokens", username()) + wss11() + trust13()
+    certificates = transport("Basic256") + supporting("EndorsingSupportingTokens", CLIENT) + wss11() + trust13()
+    name = "secure-conversation on TLS"
+    for derived in (False, True):
+        for who, bootstrap in (("users", users), ("certificates", certificates)):
+            endpoint = conversation_over_tls("Basic256", bootstrap, derived)
+            yield Cell(f"{name}, {who}{', derived keys' if derived else ''}", endpoint, tls=True, calls=2)
+    to = f'<sp:SignedParts><sp:Header Name="To" Namespace="{ADDRESSING}"/></sp:SignedParts>'
+    endpoint = conversation_over_tls("Basic256", users, kind="SignedEndorsing", own=to)
+    yield Cell(f"{name}, signed endorsing, parts of its own", endpoint, tls=True, calls=2)
+    endpoint = conversation_over_tls("Basic256", users)
+    yield Cell(f"{name}, renew", endpoint, tls=True, calls=2, client={"renew": ("renewed", 1)}, ours=OWNER_ALONE)
+    # CXF's service takes a Cancel in a message with a signed Body alone, which nobody sends on TLS.
+    cancelled = {"cancel": ("cancelled", 1)}
+    yield Cell(f"{name}, cancel", endpoint, tls=True, client=cancelled, ours=OWNER_ALONE, by_itself=False)
+    yield Cell(f"{name}, SOAP 1.2", endpoint, tls=True, calls=2, soap="12")
+    of_2005 = endpoint.replace(CURRENT["sp"], DRAFT["sp"]).replace("Trust13", "Trust10")
+    yield Cell(f"{name} of 2005", of_2005, tls=True, calls=2, namespaces=DRAFT)
 
 
 def _operations():
