@@ -378,8 +378,8 @@ def _refused(peer, theirs, demanded, reason, service="echo"):
 def record(soapstone, keys, scratch, folder):
     """Records what CXF's client and service say to each other, with the WSDL, in a folder for each cell."""
     with running(soapstone, keys, scratch / "cxf") as peer:
-        # Messages of an operation with a policy of its own are like those of a service with that policy.
-        for cell in (cell for cell in cells() if cell.other is None and cell.by_itself):
+        # Messages of an operation with a policy of its own are like those of a service with that policy; those that disobey theirs are no examples.
+        for cell in (cell for cell in cells() if cell.other is None and cell.by_itself and not cell.refused):
             itself(peer, cell, "echo")
             shutil.copytree(peer.folder / "recorded" / cell.path / "echo", folder / cell.path)
             shutil.copy(peer.wsdl(cell, "echo"), folder / cell.path / "service.wsdl")
