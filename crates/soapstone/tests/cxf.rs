@@ -7,9 +7,12 @@ use std::sync::Mutex;
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::EndpointConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
+use soapstone::crypto::{PHash, SymmetricKey, base64};
 use soapstone::endpoint::{Arrived, Endpoint, Memory, Role};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{ContextName, FirstSeen, Mark, Receipt, SecurityContext};
+use soapstone::wss::{
+    ContextName, ContextOwner, ConversationVersion, FirstSeen, Mark, Receipt, SecurityContext,
+};
 use soapstone::xml::Buffers;
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
 
@@ -199,6 +202,90 @@ fn every_exchange_of_cxf_is_accepted_under_its_own_policy() {
         cells.len(),
         failed.join("\n")
     );
+}
+
+/// What stands in the first element of a name, whatever its prefix.
+fn content<'m>(message: &'m str, local: &str) -> &'m str {
+    let start = message.find(&format!(":{local}")).expect("it is there");
+    let (_, after) = message[start..].split_once('>').expect("its tag ends");
+    after.split_once('<').expect("it ends").0
+}
+
+/// The context that CXF's service has made of what both sides contributed to its key, which TLS alone hid (WS-Trust 1.4, 4.4.4).
+fn made(cell: &str, owner: ContextOwner) -> SecurityContext {
+    let text = |name| String::from_utf8(recorded(cell, name)).expect("it is UTF-8");
+    let (request, response) = (text("1.request.xml"), text("1.response.xml"));
+    let entropy = |message| base64::decode_xml_to_vec(content(message, "BinarySecret").as_bytes());
+    let entropy = |message| entropy(message).expect("it is base64");
+    let secret = PHash::SHA1.derive(&entropy(&request), &[&entropy(&response)], 0, 32);
+    let version = match cell.ends_with("of-2005") {
+        true => ConversationVersion::February2005,
+        false => ConversationVersion::V13,
+    };
+    SecurityContext {
+        version,
+        identifier: content(&response, "Identifier").to_owned(),
+        instance: None,
+        secret: secret
+            .and_then(SymmetricKey::from_secret)
+            .expect("it is as long as it has to be"),
+        created: moment(),
+        expires: moment() + SignedDuration::from_hours(1),
+        owner,
+    }
+}
+
+/// Conversations that TLS protects: the owner of what our service grants is who began it, and what CXF's client sends in the one that it began is
+/// endorsed by that one's key, by no other one's, and not at all without it.
+#[test]
+fn contexts_of_cxf_endorse_what_tls_protects() {
+    let cells = cells();
+    let on_tls: Vec<&String> = cells
+        .iter()
+        .filter(|cell| cell.contains("-on-TLS"))
+        .collect();
+    assert!(on_tls.len() >= 8, "{on_tls:?}");
+    for cell in on_tls {
+        let service = endpoint(cell, Role::Service).unwrap_or_else(|problem| panic!("{problem}"));
+        let granted = Granted::default();
+        let asked = receive(&service, recorded(cell, "1.request.xml"), &granted);
+        assert!(
+            matches!(asked, Ok(Arrived::Answered(_))),
+            "{cell}: {asked:?}"
+        );
+        let ours = granted.0.lock().expect("no test panics here").remove(0);
+        let owner = if cell.contains("certificates") {
+            "CN=client,O=Soapstone"
+        } else {
+            "alice"
+        };
+        assert_eq!(ours.owner.to_string(), owner, "{cell}");
+
+        let theirs = made(cell, ours.owner.clone());
+        let request = recorded(cell, "2.request.xml");
+        let heard = |context: SecurityContext, request: &[u8]| {
+            let known = Granted(Mutex::new(vec![context]));
+            let arrived = receive(&service, request.to_vec(), &known)?;
+            let Arrived::Message(message) = arrived else {
+                return Err("it asks for a token".to_owned());
+            };
+            Ok(message.receipt.context.map(|context| context.identifier))
+        };
+        let context = heard(theirs.clone(), &request).unwrap_or_else(|why| panic!("{cell}: {why}"));
+        assert_eq!(context, Some(theirs.identifier.clone()), "{cell}");
+        let namesake = SecurityContext {
+            secret: ours.secret.clone(),
+            ..theirs.clone()
+        };
+        let refused = heard(namesake, &request).expect_err("another key");
+        assert!(refused.contains("ValueMismatch"), "{cell}: {refused}");
+        let text = String::from_utf8(request).expect("it is UTF-8");
+        let (before, signature) = text.split_once("<ds:Signature ").expect("a signature");
+        let (_, after) = signature.split_once("</ds:Signature>").expect("its end");
+        let bare = format!("{before}{after}");
+        let refused = heard(theirs, bare.as_bytes()).expect_err("no signature");
+        assert!(refused.contains("SignatureMissing"), "{cell}: {refused}");
+    }
 }
 
 /// A bootstrap that encrypts nothing shows both halves of the key to everybody.
