@@ -359,6 +359,9 @@ def refusals():
         ("symmetric Basic256", "symmetric signed username", "username-missing"),
         ("symmetric Basic256", "secure-conversation Basic256", "algorithm-not-allowed"),
         ("secure-conversation Basic128", "secure-conversation Basic256", "algorithm-not-allowed"),
+        ("secure-conversation on TLS, users", "secure-conversation on TLS, users, derived keys", "key-not-derived"),
+        ("secure-conversation on TLS, users", "secure-conversation on TLS, signed endorsing, parts of its own", "unsigned"),
+        ("secure-conversation on TLS, users", "secure-conversation on TLS, certificates", "element-unexpected"),
         ("asymmetric, signed beside encrypted", "asymmetric, encrypted beside signed", "unencrypted"),
         ("asymmetric, encrypted beside signed", "asymmetric, signed beside encrypted", "operation-mismatch"),
     ):
