@@ -177,9 +177,11 @@ impl Opening<'_> {
             .signatures
             .iter()
             .flat_map(|signature| &signature.nodes);
+        // Once for all of them: there may be as many parts as signed elements.
+        let blocks = self.named_blocks();
         for node in signed {
             let element = self.envelope.document.element(*node);
-            if !self.is_in_place(element, security) {
+            if !self.is_in_place(element, security, &blocks) {
                 return Err(Rejected::SignedElsewhere {
                     element: expanded_name(element),
                 });
@@ -190,7 +192,12 @@ impl Opening<'_> {
 
     /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the
     /// plan.
-    fn is_in_place(&self, element: Element<'_>, security: Option<NodeId>) -> bool {
+    fn is_in_place(
+        &self,
+        element: Element<'_>,
+        security: Option<NodeId>,
+        blocks: &[(&str, &str)],
+    ) -> bool {
         // What stands inside cipher text that was deciphered is gone with it.
         if element.ancestors().any(|holder| holder.is_replaced()) {
             return false;
@@ -203,26 +210,24 @@ impl Opening<'_> {
         }
         if element.ancestors().any(inside_body) {
             let body_is_signed = || self.signing_steps(body.id()).next().is_some();
-            return !self.belongs_into_header(element)
+            return !belongs_into_header(element, blocks)
                 || body_is_signed()
                 || self.is_named(element);
         }
         self.is_readable_block(element) || self.is_named(element)
     }
 
-    /// Whether the plan looks for this element in the header. In a Body that is not signed, somebody may have put it aside; in one that is, it was there.
-    fn belongs_into_header(&self, element: Element<'_>) -> bool {
+    /// Namespaces and local names of the header blocks that the plan wants signed.
+    fn named_blocks(&self) -> Vec<(&str, &str)> {
         let policy = &self.plan.policy;
-        let mut parts = policy
-            .signed_parts()
-            .iter()
-            .chain(policy.endorsed_parts().map(|(_, part)| part));
-        element.is(WSU, "Timestamp")
-            || element.is(WSSE, "UsernameToken")
-            || parts.any(|part| match part {
-                Part::Header { namespace, local } => element.is(namespace, local),
-                _ => false,
+        let endorsed = policy.endorsed_parts().map(|(_, part)| part);
+        let parts = policy.signed_parts().iter().chain(endorsed);
+        parts
+            .filter_map(|part| match part {
+                Part::Header { namespace, local } => Some((namespace.as_str(), local.as_str())),
+                _ => None,
             })
+            .collect()
     }
 
     /// Whether an element is a header block as the application sees it: itself, or held by an `EncryptedHeader` in cipher text that was deciphered.
@@ -427,6 +432,16 @@ fn shortened(mut name: String) -> String {
         name.shrink_to_fit();
     }
     name
+}
+
+/// Whether an element is one that is looked for in the header, or one of these header blocks. In a Body that is not signed, somebody may have put it
+/// aside; in one that is, it was there.
+fn belongs_into_header(element: Element<'_>, blocks: &[(&str, &str)]) -> bool {
+    element.is(WSU, "Timestamp")
+        || element.is(WSSE, "UsernameToken")
+        || blocks
+            .iter()
+            .any(|(namespace, local)| element.is(namespace, local))
 }
 
 /// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or token is: in nothing but elements whose content is
