@@ -1,7 +1,7 @@
 //! Endorsing tokens (WS-SecurityPolicy 1.3, 8.3 to 8.9): what policies with them demand, and which of them are refused.
 
 use soapstone_policy::{Agreement, message_in_words};
-use soapstone_wss::{DerivedKeyForm, EndorsingPolicy, KeyBinding, KeyReference, Part};
+use soapstone_wss::{EndorsingPolicy, KeyBinding, KeyReference, Part};
 
 use crate::agreements::{body, encrypted, signed};
 use crate::refusals::not_supported;
@@ -74,20 +74,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
 /// policies that stacks write demand them of it nevertheless.
 #[test]
 fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses() {
-    for (derived, form) in [
-        (
-            "<sp:RequireDerivedKeys/>",
-            (DerivedKeyForm::Explicit, false),
-        ),
-        (
-            "<sp:RequireExplicitDerivedKeys/>",
-            (DerivedKeyForm::Explicit, true),
-        ),
-        (
-            "<sp:RequireImpliedDerivedKeys/>",
-            (DerivedKeyForm::Implied, true),
-        ),
-    ] {
+    for (derived, form) in DERIVED_KEYS {
         let endorsing = nest(
             "EndorsingSupportingTokens",
             &x509("AlwaysToRecipient", derived),

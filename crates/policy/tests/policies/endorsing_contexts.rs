@@ -2,9 +2,7 @@
 //! security context. What policies with them demand, and which of them are refused.
 
 use soapstone_policy::{ProblemKind, message_in_words};
-use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, KeyBinding, KeyReference, Part, PasswordKind, Policy,
-};
+use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Part, PasswordKind, Policy};
 
 use crate::agreements::signed;
 use crate::refusals::not_supported;
@@ -116,20 +114,7 @@ fn a_context_that_endorses_is_begun_by_users_or_certificates_on_tls() {
 
 #[test]
 fn a_context_that_endorses_is_derived_from_named_and_kept_as_the_policy_says() {
-    for (derived, form) in [
-        (
-            "<sp:RequireDerivedKeys/>",
-            (DerivedKeyForm::Explicit, false),
-        ),
-        (
-            "<sp:RequireExplicitDerivedKeys/>",
-            (DerivedKeyForm::Explicit, true),
-        ),
-        (
-            "<sp:RequireImpliedDerivedKeys/>",
-            (DerivedKeyForm::Implied, true),
-        ),
-    ] {
+    for (derived, form) in DERIVED_KEYS {
         let context = endorsed_by(&begun_by(&users(), derived));
         let request = agreement(&format!("{}{context}", on_tls())).request;
         let keys = request.derived_keys.expect("keys are derived");

@@ -4,9 +4,26 @@ use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, PolicyDocument, PolicyError, PolicyLimits,
     PolicyProblem, ProblemKind, Selection,
 };
+use soapstone_wss::DerivedKeyForm;
 
 pub(crate) const WSP: &str = "http://www.w3.org/ns/ws-policy";
 pub(crate) const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+
+/// Assertions of a token that demand derived keys, and what they demand: in which form, and whether in no other one.
+pub(crate) const DERIVED_KEYS: [(&str, (DerivedKeyForm, bool)); 3] = [
+    (
+        "<sp:RequireDerivedKeys/>",
+        (DerivedKeyForm::Explicit, false),
+    ),
+    (
+        "<sp:RequireExplicitDerivedKeys/>",
+        (DerivedKeyForm::Explicit, true),
+    ),
+    (
+        "<sp:RequireImpliedDerivedKeys/>",
+        (DerivedKeyForm::Implied, true),
+    ),
+];
 
 pub(crate) fn document(source: &str) -> PolicyDocument {
     PolicyDocument::parse(source.as_bytes().to_vec(), &PolicyLimits::default()).unwrap()
