@@ -13,7 +13,7 @@ use soapstone::wss::{
     ContextName, ContextOwner, ConversationVersion, FirstSeen, KeyBinding, Mark, Mechanism,
     Outgoing, SecurityContext, Suite, Tuning,
 };
-use soapstone::xml::{Buffers, Limits};
+use soapstone::xml::Buffers;
 
 use crate::measurement::{
     self, Effort, Figures, Measurement, PARTS, PRIVATE_KEY, Samples, UNAVOIDABLE,
@@ -334,9 +334,7 @@ impl<'a> Parties<'a> {
     fn of(case: &'a Case, peers: &Peers, options: &Options) -> Self {
         let suite = Suite::named(case.suite).expect("a suite of the table");
         let (outbound, inbound) = peers.plans(case.mechanism, &suite, case.binding, options.tuning);
-        let mut limits = Limits::default();
-        limits.message = 64 << 20;
-        limits.elements = 1 << 22;
+        let limits = Payload::limits();
         let mut parties = Self {
             case,
             tuning: options.tuning,

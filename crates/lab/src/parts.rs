@@ -101,16 +101,13 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(crate) fn new(plain: Vec<u8>) -> Self {
-        let mut limits = Limits::default();
-        limits.message = 64 << 20;
-        limits.elements = 1 << 22;
         let mut parts = Self {
             rsa: Rsa::new(2048),
             key: SymmetricKey::generate(DATA.key_length()).expect("a key"),
             plain,
             sealed: Vec::new(),
             text: Vec::new(),
-            limits,
+            limits: Payload::limits(),
             buffers: RefCell::default(),
             output: RefCell::default(),
         };

@@ -1,5 +1,6 @@
 //! The messages that are measured: answers of the sample services, in SOAP 1.1.
 
+use soapstone::xml::Limits;
 use soapstone_services::{SoapVersion, requests, responses};
 
 /// A payload of a kind and a size.
@@ -67,6 +68,14 @@ impl Payload {
             Self::Books(books) => requests::get_books(version, books),
         };
         request.into_bytes()
+    }
+
+    /// Limits that every payload is within: 64 MiB, and some four million elements.
+    pub(crate) fn limits() -> Limits {
+        let mut limits = Limits::default();
+        limits.message = 64 << 20;
+        limits.elements = 1 << 22;
+        limits
     }
 
     /// The envelope.

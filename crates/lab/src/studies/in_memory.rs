@@ -11,11 +11,12 @@ use jiff::Timestamp;
 use soapstone::crypto::{KeyKind, SecretBytes};
 use soapstone::endpoint::{Endpoint, Memory};
 use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
-use soapstone::xml::{Buffers, Limits};
+use soapstone::xml::Buffers;
 use soapstone_services::{EMPLOYEES, SoapVersion, json, requests, responses};
 
 use crate::engine::{Established, Forgetful};
 use crate::measurement::{Effort, Samples};
+use crate::payload::Payload;
 use crate::peers::{PASSWORD, Peers, USER};
 use crate::study::{Call, Line, Operation, Quantity, Scale, Stack, Step};
 
@@ -99,9 +100,7 @@ impl Workbench {
         let (outbound, inbound) =
             self.0
                 .plans_with(mechanism, suite, binding, Tuning::default(), change);
-        let mut limits = Limits::default();
-        limits.message = 64 << 20;
-        limits.elements = 1 << 22;
+        let limits = Payload::limits();
         let receiver = Endpoint::from_plans(Some(inbound), None, limits.clone())
             .with_user(USER, SecretBytes::copy_of(PASSWORD));
         Processing {

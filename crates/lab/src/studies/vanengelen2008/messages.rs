@@ -12,7 +12,9 @@ use soapstone::wss::{
     Envelope, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Part, Policy, SharedKey,
     Suite, Tuning,
 };
-use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
+use soapstone::xml::{Buffers, Document, Element, ParseOptions};
+
+use crate::payload::Payload;
 
 /// How the strings of a message are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,10 +87,7 @@ pub(super) fn string(canonical: &[u8], buffers: &mut Buffers) -> String {
 
 /// Reads an envelope of any size.
 pub(super) fn parse(octets: Vec<u8>, buffers: &mut Buffers) -> Envelope {
-    let mut limits = Limits::default();
-    limits.message = 64 << 20;
-    limits.elements = 1 << 22;
-    Envelope::parse(octets, &limits, buffers).expect("an envelope")
+    Envelope::parse(octets, &Payload::limits(), buffers).expect("an envelope")
 }
 
 /// The plans of both sides for messages that are signed by HMAC-SHA-1 under a key that all plans here share, with digests by SHA-256: the
