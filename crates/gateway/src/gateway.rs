@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -186,59 +187,65 @@ impl Gateway {
     /// # Errors
     ///
     /// When the system refuses: see [`StartError`].
-    pub async fn start(config: Config) -> Result<Running, StartError> {
-        let workers = Workers::start(config.limits.workers, config.limits.queue);
-        let workers = workers.map_err(|source| StartError::Threads { source })?;
-        let socket = listen(config.listen).await?;
-        let admin_socket = match config.admin {
-            Some(address) => Some(listen(address).await?),
-            None => None,
-        };
-        let (address, admin_address) =
-            (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
-        let drain = config.timeouts.drain;
-        let room = Room::new(config.limits.buffered);
-        let shared = Arc::new(Shared {
-            serving: RwLock::new(Arc::new(serving(config, &[]))),
-            workers,
-            buffers: Arc::default(),
-            room,
-            metrics: GatewayMetrics::default(),
-            readiness: Readiness::default(),
-            background: Mutex::default(),
-            draining: AtomicBool::new(false),
-            admin: admin_address.is_some(),
-            name: process_name(),
-            requests: AtomicU64::new(0),
-        });
-        let (phase, watching) = watch::channel(Phase::Running);
-        let (alive, ended) = mpsc::channel(1);
-        let mut listeners = Vec::new();
-        let sockets = [(Some(socket), Role::Gateway), (admin_socket, Role::Admin)];
-        for (socket, role) in sockets {
-            let Some((_, socket)) = socket else { continue };
-            let listener = Listener {
-                socket,
-                role,
-                shared: Arc::clone(&shared),
-                phase: watching.clone(),
-                alive: alive.clone(),
-            };
-            listeners.push(tokio::spawn(listener.run()));
-        }
-        let janitor = tokio::spawn(tidy(Arc::clone(&shared)));
-        tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
-        Ok(Running {
-            address,
-            admin_address,
-            shared,
-            phase,
-            ended,
-            listeners,
-            janitor,
-            drain,
-        })
+    // Boxed, so that what serves is compiled with this crate and not into each that calls it.
+    pub fn start(
+        config: Config,
+    ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send>> {
+        Box::pin(begin(config))
     }
+}
+
+async fn begin(config: Config) -> Result<Running, StartError> {
+    let workers = Workers::start(config.limits.workers, config.limits.queue);
+    let workers = workers.map_err(|source| StartError::Threads { source })?;
+    let socket = listen(config.listen).await?;
+    let admin_socket = match config.admin {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let (address, admin_address) = (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
+    let drain = config.timeouts.drain;
+    let room = Room::new(config.limits.buffered);
+    let shared = Arc::new(Shared {
+        serving: RwLock::new(Arc::new(serving(config, &[]))),
+        workers,
+        buffers: Arc::default(),
+        room,
+        metrics: GatewayMetrics::default(),
+        readiness: Readiness::default(),
+        background: Mutex::default(),
+        draining: AtomicBool::new(false),
+        admin: admin_address.is_some(),
+        name: process_name(),
+        requests: AtomicU64::new(0),
+    });
+    let (phase, watching) = watch::channel(Phase::Running);
+    let (alive, ended) = mpsc::channel(1);
+    let mut listeners = Vec::new();
+    let sockets = [(Some(socket), Role::Gateway), (admin_socket, Role::Admin)];
+    for (socket, role) in sockets {
+        let Some((_, socket)) = socket else { continue };
+        let listener = Listener {
+            socket,
+            role,
+            shared: Arc::clone(&shared),
+            phase: watching.clone(),
+            alive: alive.clone(),
+        };
+        listeners.push(tokio::spawn(listener.run()));
+    }
+    let janitor = tokio::spawn(tidy(Arc::clone(&shared)));
+    tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
+    Ok(Running {
+        address,
+        admin_address,
+        shared,
+        phase,
+        ended,
+        listeners,
+        janitor,
+        drain,
+    })
 }
 
 impl Running {
@@ -285,24 +292,27 @@ impl Running {
 
     /// Ends the conversations with backends and tells them so, as far as they listen; the next exchange begins a new one. One that is under
     /// way in a conversation that ends is sent again in another, as after any loss.
-    pub async fn end_conversations(&self) {
-        let serving = self.shared.serving();
-        let mut farewells = JoinSet::new();
-        for route in serving.routes.iter() {
-            let Some(side) = &route.outbound else {
-                continue;
-            };
-            let Some(established) = &side.established else {
-                continue;
-            };
-            let (contexts, version) = established.drain(&side.endpoint);
-            for context in contexts {
-                let parties = Parties::new(&self.shared, &serving, route, side, version);
-                farewells.spawn(async move { parties.cancel(&context).await });
+    // Boxed for the same reason as `Gateway::start`.
+    pub fn end_conversations(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            let serving = self.shared.serving();
+            let mut farewells = JoinSet::new();
+            for route in serving.routes.iter() {
+                let Some(side) = &route.outbound else {
+                    continue;
+                };
+                let Some(established) = &side.established else {
+                    continue;
+                };
+                let (contexts, version) = established.drain(&side.endpoint);
+                for context in contexts {
+                    let parties = Parties::new(&self.shared, &serving, route, side, version);
+                    farewells.spawn(async move { parties.cancel(&context).await });
+                }
             }
-        }
-        // Whoever does not hear it in time learns it when the context expires.
-        let _ = tokio::time::timeout(FAREWELL, farewells.join_all()).await;
+            // Whoever does not hear it in time learns it when the context expires.
+            let _ = tokio::time::timeout(FAREWELL, farewells.join_all()).await;
+        })
     }
 
     /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,27 +106,32 @@ impl Services {
     ///
     /// # Errors
     /// [`StartError`] when the address or the database cannot be had.
-    pub async fn start(config: Config) -> Result<Running, StartError> {
-        let listen = |source| StartError::Listen {
-            address: config.listen,
-            source,
-        };
-        // The address first: a port in use is told at once.
-        let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
-        let database = Database::open(&config.database)
-            .await
-            .map_err(StartError::Database)?;
-        tracing::info!(%address, database = %config.database, "sample services listen");
-        let answers = Arc::new(Answers::open(database, address, &config).await?);
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(run(listener, answers, config.grace, stopped));
-        Ok(Running {
-            address,
-            stop,
-            task,
-        })
+    // Boxed, so that database drivers and HTTP are compiled with this crate and not into each that calls it.
+    pub fn start(config: Config) -> Pin<Box<dyn Future<Output = Result<Running, StartError>>>> {
+        Box::pin(begin(config))
     }
+}
+
+async fn begin(config: Config) -> Result<Running, StartError> {
+    let listen = |source| StartError::Listen {
+        address: config.listen,
+        source,
+    };
+    // The address first: a port in use is told at once.
+    let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let database = Database::open(&config.database)
+        .await
+        .map_err(StartError::Database)?;
+    tracing::info!(%address, database = %config.database, "sample services listen");
+    let answers = Arc::new(Answers::open(database, address, &config).await?);
+    let (stop, stopped) = oneshot::channel();
+    let task = tokio::spawn(run(listener, answers, config.grace, stopped));
+    Ok(Running {
+        address,
+        stop,
+        task,
+    })
 }
 
 /// Runs the services until `stop` is done, then stops gracefully.

@@ -15,6 +15,7 @@ mod service;
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -139,7 +140,15 @@ const PAUSE: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// When nothing could be begun; what fails later is in the [`Outcome`].
-pub async fn run(
+// Boxed, so that HTTP is compiled with this crate and not into each that calls it.
+pub fn run(
+    options: Options,
+    begins: &mut dyn FnMut(Phase),
+) -> Pin<Box<dyn Future<Output = Result<Outcome, ConversationsError>> + '_>> {
+    Box::pin(run_all(options, begins))
+}
+
+async fn run_all(
     options: Options,
     begins: &mut dyn FnMut(Phase),
 ) -> Result<Outcome, ConversationsError> {
