@@ -7,6 +7,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use soapstone_crypto::issue::{self, Template, Validity};
+use soapstone_crypto::random::Supply;
 use soapstone_crypto::{
     Certificate, ConcatKdf, Curve, DataEncryption, DigestAlgorithm, Hasher, Hkdf, KeyAgreement,
     KeyKind, KeyTransport, KeyWrap, OaepParameters, PrivateKey, PublicKey, SecretBytes,
@@ -123,7 +124,7 @@ fn ciphers(table: &Table) {
             table.row(&format!("{algorithm} seal {size} B"), size, || {
                 buffer.clear();
                 buffer.resize(algorithm.iv_length() + size, 0x5a);
-                seal_in_place(algorithm, &key, &mut buffer, 0).unwrap();
+                seal_in_place(algorithm, &key, &mut buffer, 0, &mut Supply::default()).unwrap();
             });
             let sealed = soapstone_crypto::cipher::seal(algorithm, &key, &vec![0; size]).unwrap();
             let mut work = sealed.clone();

@@ -19,7 +19,7 @@ use crate::algorithms::{DataEncryption, DigestAlgorithm};
 use crate::error::{CryptoError, DecryptFailed, OrLibrary};
 use crate::fetched;
 use crate::key::SymmetricKey;
-use crate::random;
+use crate::random::Supply;
 use crate::schedule::Schedule;
 
 /// Octets handed to OpenSSL at once: enough that the call costs nothing beside Triple DES itself.
@@ -41,13 +41,13 @@ const TRIPLE_DES_STEP: usize = 4096;
 /// initialization vector after `start`.
 ///
 /// ```
-/// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, seal_in_place};
+/// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, random::Supply, seal_in_place};
 ///
 /// let (algorithm, key) = (DataEncryption::Aes128Gcm, SymmetricKey::generate(16)?);
 /// let mut buffer = b"head".to_vec();
 /// buffer.resize(4 + algorithm.iv_length(), 0);
 /// buffer.extend_from_slice(b"plain");
-/// seal_in_place(algorithm, &key, &mut buffer, 4)?;
+/// seal_in_place(algorithm, &key, &mut buffer, 4, &mut Supply::default())?;
 /// let sealed = &mut buffer[4..];
 /// let plain = open_in_place(algorithm, &key, sealed).unwrap();
 /// assert_eq!(&sealed[plain], b"plain");
@@ -58,6 +58,7 @@ pub fn seal_in_place(
     key: &SymmetricKey,
     buffer: &mut Vec<u8>,
     start: usize,
+    supply: &mut Supply,
 ) -> Result<(), CryptoError> {
     let plain = start + algorithm.iv_length();
     if buffer.len() < plain {
@@ -65,7 +66,7 @@ pub fn seal_in_place(
             operation: "encrypting without room for the vector",
         });
     }
-    let sealed = seal_apart(algorithm, key, &mut buffer[plain..])?;
+    let sealed = seal_apart(algorithm, key, &mut buffer[plain..], supply)?;
     buffer[start..plain].copy_from_slice(sealed.before());
     buffer.truncate(plain + sealed.length());
     buffer.extend_from_slice(sealed.after());
@@ -134,11 +135,11 @@ impl SealedApart {
 /// [`CryptoError::KeyLength`] if the key does not fit the algorithm. The octets must then not be used any more.
 ///
 /// ```
-/// use soapstone_crypto::{DataEncryption, SymmetricKey, cipher, open_in_place};
+/// use soapstone_crypto::{DataEncryption, SymmetricKey, cipher, open_in_place, random::Supply};
 ///
 /// let (algorithm, key) = (DataEncryption::Aes128Cbc, SymmetricKey::generate(16)?);
 /// let mut message = b"<a>some words and more</a>".to_vec();
-/// let sealed = cipher::seal_apart(algorithm, &key, &mut message[3..22])?;
+/// let sealed = cipher::seal_apart(algorithm, &key, &mut message[3..22], &mut Supply::default())?;
 /// let mut value = [sealed.before(), &message[3..][..sealed.length()], sealed.after()].concat();
 /// let plain = open_in_place(algorithm, &key, &mut value).unwrap();
 /// assert_eq!(&value[plain], b"some words and more");
@@ -148,10 +149,11 @@ pub fn seal_apart(
     algorithm: DataEncryption,
     key: &SymmetricKey,
     octets: &mut [u8],
+    supply: &mut Supply,
 ) -> Result<SealedApart, CryptoError> {
     key.require_length(algorithm.short_name(), algorithm.key_length())?;
     let mut vector = Short::zeros(algorithm.iv_length());
-    random::fill(vector.get_mut());
+    supply.fill(vector.get_mut());
     if algorithm.is_authenticated() {
         let nonce = nonce(vector.get()).ok_or(FAILED)?;
         let tag = key.schedules().gcm.with(
@@ -206,7 +208,7 @@ pub fn seal(
     let mut buffer = Vec::with_capacity(algorithm.ciphertext_length(plaintext.len()));
     buffer.resize(algorithm.iv_length(), 0);
     buffer.extend_from_slice(plaintext);
-    seal_in_place(algorithm, key, &mut buffer, 0)?;
+    seal_in_place(algorithm, key, &mut buffer, 0, &mut Supply::default())?;
     Ok(buffer)
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
+use soapstone::crypto::random::Supply;
 use soapstone::crypto::{
     Curve, DataEncryption, DigestAlgorithm, EphemeralAgreement, KeyAgreement, KeyKind,
     KeyTransport, OaepParameters, PrivateKey, PublicKey, SecretBytes, SignatureAlgorithm,
@@ -112,7 +113,14 @@ impl Parts {
             output: RefCell::default(),
         };
         parts.sealed = parts.to_seal();
-        seal_in_place(DATA, &parts.key, &mut parts.sealed, 0).expect("encryption");
+        seal_in_place(
+            DATA,
+            &parts.key,
+            &mut parts.sealed,
+            0,
+            &mut Supply::default(),
+        )
+        .expect("encryption");
         base64::encode_into(&parts.sealed, &mut parts.text);
         parts
     }
@@ -172,7 +180,7 @@ impl Parts {
     }
 
     fn seal(&self, mut bytes: Vec<u8>) {
-        seal_in_place(DATA, &self.key, &mut bytes, 0).expect("encryption");
+        seal_in_place(DATA, &self.key, &mut bytes, 0, &mut Supply::default()).expect("encryption");
         black_box(&bytes);
         self.buffers.borrow_mut().give(bytes);
     }
@@ -274,12 +282,13 @@ impl OctetTimes {
             taken
         };
         let mut sealed = with_room(&plain, data.iv_length());
-        seal_in_place(data, &key, &mut sealed, 0).expect("encryption");
+        seal_in_place(data, &key, &mut sealed, 0, &mut Supply::default()).expect("encryption");
         let sealing = Samples::of_prepared(
             Effort::QUICK,
             || with_room(&plain, data.iv_length()),
             |mut octets| {
-                seal_in_place(data, &key, &mut octets, 0).expect("encryption");
+                seal_in_place(data, &key, &mut octets, 0, &mut Supply::default())
+                    .expect("encryption");
                 black_box(&octets);
             },
         );

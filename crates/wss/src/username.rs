@@ -2,7 +2,8 @@
 //!
 //! The one rule: an unknown user costs the same time and gives the same answer as a wrong password.
 
-use soapstone_crypto::{SecretBytes, base64, random};
+use soapstone_crypto::random::{self, Supply};
+use soapstone_crypto::{SecretBytes, base64};
 use soapstone_xml::{Element, escape};
 
 use jiff::Timestamp;
@@ -163,8 +164,15 @@ fn password_digest(nonce: &[u8], created: &str, password: &SecretBytes) -> [u8; 
 }
 
 /// Appends a token for `user`, in canonical form.
-pub(crate) fn write(user: &User, kind: PasswordKind, id: &str, now: Timestamp, out: &mut Vec<u8>) {
-    let nonce = random::bytes::<16>();
+pub(crate) fn write(
+    user: &User,
+    kind: PasswordKind,
+    id: &str,
+    now: Timestamp,
+    supply: &mut Supply,
+    out: &mut Vec<u8>,
+) {
+    let nonce = supply.bytes::<16>();
     let created = freshness::write(now);
     out.extend_from_slice(b"<wsse:UsernameToken xmlns:wsse=\"");
     out.extend_from_slice(WSSE.as_bytes());

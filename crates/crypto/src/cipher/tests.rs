@@ -36,7 +36,13 @@ fn what_is_sealed_apart_leaves_alone_what_stands_around_it() {
             let plain: Vec<u8> = (0..length).map(|index| index as u8).collect();
             let mut octets = [b"before", &plain[..], b"behind"].concat();
             let place = 6..6 + length;
-            let sealed = seal_apart(algorithm, &key, &mut octets[place.clone()]).unwrap();
+            let sealed = seal_apart(
+                algorithm,
+                &key,
+                &mut octets[place.clone()],
+                &mut Supply::default(),
+            )
+            .unwrap();
             assert!(octets.starts_with(b"before") && octets.ends_with(b"behind"));
             let enciphered = &octets[place][..sealed.length()];
             let value = [sealed.before(), enciphered, sealed.after()].concat();
@@ -53,7 +59,7 @@ fn sealing_leaves_what_stands_before_alone() {
         let mut buffer = b"before".to_vec();
         buffer.resize(6 + algorithm.iv_length(), 0);
         buffer.extend_from_slice(b"plaintext");
-        seal_in_place(algorithm, &key, &mut buffer, 6).unwrap();
+        seal_in_place(algorithm, &key, &mut buffer, 6, &mut Supply::default()).unwrap();
         assert!(buffer.starts_with(b"before"));
         let sealed = &mut buffer[6..];
         let plain = open_in_place(algorithm, &key, sealed).unwrap();
@@ -166,7 +172,13 @@ fn a_key_of_the_wrong_length_is_refused_by_name() {
 fn a_buffer_without_room_for_the_vector_is_refused() {
     let algorithm = DataEncryption::Aes128Gcm;
     assert_eq!(
-        seal_in_place(algorithm, &key_for(algorithm), &mut vec![0; 11], 0),
+        seal_in_place(
+            algorithm,
+            &key_for(algorithm),
+            &mut vec![0; 11],
+            0,
+            &mut Supply::default()
+        ),
         Err(CryptoError::Library {
             operation: "encrypting without room for the vector"
         })

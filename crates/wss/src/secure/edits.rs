@@ -208,6 +208,7 @@ impl Edits {
 #[cfg(test)]
 mod tests {
     use soapstone_crypto::cipher::seal_apart;
+    use soapstone_crypto::random::Supply;
     use soapstone_crypto::{DataEncryption, SymmetricKey};
 
     use super::*;
@@ -288,7 +289,13 @@ mod tests {
             for length in [0, 1, 2, 15, 16, 47, 48, 200_000] {
                 let mut source = vec![b'x'; length + 7];
                 let range = 3..3 + length;
-                let sealed = seal_apart(algorithm, &key, &mut source[range.clone()]).unwrap();
+                let sealed = seal_apart(
+                    algorithm,
+                    &key,
+                    &mut source[range.clone()],
+                    &mut Supply::default(),
+                )
+                .unwrap();
                 let enciphered = range.start..range.start + sealed.length();
                 let octets =
                     [sealed.before(), &source[enciphered.clone()], sealed.after()].concat();

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use soapstone_crypto::cipher::seal_apart;
+use soapstone_crypto::random::Supply;
 use soapstone_crypto::{SymmetricKey, seal_in_place};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::ContentType;
@@ -36,12 +37,13 @@ impl Session {
         &self,
         length: usize,
         buffers: &mut Buffers,
+        supply: &mut Supply,
         plaintext: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Vec<u8>, SecureError> {
         let mut cipher = buffers.take(self.algorithm.ciphertext_length(length) + 32);
         cipher.resize(self.algorithm.iv_length(), 0);
         plaintext(&mut cipher);
-        seal_in_place(self.algorithm, &self.key, &mut cipher, 0)?;
+        seal_in_place(self.algorithm, &self.key, &mut cipher, 0, supply)?;
         Ok(cipher)
     }
 }
@@ -130,8 +132,9 @@ impl Securing<'_> {
         let mut sealed = Vec::new();
         for Postponed { place, plain, data } in self.postponed.extract_if(.., inside) {
             let octets = &source[plain];
-            let cipher =
-                session.seal(octets.len(), buffers, |out| out.extend_from_slice(octets))?;
+            let cipher = session.seal(octets.len(), buffers, &mut self.supply, |out| {
+                out.extend_from_slice(octets)
+            })?;
             sealed.push((place, data, cipher));
         }
         for (place, data, cipher) in sealed {
@@ -150,7 +153,7 @@ impl Securing<'_> {
         for Postponed { place, plain, data } in std::mem::take(&mut self.postponed) {
             let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
             let plaintext = &mut source[plain.clone()];
-            let sealed = seal_apart(session.algorithm, &session.key, plaintext)?;
+            let sealed = seal_apart(session.algorithm, &session.key, plaintext, &mut self.supply)?;
             let enciphered = plain.start..plain.start + sealed.length();
             self.mark_cipher_text(&[sealed.before(), &source[enciphered.clone()], sealed.after()]);
             let data = Replacement {
@@ -239,7 +242,7 @@ impl Securing<'_> {
         plaintext: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Replacement, SecureError> {
         let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
-        let cipher = session.seal(length, buffers, plaintext)?;
+        let cipher = session.seal(length, buffers, &mut self.supply, plaintext)?;
         self.mark_cipher_text(&[&cipher]);
         Ok(Replacement {
             cipher: Cipher::Octets(cipher),

@@ -3,7 +3,7 @@
 //! There is one root: a shared key, the request's session key, a fresh session key, or a security context. What signs and what encrypts
 //! is the root itself or, where the plan wants it, a key derived from it.
 
-use soapstone_crypto::{PHash, SymmetricKey, base64, random};
+use soapstone_crypto::{PHash, SymmetricKey, base64};
 
 use super::{SecureError, Securing};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
@@ -198,7 +198,7 @@ impl<'p> Securing<'p> {
             Purpose::Signing => derived.signature_length,
             Purpose::Encrypting => plan.policy.suite.data[0].key_length(),
         };
-        let nonce = random::bytes::<16>();
+        let nonce = self.supply.bytes::<16>();
         let key = PHash::SHA1.derive(
             root.key.expose(),
             &[DEFAULT_LABEL.as_bytes(), &nonce],

@@ -14,7 +14,8 @@ mod wrap;
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, SymmetricKey, random};
+use soapstone_crypto::random::Supply;
+use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, SymmetricKey};
 use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
 
 use self::edits::Edits;
@@ -33,6 +34,12 @@ use crate::part::Part;
 use crate::plan::OutboundPlan;
 use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::username;
+
+/// Random octets in the ids of a message.
+const ID_OCTETS: usize = 8;
+/// What a message mostly has of randomness that everybody sees: in its ids, in the nonces of two derived keys or of a UsernameToken, and
+/// in the vectors of two parts.
+const PUBLIC_RANDOMNESS: usize = ID_OCTETS + 2 * 16 + 2 * 16;
 
 /// Why a message cannot be secured. Always our own side's matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,6 +220,7 @@ struct Securing<'p> {
     now: Timestamp,
     /// Random start of every id in this message, so that a message inside a message has other ids.
     id: String,
+    supply: Supply,
     /// Pieces of the header, in the order in which receivers process them.
     timestamp: Vec<u8>,
     confirmations: Vec<Vec<u8>>,
@@ -351,11 +359,13 @@ impl<'p> Securing<'p> {
         now: Timestamp,
         observer: &'p mut dyn OperationObserver,
     ) -> Self {
+        let mut supply = Supply::of(PUBLIC_RANDOMNESS);
         let mut securing = Self {
             plan,
             outgoing,
             now,
-            id: message_id(),
+            id: message_id(&mut supply),
+            supply,
             timestamp: Vec::new(),
             confirmations: Vec::new(),
             username: Vec::new(),
@@ -392,6 +402,7 @@ impl<'p> Securing<'p> {
                 kind,
                 &securing.named("user"),
                 now,
+                &mut securing.supply,
                 &mut securing.username,
             );
             securing.observer.ended(Operation::Username);
@@ -591,12 +602,12 @@ fn numbered(name: &str, index: usize) -> String {
 }
 
 /// The random start of the ids of one message.
-fn message_id() -> String {
+fn message_id(supply: &mut Supply) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     // An NCName must not begin with a digit.
-    let mut id = String::with_capacity(17);
+    let mut id = String::with_capacity(1 + 2 * ID_OCTETS);
     id.push('s');
-    for octet in random::bytes::<8>() {
+    for octet in supply.bytes::<ID_OCTETS>() {
         for digit in [octet >> 4, octet & 15] {
             id.push(char::from(DIGITS[usize::from(digit)]));
         }

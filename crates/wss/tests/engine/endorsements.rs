@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use soapstone_crypto::issue::{self, Template, Validity};
+use soapstone_crypto::random::Supply;
 use soapstone_crypto::{Certificate, KeyKind, base64, seal_in_place};
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, FaultCode, KeyBinding,
@@ -305,7 +306,14 @@ fn substituted(policy: &Policy, certificate: &Certificate) -> String {
     let token = token(certificate, &id[..id.find('"').unwrap()]);
     let mut cipher = vec![0; algorithm.iv_length()];
     cipher.extend_from_slice(token.as_bytes());
-    seal_in_place(algorithm, &receipt.session_keys[0].1, &mut cipher, 0).unwrap();
+    seal_in_place(
+        algorithm,
+        &receipt.session_keys[0].1,
+        &mut cipher,
+        0,
+        &mut Supply::default(),
+    )
+    .unwrap();
     with_cipher(&message, &base64::encode(&cipher))
 }
 
