@@ -5,6 +5,7 @@
 //! each message: a tag with one such value is kept with a blank in its place. The rule: what is kept follows from the tag's text beside
 //! the blank, and from the namespaces of the prefixes that it uses, which are compared; an id in the blank is indexed like any other.
 
+use super::places::Places;
 use super::start_tag::Tag;
 use super::{Scanner, find};
 use crate::names::{NONE, prefix};
@@ -19,8 +20,6 @@ const SHORTEST: usize = 18;
 const MOST_ATTRIBUTES: usize = 16;
 /// Tags that are kept. A signed and encrypted message has about twenty that others have, too.
 const KEPT: usize = 256;
-/// Places by hash.
-const PLACES: usize = 512;
 /// Places of tags with a blank, by what they begin with.
 const BEGINNINGS: usize = 64;
 /// Tags with a blank that begin alike: `<wsse:Reference URI="` goes on with each kind of token.
@@ -33,7 +32,7 @@ const BEGINNING: usize = 64;
 pub(crate) struct KnownTags {
     /// Index of the tag that was met last.
     last: u16,
-    places: Vec<Place>,
+    places: Places,
     /// Indexes of tags with a blank, the last one kept first.
     beginnings: Vec<[u16; ALIKE]>,
     tags: Vec<KnownTag>,
@@ -41,14 +40,6 @@ pub(crate) struct KnownTags {
     /// Prefix and namespace: what tags declare, and what must be bound already.
     bindings: Vec<(u16, u16)>,
     attributes: Vec<KnownAttribute>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    /// Half of the hash of the tag that was met last and was not known.
-    met: u32,
-    /// Index of a tag.
-    tag: u16,
 }
 
 /// A tag: ranges of the lists of [`KnownTags`].
@@ -103,7 +94,7 @@ impl Default for KnownTags {
     fn default() -> Self {
         Self {
             last: NONE,
-            places: Vec::new(),
+            places: Places::default(),
             beginnings: Vec::new(),
             tags: Vec::new(),
             text: Vec::new(),
@@ -145,13 +136,9 @@ impl KnownTags {
         let Some(hash) = hash(tag) else {
             return Sight::Other;
         };
-        let place = self.places.get(hash as usize % PLACES);
-        match place.and_then(|place| self.tags.get(place.tag as usize).zip(Some(place.tag))) {
-            Some((known, index)) if self.text[known.text.clone()] == *tag => {
-                Sight::Known(index as usize)
-            }
-            _ => Sight::Unknown(hash),
-        }
+        let text = |index: u16| &self.text[self.tags[index as usize].text.clone()];
+        let known = self.places.kept(hash).find(|&index| text(index) == tag);
+        known.map_or(Sight::Unknown(hash), |index| Sight::Known(index as usize))
     }
 
     /// Whether `rest` begins with a tag.
@@ -172,17 +159,6 @@ impl KnownTags {
         let end = find::value_stop(rest, place, b'"');
         let is_whole = rest[end..].starts_with(behind);
         is_whole.then_some(Sight::Filled(index, end - place))
-    }
-
-    /// Whether a tag of this hash was met before.
-    fn meet(&mut self, hash: u64) -> bool {
-        if self.places.is_empty() {
-            let vacant = Place { met: 0, tag: NONE };
-            self.places.resize(PLACES, vacant);
-        }
-        let place = &mut self.places[hash as usize % PLACES];
-        let met = (hash >> 32) as u32;
-        std::mem::replace(&mut place.met, met) == met
     }
 
     /// Keeps a tag with a blank where those are looked for that begin like it.
@@ -226,7 +202,7 @@ fn hash_around(before: &[u8], behind: &[u8]) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// Length, first, last and middle bytes. Tags that differ only elsewhere push each other out.
+/// Length, first, last and middle bytes. Tags that differ only elsewhere have one place.
 #[inline]
 fn hash(tag: &[u8]) -> Option<u64> {
     if tag.len() < SHORTEST {
@@ -387,7 +363,7 @@ impl Scanner<'_> {
                 None => return,
             },
         };
-        if !names.tags.meet(hash) {
+        if !names.tags.places.meet(hash) {
             return;
         }
         if names.tags.tags.len() >= KEPT {
@@ -451,7 +427,7 @@ impl Scanner<'_> {
         });
         match begins {
             Some(place) => known.begin(place, index),
-            None => known.places[hash as usize % PLACES].tag = index,
+            None => known.places.keep(hash, index),
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod find;
 mod known;
 mod misc;
+mod places;
 pub(crate) mod reference;
 mod start_tag;
 mod structure;
