@@ -90,8 +90,8 @@ pub struct Case {
 const SUITES: [&str; 4] = ["Basic128GCM", "Basic256GCM", "Basic256", "TripleDes"];
 /// Without an RSA key, on P-256; for the mechanism that has to do with all of a suite.
 const AGREEING_SUITE: &str = "Basic128GCMEcdhEs";
-/// Suites with a shared key.
-const SHARED_SUITES: [&str; 2] = ["Basic128GCM", "Basic256Sha256"];
+/// Suites with a shared key, whose signatures are HMAC-SHA256 in both.
+const SHARED_SUITES: [&str; 2] = ["Basic128GCM", "Basic256Sha256+RsaSha256"];
 /// Suites that conversations are measured with.
 pub const CONVERSATION_SUITES: [&str; 3] = ["Basic128GCM", "Basic256", "Basic256Sha256"];
 
@@ -332,7 +332,7 @@ struct Parties<'a> {
 
 impl<'a> Parties<'a> {
     fn of(case: &'a Case, peers: &Peers, options: &Options) -> Self {
-        let suite = Suite::named(case.suite).expect("a suite of the table");
+        let suite = Suite::called(case.suite).expect("a suite of the table");
         let (outbound, inbound) = peers.plans(case.mechanism, &suite, case.binding, options.tuning);
         let limits = Payload::limits();
         let mut parties = Self {
