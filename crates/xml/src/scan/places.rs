@@ -75,7 +75,7 @@ mod tests {
 
     /// Hashes of one place.
     fn hashes(count: usize) -> impl Iterator<Item = u64> {
-        (1..=count as u64).map(|number| number << 32 | PLACES as u64 - 1)
+        (1..=count as u64).map(|number| (number << 32) | (PLACES as u64 - 1))
     }
 
     #[test]
