@@ -9,6 +9,7 @@
 
 mod breaker;
 mod failure;
+mod names;
 mod node;
 mod slots;
 mod wire;
@@ -23,6 +24,7 @@ use soapstone::config::{ServerAddress, StoreConfig, StoreServers};
 
 use breaker::Breaker;
 use failure::Failure;
+use names::Names;
 use node::{Access, Duty, Node};
 use slots::Slots;
 
@@ -115,6 +117,7 @@ impl Remote {
     pub(crate) fn new(config: &StoreConfig) -> Result<Self, String> {
         let tls = config.tls.as_ref().map(wire::tls_config).transpose()?;
         let access = Access {
+            names: Names::of_the_system(),
             tls: tls.map(Arc::new),
             login: config.login.clone(),
             database: config.database,

@@ -12,6 +12,7 @@ use soapstone::config::{ServerAddress, StoreLogin};
 
 use super::breaker::Breaker;
 use super::failure::Failure;
+use super::names::Names;
 use super::wire::Wire;
 
 /// Connections that may lie idle: more than a machine has workers.
@@ -32,6 +33,7 @@ pub(super) enum Duty {
 #[derive(Debug)]
 pub(super) struct Node {
     address: ServerAddress,
+    names: Names,
     tls: Option<Arc<ClientConfig>>,
     login: StoreLogin,
     database: u32,
@@ -55,6 +57,7 @@ impl std::fmt::Debug for Idle {
 /// What all servers of a store have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
+    pub(super) names: Names,
     pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) login: StoreLogin,
     pub(super) database: u32,
@@ -66,6 +69,7 @@ impl Node {
     pub(super) fn new(address: ServerAddress, duty: Duty, access: &Access) -> Self {
         Self {
             address,
+            names: access.names.clone(),
             tls: access.tls.clone(),
             login: access.login.clone(),
             database: access.database,
@@ -115,7 +119,7 @@ impl Node {
     }
 
     fn connect(&self, deadline: Instant) -> Result<Wire, Failure> {
-        let mut connection = Wire::connect(&self.address, self.tls.as_ref(), deadline)
+        let mut connection = Wire::connect(&self.address, &self.names, self.tls.as_ref(), deadline)
             .map_err(|error| Failure::on_the_way(&error, 0))?;
         let mut greeting = redis::pipe();
         if let Some(password) = &self.login.password {

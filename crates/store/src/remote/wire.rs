@@ -6,7 +6,7 @@
 //! The rule kept here: whatever a server sends, and however slowly, an exchange ends by its deadline and holds so many octets at most.
 
 use std::io::{Error, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use soapstone::config::{ServerAddress, StoreTlsConfig};
+
+use super::names::Names;
 
 /// Most octets of the answers of one exchange. A sealed context has some 2 kB; the longest answer is that to `CLUSTER SLOTS`, 200 octets for
 /// each range of slots, of which there are a few in a cluster, and 16,384 at most.
@@ -42,11 +44,12 @@ struct Bounded {
 impl Wire {
     pub(super) fn connect(
         address: &ServerAddress,
+        names: &Names,
         tls: Option<&Arc<ClientConfig>>,
         deadline: Instant,
     ) -> RedisResult<Self> {
-        let mut problem = Error::new(ErrorKind::NotFound, "the host has no address");
-        for place in (address.host.as_str(), address.port).to_socket_addrs()? {
+        let mut problem = Error::from(ErrorKind::NotFound);
+        for place in names.places(address, deadline)? {
             match TcpStream::connect_timeout(&place, remaining(deadline)?) {
                 Ok(socket) => return Self::over(socket, address, tls, deadline),
                 Err(error) => problem = error,
