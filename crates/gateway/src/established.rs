@@ -9,6 +9,8 @@
 //! A context that is about to end is renewed in a moment without exchanges; or followed by a new one, where there is no such moment or the
 //! service does not renew.
 //!
+//! After a handshake that failed none is begun for a moment: who needs a context meanwhile is told why the last one failed.
+//!
 //! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,6 +42,18 @@ struct State {
     /// Version of the last handshake's messages.
     version: SoapVersion,
     under_way: Option<watch::Receiver<Option<Outcome>>>,
+    /// After a handshake that failed: until when none is begun.
+    pause: Option<Pause>,
+}
+
+/// What is told instead of a handshake.
+#[derive(Debug)]
+struct Pause {
+    until: Instant,
+    /// How many handshakes have failed, one after another.
+    failures: u32,
+    /// Why the last one did.
+    failed: Arc<Failed>,
 }
 
 impl Default for State {
@@ -48,7 +62,31 @@ impl Default for State {
             cache: TokenCache::new(1),
             version: SoapVersion::V11,
             under_way: None,
+            pause: None,
         }
+    }
+}
+
+impl State {
+    /// A handshake has failed: a peer that refuses, or is not there, is not asked again for a while, which grows from failure to failure. That
+    /// we have too much to do ourselves says nothing about the peer.
+    fn pause_after(&mut self, failed: &Arc<Failed>, now: Instant) {
+        if failed.is_busy() {
+            return;
+        }
+        let failures = self.pause.as_ref().map_or(0, |pause| pause.failures);
+        let pause = SHORTEST_PAUSE * 2_u32.saturating_pow(failures.min(8));
+        self.pause = Some(Pause {
+            until: now + pause.min(LONGEST_PAUSE),
+            failures: failures.saturating_add(1),
+            failed: Arc::clone(failed),
+        });
+    }
+
+    /// Why no handshake is begun now.
+    fn paused(&self, now: Instant) -> Option<Arc<Failed>> {
+        let pause = self.pause.as_ref().filter(|pause| now < pause.until)?;
+        Some(Arc::clone(&pause.failed))
     }
 }
 
@@ -71,6 +109,12 @@ const QUIET: Duration = Duration::from_millis(250);
 
 /// How long a renewal may keep exchanges waiting.
 const RENEWAL: Duration = Duration::from_secs(2);
+
+/// No handshake follows a failed one within this time: private keys of both sides have better things to do.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest time, which bounds how much later than the peer we are back.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// An endpoint has one backend.
 const KEY: &str = "backend";
@@ -164,7 +208,7 @@ impl Established {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a handshake, unless one is under way: for a new context, or to renew one.
+    /// Begins a handshake, unless one is under way or failed a moment ago: for a new context, or to renew one.
     fn begin(
         self: &Arc<Self>,
         state: &mut State,
@@ -176,6 +220,9 @@ impl Established {
             && running.has_changed().is_ok()
         {
             return running.clone();
+        }
+        if let Some(failed) = state.paused(Instant::now()) {
+            return watch::channel(Some(Err(failed))).1;
         }
         state.version = parties.version;
         let (tell, outcome) = watch::channel(None);
@@ -221,6 +268,7 @@ impl Established {
                     took = ?started.elapsed(),
                     "the conversation with the backend has a context"
                 );
+                state.pause = None;
                 Ok(state.cache.put(KEY, context, now))
             }
             Err(failed) => {
@@ -230,7 +278,9 @@ impl Established {
                     detail = %Beginning(&failed),
                     "no conversation with the backend"
                 );
-                Err(Arc::new(failed))
+                let failed = Arc::new(failed);
+                state.pause_after(&failed, Instant::now());
+                Err(failed)
             }
         };
         // Exchanges go on when the context is in its place.

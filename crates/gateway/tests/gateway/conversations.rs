@@ -1,7 +1,8 @@
 //! Two gateways in conversation: how it begins, goes on, is lost and found again; and what is refused.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -420,6 +421,35 @@ async fn a_service_that_refuses_the_handshake_is_named_with_its_fault() {
     assert_eq!(metric(&client, failure).await, 1);
 }
 
+/// A handshake costs both sides operations with private keys: neither many clients nor a peer that refuses them all may ask for one each.
+#[tokio::test]
+async fn a_service_that_grants_nothing_is_asked_after_a_moment_and_not_with_every_request() {
+    let folder = Folder::with_keys("conversation-pause");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let door = Door::closed(service.address()).await;
+    let client = folder.gateway(&client_file(door.address, "")).await;
+    let begun = Instant::now();
+    for _ in 0..40 {
+        let answer = soon("an answer", call(&client)).await;
+        assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    }
+    // Pauses of 100, 200, 400 and 800 ms, and then of a second each.
+    let most = 5 + begun.elapsed().as_secs();
+    let failed = metric(&client, FAILED).await;
+    assert!((1..=most).contains(&failed), "{failed} of {most}");
+
+    door.open.store(true, Ordering::SeqCst);
+    soon("a conversation", async {
+        while call(&client).await.status != StatusCode::OK {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    called(&client).await;
+    assert_eq!(metric(&client, ESTABLISHED).await, 1);
+}
+
 #[tokio::test]
 async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
     let folder = Folder::with_keys("conversation-forgetful");
@@ -540,6 +570,34 @@ async fn established(endpoint: &Endpoint, service: &Running) -> SecurityContext 
             &mut buffers,
         )
         .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The way to a service, which lets nobody through until it is open.
+struct Door {
+    address: std::net::SocketAddr,
+    open: Arc<AtomicBool>,
+}
+
+impl Door {
+    async fn closed(to: std::net::SocketAddr) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let open = Arc::new(AtomicBool::new(false));
+        let is_open = Arc::clone(&open);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                if is_open.load(Ordering::SeqCst) {
+                    tokio::spawn(async move {
+                        let mut onward = tokio::net::TcpStream::connect(to).await?;
+                        tokio::io::copy_bidirectional(&mut stream, &mut onward).await
+                    });
+                }
+            }
+        });
+        Self { address, open }
+    }
 }
 
 /// Somebody before a service.
