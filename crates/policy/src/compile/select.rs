@@ -273,7 +273,10 @@ impl PolicyDocument {
                 continue;
             }
             match compile(alternative, options) {
-                Ok(agreement) => return Ok(agreement),
+                Ok(mut agreement) => {
+                    agreement.addressing |= subject.needs_addressing;
+                    return Ok(agreement);
+                }
                 Err(problems) => {
                     let fewer = best.as_ref().is_none_or(|best| problems.len() < best.len());
                     if fewer {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::document::{PolicyDocument, policy_uris};
 use crate::error::PolicyError;
 use crate::limits::Budget;
-use crate::names::{WSDL, WSDL_SOAP11, WSDL_SOAP12};
+use crate::names::{ADDRESSING_WSDL, WSDL, WSDL_SOAP11, WSDL_SOAP12};
 use crate::node::Node;
 use crate::normal::{Alternative, Assertion, exhaustion};
 use crate::operation::{Bound, OperationMessages};
@@ -34,6 +34,8 @@ pub struct PolicySubject {
     pub action: Option<String>,
     /// The binding is one of SOAP 1.1 or 1.2, and not of plain HTTP, for example.
     pub is_soap: bool,
+    /// Binding or port say that messages must have WS-Addressing headers, beside all policies (WS-Addressing 1.0 WSDL Binding, candidate of 2006, 3.1).
+    pub needs_addressing: bool,
     /// What tells its messages from those of other operations; `None` where there is no operation or no SOAP.
     pub messages: Option<OperationMessages>,
     /// Of service, port, binding and port type: both messages of all operations.
@@ -353,6 +355,7 @@ impl<'d> Wsdl<'d> {
                         binding: port.attribute("", "binding").map(local),
                         address: soap_child(port, "address")
                             .and_then(|node| value(node, "location")),
+                        needs_addressing: subject.needs_addressing || needs_addressing(port),
                         endpoint: endpoint.clone(),
                         ..subject.clone()
                     };
@@ -381,6 +384,7 @@ impl<'d> Wsdl<'d> {
         let whole = PolicySubject {
             binding: name(binding),
             is_soap: soap_child(binding, "binding").is_some(),
+            needs_addressing: needs_addressing(binding),
             endpoint: around.into(),
             ..PolicySubject::default()
         };
@@ -508,6 +512,13 @@ fn local(qualified: &str) -> String {
 pub(crate) fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node>> {
     node.child(WSDL_SOAP11, local)
         .or_else(|| node.child(WSDL_SOAP12, local))
+}
+
+/// Whether a binding or a port has an extension that demands addressing headers. One that is not required says that they are understood.
+fn needs_addressing(node: &Node) -> bool {
+    let uses = node.child(ADDRESSING_WSDL, "UsingAddressing");
+    let required = uses.and_then(|uses| uses.attribute(WSDL, "required"));
+    required.is_some_and(|required| matches!(required.trim(), "true" | "1"))
 }
 
 /// Remembers an element to which policies are attached.

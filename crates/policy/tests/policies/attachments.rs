@@ -625,3 +625,41 @@ fn an_answer_with_the_key_of_a_request_that_brings_none_is_refused() {
          (at line 8 column 57, service S, port P, operation a)"
     );
 }
+
+/// WS-Addressing 1.0 WSDL Binding, 3.1: an extension of the binding or of the port, beside whatever policies there are.
+#[test]
+fn addressing_that_a_binding_or_a_port_requires_is_demanded_beside_its_policies() {
+    let uses = |required: &str| {
+        format!(
+            "<a:UsingAddressing xmlns:a='http://www.w3.org/2006/05/addressing/wsdl' \
+             xmlns:w='http://schemas.xmlsoap.org/wsdl/' {required}/>"
+        )
+    };
+    let binding = asymmetric(&suite("Basic256"));
+    let policy = inline(&format!(
+        "{binding}<sp:SignedParts><sp:Body/></sp:SignedParts>"
+    ));
+    let demands = |binding: &str, port: &str| {
+        let wsdl = Wsdl {
+            binding: &format!("{policy}{binding}"),
+            port,
+            ..Wsdl::default()
+        };
+        let document = wsdl.document();
+        let subjects = document.subjects().expect("subjects");
+        let subject = &subjects[0];
+        let options = CompileOptions::default();
+        let agreement = document.agreement_of(subject, &options).expect("plans");
+        assert!(agreement.request.signature.is_some());
+        agreement.addressing
+    };
+    let required = uses("w:required='true'");
+    assert!(demands(&required, ""));
+    assert!(demands("", &required));
+    assert!(demands("", &uses("w:required=' 1 '")));
+    // What is not required is understood, and may be left out.
+    for optional in ["", "w:required='false'", "required='true'"] {
+        assert!(!demands(&uses(optional), &uses(optional)), "{optional}");
+    }
+    assert!(!demands("", ""));
+}
