@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use soapstone_lab::advise::{
-    self, Advice, CallCheck, Check, Message, Models, Need, Over, Prediction, Workload, gateway_file,
+    self, Advice, CallCheck, Check, Message, Models, Need, Over, Workload, gateway_file,
 };
 use soapstone_lab::measurement::{Effort, Measurement};
 
@@ -101,7 +101,7 @@ pub struct AdviseArguments {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
-    /// One line of JSON for each mechanism, the best first
+    /// Lines of JSON: mechanisms, the best first, then crossovers, what was left out, and how well is predicted
     #[arg(long)]
     json: bool,
 }
@@ -172,7 +172,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         )
     };
     let text = if arguments.json {
-        lines(&advice)
+        lines(&advice, unmeasured, &check)
     } else {
         let calls = models.check_calls(&measurements);
         let mut text = told(&workload, &advice, unmeasured, &check, calls.as_ref());
@@ -298,16 +298,34 @@ fn measurements(
     Ok(measurements)
 }
 
-fn lines(advice: &Advice) -> String {
-    let line = |it: &Prediction| {
-        let line = serde_json::json!({
+/// A line for each prediction, the best first; then one for each crossover, for each means that is left out, and for the check.
+fn lines(advice: &Advice, unmeasured: Option<&str>, check: &Check) -> String {
+    let ranked = advice.ranked.iter().map(|it| {
+        serde_json::json!({
             "means": it.means.to_string(), "latency_us": it.latency[0], "latency_error_us": it.latency[1],
             "processor_us": it.processor[0], "processor_error_us": it.processor[1], "octets": it.octets,
             "handshake_us": it.handshake, "utilization": it.utilization,
-        });
-        format!("{line}\n")
-    };
-    advice.ranked.iter().map(line).collect()
+        })
+    });
+    let turns = advice.turns.iter().map(|turn| {
+        let over = match turn.over {
+            Over::Calls => "calls",
+            Over::Octets => "octets",
+        };
+        serde_json::json!({
+            "from": turn.at, "over": over, "better": turn.above.to_string(), "than": turn.below.to_string(),
+        })
+    });
+    let left_out = advice.left_out.iter().map(|(means, need, why)| {
+        serde_json::json!({ "left_out": means.to_string(), "need": need.name(), "why": why })
+    });
+    let unmeasured = unmeasured
+        .map(|suite| serde_json::json!({ "left_out": suite, "why": "it was not measured" }));
+    let check = serde_json::json!({
+        "held_back": check.n, "median_error_percent": check.median_percent, "worst_error_percent": check.worst_percent,
+    });
+    let all = ranked.chain(turns).chain(left_out).chain(unmeasured);
+    all.chain([check]).map(|line| format!("{line}\n")).collect()
 }
 
 fn told(
