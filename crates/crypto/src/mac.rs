@@ -121,7 +121,7 @@ impl SymmetricKey {
 }
 
 /// HMAC as `aws-lc-rs` has it, if it does.
-pub(crate) fn aws_algorithm(digest: DigestAlgorithm) -> Option<aws::Algorithm> {
+fn aws_algorithm(digest: DigestAlgorithm) -> Option<aws::Algorithm> {
     Some(match digest {
         DigestAlgorithm::Sha1 => aws::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
         DigestAlgorithm::Sha224 => aws::HMAC_SHA224,

@@ -1,11 +1,13 @@
 //! `P_hash`, the pseudorandom function of TLS (RFC 5246 section 5), by which WS-SecureConversation derives keys and WS-Trust
 //! computes them.
 
-use aws_lc_rs::hmac;
+use hmac::{Hmac, KeyInit, Mac};
+use sha1::Sha1;
+use sha2::{Sha224, Sha256, Sha384, Sha512};
+use zeroize::Zeroize;
 
 use crate::DigestAlgorithm;
 use crate::error::CryptoError;
-use crate::mac::aws_algorithm;
 use crate::secret::SecretBytes;
 
 /// The furthest octet of the stream that can be asked for. Keys are cut out of its first hundreds; every further octet costs work
@@ -49,40 +51,62 @@ impl PHash {
                 expected: P_HASH_LIMIT,
                 found: offset.saturating_add(length),
             })?;
-        let algorithm = aws_algorithm(self.digest).ok_or_else(|| CryptoError::Unsupported {
-            what: format!("P_hash with {}", self.digest),
-        })?;
-        let key = hmac::Key::new(algorithm, secret);
-        let code = |state: Option<&hmac::Tag>, seed: &[&[u8]]| {
-            let mut context = hmac::Context::with_key(&key);
-            if let Some(state) = state {
-                context.update(state.as_ref());
+        let stream = match self.digest {
+            DigestAlgorithm::Sha1 => stream::<Hmac<Sha1>>,
+            DigestAlgorithm::Sha224 => stream::<Hmac<Sha224>>,
+            DigestAlgorithm::Sha256 => stream::<Hmac<Sha256>>,
+            DigestAlgorithm::Sha384 => stream::<Hmac<Sha384>>,
+            DigestAlgorithm::Sha512 => stream::<Hmac<Sha512>>,
+            _ => {
+                return Err(CryptoError::Unsupported {
+                    what: format!("P_hash with {}", self.digest),
+                });
             }
-            for piece in seed {
-                context.update(piece);
-            }
-            context.sign()
         };
-        let mut octets = SecretBytes::new(Vec::with_capacity(length));
-        let mut state = code(None, seed);
-        let mut position = 0;
-        loop {
-            // A block before the offset is only counted: the state does not depend on it.
-            let block_length = state.as_ref().len();
-            if position + block_length > offset {
-                let block = code(Some(&state), seed);
-                let from = offset.saturating_sub(position);
-                let to = block_length.min(end - position);
-                octets
-                    .expose_mut()
-                    .extend_from_slice(&block.as_ref()[from..to]);
-            }
-            position += block_length;
-            if position >= end {
-                return Ok(octets);
-            }
-            state = code(Some(&state), &[]);
+        stream(secret, seed, offset, end)
+    }
+}
+
+/// The octets from `offset` to before `end`. Every block takes two codes over some octets: a key that is set up once and copied is half of the
+/// time.
+fn stream<M: Mac + KeyInit + Clone>(
+    secret: &[u8],
+    seed: &[&[u8]],
+    offset: usize,
+    end: usize,
+) -> Result<SecretBytes, CryptoError> {
+    // HMAC takes keys of any length.
+    let key = M::new_from_slice(secret).map_err(|_| CryptoError::KeyLength {
+        algorithm: "p_hash",
+        expected: M::output_size(),
+        found: secret.len(),
+    })?;
+    let code = |state: &[u8], seed: &[&[u8]]| {
+        let mut code = key.clone();
+        code.update(state);
+        for piece in seed {
+            code.update(piece);
         }
+        code.finalize().into_bytes()
+    };
+    let mut octets = SecretBytes::new(Vec::with_capacity(end - offset));
+    let mut state = code(&[], seed);
+    let mut position = 0;
+    loop {
+        // A block before the offset is only counted: the state does not depend on it.
+        let block_length = state.len();
+        if position + block_length > offset {
+            let mut block = code(&state, seed);
+            let from = offset.saturating_sub(position);
+            let to = block_length.min(end - position);
+            octets.expose_mut().extend_from_slice(&block[from..to]);
+            block.as_mut_slice().zeroize();
+        }
+        position += block_length;
+        if position >= end {
+            return Ok(octets);
+        }
+        state = code(&state, &[]);
     }
 }
 
