@@ -9,7 +9,7 @@
 //! A context that is about to end is renewed in a moment without exchanges; or followed by a new one, where there is no such moment or the
 //! service does not renew.
 //!
-//! After a handshake that failed none is begun for a moment: who needs a context meanwhile is told why the last one failed.
+//! After a handshake that failed none is begun for a moment in its version of SOAP: who needs a context meanwhile is told why the last one failed.
 //!
 //! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
 
@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use soapstone::endpoint::Endpoint;
 use soapstone::wss::{SecurityContext, SoapVersion};
+use soapstone_store::Breaker;
 use soapstone_trust::{Cached, Operation, TokenCache};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
@@ -29,11 +30,25 @@ use crate::log::Beginning;
 type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
 
 /// The conversation of one endpoint with its backend.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Established {
     state: Mutex<State>,
+    /// In the way to handshakes in SOAP 1.1 and in SOAP 1.2: whoever speaks a version that the backend refuses stops nobody who speaks the other.
+    breakers: [Breaker<Arc<Failed>>; 2],
     /// Read by every exchange in the conversation, written by a renewal.
     exchanges: Arc<RwLock<()>>,
+}
+
+impl Default for Established {
+    fn default() -> Self {
+        // While a handshake is under way, no other one asks whether it may begin.
+        let breaker = || Breaker::new(Duration::ZERO);
+        Self {
+            state: Mutex::default(),
+            breakers: [breaker(), breaker()],
+            exchanges: Arc::default(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -42,18 +57,6 @@ struct State {
     /// Version of the last handshake's messages.
     version: SoapVersion,
     under_way: Option<watch::Receiver<Option<Outcome>>>,
-    /// After a handshake that failed: until when none is begun.
-    pause: Option<Pause>,
-}
-
-/// What is told instead of a handshake.
-#[derive(Debug)]
-struct Pause {
-    until: Instant,
-    /// How many handshakes have failed, one after another.
-    failures: u32,
-    /// Why the last one did.
-    failed: Arc<Failed>,
 }
 
 impl Default for State {
@@ -62,31 +65,7 @@ impl Default for State {
             cache: TokenCache::new(1),
             version: SoapVersion::V11,
             under_way: None,
-            pause: None,
         }
-    }
-}
-
-impl State {
-    /// A handshake has failed: a peer that refuses, or is not there, is not asked again for a while, which grows from failure to failure. That
-    /// we have too much to do ourselves says nothing about the peer.
-    fn pause_after(&mut self, failed: &Arc<Failed>, now: Instant) {
-        if failed.is_busy() {
-            return;
-        }
-        let failures = self.pause.as_ref().map_or(0, |pause| pause.failures);
-        let pause = SHORTEST_PAUSE * 2_u32.saturating_pow(failures.min(8));
-        self.pause = Some(Pause {
-            until: now + pause.min(LONGEST_PAUSE),
-            failures: failures.saturating_add(1),
-            failed: Arc::clone(failed),
-        });
-    }
-
-    /// Why no handshake is begun now.
-    fn paused(&self, now: Instant) -> Option<Arc<Failed>> {
-        let pause = self.pause.as_ref().filter(|pause| now < pause.until)?;
-        Some(Arc::clone(&pause.failed))
     }
 }
 
@@ -109,12 +88,6 @@ const QUIET: Duration = Duration::from_millis(250);
 
 /// How long a renewal may keep exchanges waiting.
 const RENEWAL: Duration = Duration::from_secs(2);
-
-/// No handshake follows a failed one within this time: private keys of both sides have better things to do.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-
-/// The longest time, which bounds how much later than the peer we are back.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// An endpoint has one backend.
 const KEY: &str = "backend";
@@ -204,6 +177,14 @@ impl Established {
         )
     }
 
+    fn breaker(&self, version: SoapVersion) -> &Breaker<Arc<Failed>> {
+        let [first, second] = &self.breakers;
+        match version {
+            SoapVersion::V11 => first,
+            SoapVersion::V12 => second,
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,7 +202,8 @@ impl Established {
         {
             return running.clone();
         }
-        if let Some(failed) = state.paused(Instant::now()) {
+        let breaker = self.breaker(parties.version);
+        if let Err(failed) = breaker.enter(Instant::now().into_std()) {
             return watch::channel(Some(Err(failed))).1;
         }
         state.version = parties.version;
@@ -254,6 +236,7 @@ impl Established {
             None => parties.ask(None).await,
         };
         let now = parties.side.endpoint.clock(jiff::Timestamp::now());
+        let breaker = self.breaker(parties.version);
         let mut state = self.state();
         state.under_way = None;
         parties
@@ -268,7 +251,7 @@ impl Established {
                     took = ?started.elapsed(),
                     "the conversation with the backend has a context"
                 );
-                state.pause = None;
+                breaker.succeeded();
                 Ok(state.cache.put(KEY, context, now))
             }
             Err(failed) => {
@@ -279,7 +262,10 @@ impl Established {
                     "no conversation with the backend"
                 );
                 let failed = Arc::new(failed);
-                state.pause_after(&failed, Instant::now());
+                // That we have too much to do ourselves says nothing about the peer.
+                if !failed.is_busy() {
+                    breaker.failed(Arc::clone(&failed), Instant::now().into_std());
+                }
                 Err(failed)
             }
         };

@@ -8,6 +8,7 @@
 //! says for replay marks that a node may decide alone.
 #![forbid(unsafe_code)]
 
+mod breaker;
 mod certificates;
 mod contexts;
 mod file;
@@ -30,6 +31,7 @@ use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{ContextName, SecurityContext};
 use soapstone::wss::{FirstSeen, Mark};
 
+pub use breaker::Breaker;
 pub use contexts::RedisContexts;
 pub use file::FileReplay;
 pub use marks::RedisReplay;

@@ -450,6 +450,25 @@ async fn a_service_that_grants_nothing_is_asked_after_a_moment_and_not_with_ever
     assert_eq!(metric(&client, ESTABLISHED).await, 1);
 }
 
+/// Nobody who speaks a version of SOAP that the service refuses keeps the others out.
+#[tokio::test]
+async fn a_pause_after_soap_12_is_none_for_clients_of_soap_11() {
+    let folder = Folder::with_keys("conversation-versions");
+    let backend = Backend::echo().await;
+    let service = service(&folder, &backend, "").await;
+    let way = between(service.address(), Lets::Soap11).await;
+    let client = folder.gateway(&client_file(way.address, "")).await;
+    let mut request = post("/echo", ENVELOPE_12);
+    let media_type = "application/soap+xml; charset=utf-8";
+    request
+        .headers_mut()
+        .insert("content-type", media_type.parse().expect("a value"));
+    let answer = send(client.address(), request).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+    called(&client).await;
+    assert_eq!(metric(&client, FAILED).await, 1);
+}
+
 #[tokio::test]
 async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
     let folder = Folder::with_keys("conversation-forgetful");
@@ -457,7 +476,7 @@ async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
     let service = service(&folder, &backend, "").await;
     let to = service.address();
     // Lets handshakes through, and says of every other message that its context is unknown.
-    let forgetful = between(to, false).await;
+    let forgetful = between(to, Lets::Handshakes).await;
     let client = folder.gateway(&client_file(forgetful.address, "")).await;
     let answer = soon("an answer", call(&client)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
@@ -518,7 +537,7 @@ async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
     let folder = Folder::with_keys("conversation-in-our-name");
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
-    let way = between(service.address(), true).await;
+    let way = between(service.address(), Lets::Everything).await;
     let client = folder.gateway(&client_file(way.address, "")).await;
     called(&client).await;
     let passed = way.last.lock().expect("no panic").clone();
@@ -607,8 +626,15 @@ struct Between {
     last: Arc<Mutex<String>>,
 }
 
-/// Passes requests for tokens on, and other messages where it says that it knows their context.
-async fn between(to: std::net::SocketAddr, knows: bool) -> Between {
+/// What somebody before a service lets through; of all else he says that its context is unknown.
+#[derive(Clone, Copy, PartialEq)]
+enum Lets {
+    Handshakes,
+    Soap11,
+    Everything,
+}
+
+async fn between(to: std::net::SocketAddr, lets: Lets) -> Between {
     use http_body_util::BodyExt;
     use hyper_util::rt::TokioIo;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
@@ -633,7 +659,14 @@ async fn between(to: std::net::SocketAddr, knows: bool) -> Between {
                             *kept.lock().expect("no panic") =
                                 String::from_utf8_lossy(&body).into_owned();
                         }
-                        if asks || knows {
+                        let passes = match lets {
+                            Lets::Handshakes => asks,
+                            Lets::Soap11 => head.headers["content-type"]
+                                .to_str()
+                                .is_ok_and(|media| media.starts_with("text/xml")),
+                            Lets::Everything => true,
+                        };
+                        if passes {
                             let answer =
                                 send(to, http::Request::from_parts(head, Full::new(body))).await;
                             let mut response = Response::new(Full::new(Bytes::from(answer.body)));

@@ -7,7 +7,6 @@
 //! The rule kept here: an operation has an end, whatever the servers do, and a write counts only when as many replicas have it as
 //! was asked for.
 
-mod breaker;
 mod failure;
 mod names;
 mod node;
@@ -22,7 +21,7 @@ use std::time::{Duration, Instant};
 use redis::{Cmd, Value};
 use soapstone::config::{ServerAddress, StoreConfig, StoreServers};
 
-use breaker::Breaker;
+use crate::Breaker;
 use failure::Failure;
 use names::Names;
 use node::{Access, Duty, Node};
@@ -221,7 +220,7 @@ impl Remote {
         let now = Instant::now();
         let away = |problem: &str| {
             let problem = format!("{address}: {problem}");
-            node.reach.failed(&problem, now);
+            node.reach.failed(problem.clone(), now);
             Err(Unanswered::Unreachable(problem))
         };
         if matches!(failure, Failure::Broken { .. } | Failure::Passing(_)) {
@@ -263,7 +262,7 @@ impl Remote {
                     "{address}: fewer than {} replicas have the write",
                     self.replicas
                 );
-                node.copies.failed(&problem, now);
+                node.copies.failed(problem.clone(), now);
                 Err(Unanswered::Unreachable(problem))
             }
             Failure::Refused(problem) => Err(Unanswered::Refused(format!("{address}: {problem}"))),
@@ -364,7 +363,7 @@ impl Remote {
                         Ok(slots)
                     }
                     Err(problem) => {
-                        self.look.failed(&problem, Instant::now());
+                        self.look.failed(problem.clone(), Instant::now());
                         Err(problem)
                     }
                 });
@@ -499,7 +498,7 @@ fn first_answer<'n>(
             Ok(_) => problem = format!("{place} answers out of step"),
             Err(failure) => {
                 problem = format!("{place}: {failure}");
-                node.reach.failed(&problem, Instant::now());
+                node.reach.failed(problem.clone(), Instant::now());
             }
         }
     }

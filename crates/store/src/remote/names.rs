@@ -32,7 +32,7 @@ struct Question {
     answered: Condvar,
 }
 
-type Answer = Result<Vec<IpAddr>, (ErrorKind, String)>;
+type Answer = Result<Vec<IpAddr>, String>;
 
 impl Names {
     /// Names as the system resolves them.
@@ -87,7 +87,7 @@ impl Names {
                 let answer = (names.resolver)(&name);
                 // Whoever asks from here on asks anew.
                 names.asked().remove(&name);
-                answered.answer(answer.map_err(|error| (error.kind(), error.to_string())));
+                answered.answer(answer.map_err(|error| error.to_string()));
             })?;
         asked.insert(host.to_owned(), Arc::clone(&question));
         Ok(question)
@@ -118,7 +118,7 @@ impl Question {
             .unwrap_or_else(PoisonError::into_inner);
         match &*answer {
             Some(Ok(found)) => Ok(found.clone()),
-            Some(Err((kind, problem))) => Err(Error::new(*kind, problem.clone())),
+            Some(Err(problem)) => Err(Error::other(problem.clone())),
             None => {
                 // No timeout of the server, who has not been asked anything yet.
                 let problem = format!("the address of {host} was not found in time");

@@ -10,7 +10,8 @@ use redis::{Pipeline, Value};
 use rustls::ClientConfig;
 use soapstone::config::{ServerAddress, StoreLogin};
 
-use super::breaker::Breaker;
+use crate::Breaker;
+
 use super::failure::Failure;
 use super::names::Names;
 use super::wire::Wire;

@@ -12,60 +12,72 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause, which bounds how much later than the server we are back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// A breaker in the way to one server, or to one thing that it does.
+/// A breaker in the way to one server, or to one thing that it does. `P` says why nobody asks.
 #[derive(Debug)]
-pub(super) struct Breaker {
-    state: Mutex<State>,
+pub struct Breaker<P = String> {
+    state: Mutex<State<P>>,
     /// How long the one who tries may take.
     trial: Duration,
 }
 
-#[derive(Debug, Default)]
-struct State {
+#[derive(Debug)]
+struct State<P> {
     failures: u32,
-    until: Option<Instant>,
-    problem: String,
+    /// Until when nobody asks, and why.
+    pause: Option<(Instant, P)>,
 }
 
-impl Breaker {
-    pub(super) fn new(trial: Duration) -> Self {
+impl<P> Default for State<P> {
+    fn default() -> Self {
+        Self {
+            failures: 0,
+            pause: None,
+        }
+    }
+}
+
+impl<P: Clone> Breaker<P> {
+    /// A breaker that turns nobody away yet. While one caller tries, the others are turned away for `trial` at most.
+    pub fn new(trial: Duration) -> Self {
         Self {
             state: Mutex::default(),
             trial,
         }
     }
 
-    /// Whether to ask now; otherwise why not.
-    pub(super) fn enter(&self, now: Instant) -> Result<(), String> {
-        let mut state = self.state();
-        match state.until {
-            None => Ok(()),
-            Some(until) if now < until => Err(state.problem.clone()),
-            Some(_) => {
-                state.until = Some(now + self.trial);
+    /// Whether to ask now.
+    ///
+    /// # Errors
+    ///
+    /// Why not: what the last failure was.
+    pub fn enter(&self, now: Instant) -> Result<(), P> {
+        match &mut self.state().pause {
+            Some((until, problem)) if now < *until => Err(problem.clone()),
+            Some((until, _)) => {
+                *until = now + self.trial;
                 Ok(())
             }
+            None => Ok(()),
         }
     }
 
     /// There was an answer.
-    pub(super) fn succeeded(&self) {
+    pub fn succeeded(&self) {
         let mut state = self.state();
-        if state.until.is_some() {
+        if state.pause.is_some() {
             *state = State::default();
         }
     }
 
     /// There was none.
-    pub(super) fn failed(&self, problem: &str, now: Instant) {
+    pub fn failed(&self, problem: P, now: Instant) {
         let mut state = self.state();
         let pause = SHORTEST_PAUSE * 2_u32.saturating_pow(state.failures.min(8));
         state.failures = state.failures.saturating_add(1);
-        state.until = Some(now + pause.min(LONGEST_PAUSE));
-        problem.clone_into(&mut state.problem);
+        state.pause = Some((now + pause.min(LONGEST_PAUSE), problem));
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<P>> {
         // Each change is complete in itself, whoever panics beside it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,7 +94,7 @@ mod tests {
         let breaker = Breaker::new(TRIAL);
         let start = Instant::now();
         assert_eq!(breaker.enter(start), Ok(()));
-        breaker.failed("gone", start);
+        breaker.failed("gone".to_owned(), start);
         assert_eq!(breaker.enter(start), Err("gone".to_owned()));
         let later = start + SHORTEST_PAUSE;
         assert_eq!(breaker.enter(later), Ok(()));
@@ -97,7 +109,7 @@ mod tests {
         let breaker = Breaker::new(TRIAL);
         let mut now = Instant::now();
         for expected in [100, 200, 400, 800, 1000, 1000] {
-            breaker.failed("gone", now);
+            breaker.failed("gone".to_owned(), now);
             now += Duration::from_millis(expected) - Duration::from_millis(1);
             assert_eq!(breaker.enter(now), Err("gone".to_owned()), "{expected}");
             now += Duration::from_millis(1);
@@ -109,7 +121,7 @@ mod tests {
     fn one_who_tries_and_is_never_heard_of_again_is_followed_by_another() {
         let breaker = Breaker::new(TRIAL);
         let start = Instant::now();
-        breaker.failed("gone", start);
+        breaker.failed("gone".to_owned(), start);
         let later = start + SHORTEST_PAUSE;
         assert_eq!(breaker.enter(later), Ok(()));
         assert_eq!(breaker.enter(later + TRIAL), Ok(()));
