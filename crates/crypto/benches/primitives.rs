@@ -10,7 +10,7 @@ use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{
     Certificate, ConcatKdf, Curve, DataEncryption, DigestAlgorithm, Hasher, Hkdf, KeyAgreement,
-    KeyKind, KeyTransport, KeyWrap, OaepParameters, PrivateKey, PublicKey, SecretBytes,
+    KeyKind, KeyTransport, KeyWrap, OaepParameters, PHash, PrivateKey, PublicKey, SecretBytes,
     SignatureAlgorithm, SymmetricKey, TrustRules, TrustStore, base64, digest, open_in_place,
     seal_in_place,
 };
@@ -208,6 +208,19 @@ fn agreements(table: &Table) {
     });
     table.row("hkdf hmac-sha256, 16 octets", 0, || {
         black_box(hkdf.derive(&secret, 16).unwrap());
+    });
+    let label: &[u8] = b"WS-SecureConversationWS-SecureConversation";
+    table.row("p-sha1, 32 octets", 0, || {
+        let seed = [label, &[7; 16]];
+        black_box(PHash::SHA1.derive(&[7; 32], &seed, 0, 32).unwrap());
+    });
+    // What it was before: its four codes as signatures make them.
+    let secret_key = SymmetricKey::from_secret(SecretBytes::random(32)).unwrap();
+    table.row("p-sha1's four hmac-sha1 by aws-lc", 0, || {
+        for octets in [58, 78, 20, 78] {
+            let code = secret_key.sign(SignatureAlgorithm::HmacSha1, &[7; 78][..octets], None);
+            black_box(code.unwrap());
+        }
     });
     let wrapping = SymmetricKey::generate(16).unwrap();
     table.row("kw-aes128 wrap, 16 octets", 0, || {

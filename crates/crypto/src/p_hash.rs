@@ -67,8 +67,7 @@ impl PHash {
     }
 }
 
-/// The octets from `offset` to before `end`. Every block takes two codes over some octets: a key that is set up once and copied is half of the
-/// time.
+/// The octets from `offset` to before `end`. Every block takes two codes over few octets, so that a key is set up once and copied.
 fn stream<M: Mac + KeyInit + Clone>(
     secret: &[u8],
     seed: &[&[u8]],
