@@ -265,16 +265,26 @@ fn a_captured_message_gives_octets_and_elements() {
     let json = folder
         .run("lab advise --measured engine.jsonl --rate 100 --json")
         .succeeds();
-    let lines: Vec<serde_json::Value> = json
-        .text()
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
-    let first = &lines[0];
+    let first: serde_json::Value =
+        serde_json::from_str(json.text().lines().next().expect("a line")).expect("JSON");
     assert!(
         first["latency_us"].as_f64() > Some(0.0) && first["utilization"].as_f64() > Some(0.0),
         "{first}"
     );
+}
+
+#[test]
+fn lines_tell_what_was_left_out_and_how_well_is_predicted() {
+    let folder = Folder::new();
+    measured(&folder);
+    let told = folder
+        .run("lab advise --measured engine.jsonl --json")
+        .succeeds();
+    let lines: Vec<serde_json::Value> = told
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     let left_out = lines.iter().find(|line| line["left_out"] == "username");
     let left_out = left_out.expect("passwords hide nothing");
     assert_eq!(left_out["need"], "integrity", "{left_out}");
