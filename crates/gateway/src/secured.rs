@@ -5,7 +5,7 @@
 //! client ◀─ body ─ [inbound: secure] ◀─ [outbound: open] ◀─ backend
 //! ```
 //!
-//! Each way is one piece of work for a crypto worker. What an endpoint learnt from the request, it needs for the response: its receipt.
+//! Each way is one piece of work for the crypto workers. What an endpoint learnt from the request, it needs for the response: its receipt.
 //!
 //! The rule kept here: the backend is not reached before the request is admitted, and the client gets no word of a response that is
 //! not.
@@ -492,7 +492,7 @@ impl Call<'_> {
         .await
     }
 
-    /// Has work done: by a crypto worker, or here if it is brief.
+    /// Has work done: in turn with that of others, or at once if it is brief.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         version: SoapVersion,

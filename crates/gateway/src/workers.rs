@@ -1,7 +1,9 @@
-//! A bounded number of threads for cryptography, so that a burst of RSA does not starve the sockets.
+//! A bounded number of messages that are worked on at once, so that a burst of RSA does not starve the sockets.
 //!
-//! The engine's buffers go from one message to the next, whichever thread works on it. The queue before the threads is bounded: work that
-//! does not fit is refused at once, which the peer learns as `503`.
+//! Each has a seat. While there are free ones, work is done where it arrived, and the runtime hands that thread's sockets to another one: a
+//! change of threads and back takes as long as opening a small message. Without a free seat work waits for one of our own threads, in a
+//! queue that is bounded: what does not fit is refused at once, which the peer learns as `503`. The engine's buffers go from one message to
+//! the next, whichever thread works on it.
 //!
 //! The rule kept here: work whose asker has gone is not done.
 
@@ -13,9 +15,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use soapstone::xml::Buffers;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-/// The threads and their queue.
+/// The seats, the threads and their queue.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -34,6 +37,7 @@ struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
     capacity: usize,
+    seats: usize,
     waiting: AtomicUsize,
     /// Buffers that no work uses. The last ones used are the first to be used again, so that few are large.
     spare: Mutex<Vec<Buffers>>,
@@ -41,8 +45,13 @@ struct Shared {
 
 struct Queue {
     work: VecDeque<Box<dyn Work>>,
+    /// Seats that are taken.
+    taken: usize,
     open: bool,
 }
+
+/// The right to work on one message; free again when dropped.
+struct Seat<'s>(&'s Shared);
 
 trait Work: Send {
     fn run(self: Box<Self>, buffers: &mut Buffers);
@@ -86,7 +95,7 @@ where
 }
 
 impl Workers {
-    /// Starts the threads. `capacity` is how much work may wait for one.
+    /// Starts `count` threads, and has as many seats. `capacity` is how much work may wait for one.
     ///
     /// # Errors
     ///
@@ -95,10 +104,12 @@ impl Workers {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
                 work: VecDeque::new(),
+                taken: 0,
                 open: true,
             }),
             arrived: Condvar::new(),
             capacity,
+            seats: count.max(1),
             waiting: AtomicUsize::new(0),
             spare: Mutex::default(),
         });
@@ -116,17 +127,17 @@ impl Workers {
         Ok(workers)
     }
 
-    /// How much work waits for a thread.
+    /// How much work waits for a seat.
     pub(crate) fn waiting(&self) -> usize {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
-    /// How many threads there are.
+    /// How many seats there are.
     pub(crate) fn count(&self) -> usize {
-        self.threads.len()
+        self.shared.seats
     }
 
-    /// Does brief work on this thread.
+    /// Does brief work on this thread, which takes no seat.
     ///
     /// # Errors
     ///
@@ -140,7 +151,7 @@ impl Workers {
         self.shared.spare().iter_mut().for_each(Buffers::trim);
     }
 
-    /// Has work done on one of the threads.
+    /// Has work done: on this thread if a seat is free, and on one of ours when there is one otherwise.
     ///
     /// # Errors
     ///
@@ -150,6 +161,17 @@ impl Workers {
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
+        // Only a runtime of several threads can hand its sockets on.
+        let flavor = Handle::current().runtime_flavor();
+        if flavor == RuntimeFlavor::MultiThread
+            && let Some(seat) = self.shared.free_seat()
+        {
+            let result = tokio::task::block_in_place(|| self.shared.work(seat, job));
+            let waited = Duration::ZERO;
+            return result
+                .map(|result| Done { result, waited })
+                .ok_or(NotDone::Failed);
+        }
         let (answer, done) = oneshot::channel();
         self.shared.enqueue(Box::new(Task {
             job,
@@ -205,23 +227,42 @@ impl Shared {
         Some(result)
     }
 
+    /// A seat, unless all are taken or somebody waits for one.
+    fn free_seat(&self) -> Option<Seat<'_>> {
+        let mut queue = self.lock();
+        let free = queue.open && queue.work.is_empty() && queue.taken < self.seats;
+        free.then(|| {
+            queue.taken += 1;
+            Seat(self)
+        })
+    }
+
+    /// Does work that has a seat. `None` if it panicked: a bug of ours, which must cost one message, not the thread and all after it.
+    fn work<T>(&self, _seat: Seat<'_>, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
+        let result = self.with_buffers(job);
+        if result.is_none() {
+            tracing::error!("a crypto worker panicked; its message was answered with a fault");
+        }
+        result
+    }
+
     fn serve(&self) {
-        while let Some(work) = self.next() {
-            // A panic is a bug of ours; it must cost one message, not the thread and all after it.
-            if self.with_buffers(|buffers| work.run(buffers)).is_none() {
-                tracing::error!("a crypto worker panicked; its message was answered with a fault");
-            }
+        while let Some((seat, work)) = self.next() {
+            self.work(seat, |buffers| work.run(buffers));
         }
     }
 
-    fn next(&self) -> Option<Box<dyn Work>> {
+    fn next(&self) -> Option<(Seat<'_>, Box<dyn Work>)> {
         let mut queue = self.lock();
         loop {
-            if let Some(work) = queue.work.pop_front() {
+            if queue.taken < self.seats
+                && let Some(work) = queue.work.pop_front()
+            {
+                queue.taken += 1;
                 self.waiting.store(queue.work.len(), Ordering::Relaxed);
-                return Some(work);
+                return Some((Seat(self), work));
             }
-            if !queue.open {
+            if !queue.open && queue.work.is_empty() {
                 return None;
             }
             queue = self
@@ -232,13 +273,25 @@ impl Shared {
     }
 }
 
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        queue.taken -= 1;
+        let awaited = !queue.work.is_empty();
+        drop(queue);
+        if awaited {
+            self.0.arrived.notify_one();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
     use super::*;
 
-    /// Keeps the only worker busy until the sender is dropped.
+    /// Keeps a seat taken until the sender is dropped.
     fn block(workers: &Arc<Workers>) -> (mpsc::Sender<()>, tokio::task::JoinHandle<()>) {
         let (release, released) = mpsc::channel::<()>();
         let (started, running) = mpsc::channel();
@@ -298,8 +351,7 @@ mod tests {
         assert_eq!(observed.try_recv(), Err(mpsc::TryRecvError::Disconnected));
     }
 
-    #[tokio::test]
-    async fn a_panic_costs_one_message_and_not_the_thread() {
+    async fn panic_then_work() {
         let workers = Workers::start(1, 2).expect("threads");
         let panicked = workers
             .run(|_| panic!("a bug"))
@@ -307,5 +359,65 @@ mod tests {
             .map(|done| done.result);
         assert_eq!(panicked, Err(NotDone::Failed));
         assert_eq!(workers.run(|_| 7).await.map(|done| done.result), Ok(7));
+    }
+
+    #[tokio::test]
+    async fn a_panic_costs_one_message_and_not_the_thread() {
+        panic_then_work().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_costs_one_message_and_not_the_seat() {
+        panic_then_work().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_is_done_where_it_arrived_while_there_is_a_seat() {
+        let workers = Arc::new(Workers::start(1, 2).expect("threads"));
+        let here = || std::thread::current().id();
+        let asked = tokio::spawn(async move {
+            let done = workers.run(move |_| here()).await;
+            (here(), done.map(|done| done.result).expect("done"))
+        });
+        let (asker, worker) = asked.await.expect("no panic");
+        assert_eq!(asker, worker);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn no_more_is_worked_on_at_once_than_there_are_seats() {
+        let workers = Arc::new(Workers::start(2, 64).expect("threads"));
+        let (busy, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let ask = |_| {
+            let (workers, busy, most) = (workers.clone(), busy.clone(), most.clone());
+            tokio::spawn(async move {
+                let job = move |_: &mut Buffers| {
+                    most.fetch_max(busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    std::thread::sleep(Duration::from_millis(5));
+                    busy.fetch_sub(1, Ordering::SeqCst);
+                };
+                workers.run(job).await.map(|_| ()).expect("done");
+            })
+        };
+        for asked in (0..32).map(ask).collect::<Vec<_>>() {
+            asked.await.expect("no panic");
+        }
+        assert_eq!(most.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn sockets_are_served_while_all_threads_of_the_runtime_work() {
+        let threads = tokio::runtime::Handle::current().metrics().num_workers();
+        let workers = Arc::new(Workers::start(threads, 64).expect("threads"));
+        let mut releases = Vec::new();
+        for _ in 0..threads {
+            releases.push(block(&workers));
+        }
+        let timer = tokio::spawn(tokio::time::sleep(Duration::from_millis(1)));
+        let served = tokio::time::timeout(Duration::from_secs(20), timer).await;
+        served.expect("somebody serves").expect("no panic");
+        for (release, blocked) in releases {
+            drop(release);
+            blocked.await.expect("no panic");
+        }
     }
 }
