@@ -147,8 +147,10 @@ pub(crate) struct Call<'c> {
 /// Opening a message of the default limit, 8 MiB, takes about half of it.
 const REFUSAL_TICK: Duration = Duration::from_millis(50);
 
-/// The largest message that is worked on where it arrived, if no key pair is needed for it: octets.
-const BRIEF_MESSAGE: usize = 16 * 1024;
+/// The largest message that is brief to work on, if no key pair is needed for it: octets.
+///
+/// Both operations of a conversation take some 0.15 ms for it (`soapstone lab run engine --filter secure-conversation`: 0.24 ms for 100 kB).
+const BRIEF_MESSAGE: usize = 64 * 1024;
 
 /// The first multiple of [`REFUSAL_TICK`] after `arrived` that is not past.
 fn next_tick(arrived: tokio::time::Instant) -> tokio::time::Instant {

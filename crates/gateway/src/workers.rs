@@ -27,7 +27,8 @@ pub(crate) struct Workers {
 /// How long work takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Some tens of microseconds, less than a change of threads and back: a small message and no private key, nothing to wait for.
+    /// Some tens of microseconds, a tenth of a millisecond at most: a message that is not large and no private key, nothing to wait for.
+    /// Handing the sockets on would take as long.
     Brief,
     /// Anything else.
     Heavy,
