@@ -2,7 +2,8 @@
 //!
 //! [`Models`] are fitted to measurements of the engine: for each mechanism and suite, what securing and opening cost, in processor time and in
 //! octets, by a fixed part, one per octet and one per element; what conversations and connections cost to begin and to end; and what clients at
-//! once cost each other, by waiting for cores. A [`Workload`] then ranks those that satisfy its needs.
+//! once cost each other, by waiting for cores. Whole calls tell what gateways add to that. A [`Workload`] then ranks those that satisfy its
+//! needs.
 //!
 //! The rule kept here: every prediction has its error, from measurements that were held back.
 
@@ -19,6 +20,7 @@ use crate::measurement::Measurement;
 use crate::payload::Payload;
 use crate::statistics::{Crossover, Growth, mean_interval};
 
+use calls::Beside;
 pub use calls::{CallCheck, whole_call};
 pub use conversation::{Ends, measure_conversation};
 pub use endpoint::gateway_file;
@@ -34,6 +36,8 @@ pub struct Models {
     tls_handshake: Option<Parts>,
     /// Of conversations by their suite: how they begin, and how they end.
     conversations: Vec<(String, [Parts; 2])>,
+    /// What gateways add beside the engine.
+    beside: Vec<Beside>,
 }
 
 /// What one of them costs.
@@ -182,11 +186,13 @@ impl Models {
             ];
             Some((suite.to_owned(), both))
         });
-        Self {
-            models,
+        let engine = Self {
             tls_handshake: of(measure::HANDSHAKE, measure::TLS),
             conversations: conversations.collect(),
-        }
+            beside: Vec::new(),
+            models,
+        };
+        engine.with_calls(measurements)
     }
 
     /// What was fitted.
@@ -328,11 +334,12 @@ impl Models {
             } else {
                 0.0
             };
+        let [beside, beside_error] = self.beside(means, workload, answered);
         Some(Prediction {
             means: means.clone(),
             latency: [
-                answered + processor * (crowd - 1.0) + waiting + network,
-                error * slower,
+                answered + processor * (crowd - 1.0) + waiting + network + beside,
+                error * slower + beside_error,
             ],
             processor: [processor, error],
             octets,
@@ -522,6 +529,7 @@ fn observation(of: &Measurement, cost: fn(&Measurement) -> f64) -> Option<Observ
         bytes: of.bytes as f64,
         elements: payload(of)?.elements() as f64,
         cost: cost(of),
+        whole: cost(of),
     })
 }
 

@@ -1,8 +1,8 @@
 //! What an operation costs: a fixed part, one per octet and one per element.
 //!
 //! No part of a cost is below zero, and so the fit is one of the best with non-negative parts: of the seven choices of parts that may be above
-//! zero, the best that is feasible. Errors are relative, as messages of 10 MB must not outvote those of 1 kB. The rule kept here: how good
-//! a fit is, is said by measurements that it has not seen.
+//! zero, the best that is feasible. Errors are relative, as messages of 10 MB must not outvote those of 1 kB: shares of the cost, or of
+//! a whole that it is a part of. The rule kept here: how good a fit is, is said by measurements that it has not seen.
 
 /// One operation that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Observation {
     pub elements: f64,
     /// What it took: microseconds, or octets.
     pub cost: f64,
+    /// What errors are a share of: the cost itself, or a whole of which it is a part.
+    pub whole: f64,
 }
 
 /// Parts of a cost.
@@ -31,7 +33,7 @@ pub struct Cost {
 pub struct Fit {
     /// The cost.
     pub cost: Cost,
-    /// For each observation, how far off the prediction is of a fit without it, as a share of what it took.
+    /// For each observation, how far off the prediction is of a fit without it, as a share of its whole.
     pub held_back: Vec<f64>,
 }
 
@@ -45,20 +47,21 @@ impl Cost {
     fn fitted(observations: &[Observation]) -> Option<Self> {
         let rows: Vec<[f64; 3]> = observations
             .iter()
-            .map(|it| [1.0, it.bytes, it.elements].map(|part| part / it.cost))
+            .map(|it| [1.0, it.bytes, it.elements].map(|part| part / it.whole))
             .collect();
+        let costs: Vec<f64> = observations.iter().map(|it| it.cost / it.whole).collect();
         let mut best: Option<(f64, [f64; 3])> = None;
         for parts in CHOICES {
             let chosen: Vec<usize> = (0..3).filter(|part| parts & (1 << part) != 0).collect();
-            let Some(solved) = least_squares(&rows, &chosen) else {
+            let Some(solved) = least_squares(&rows, &costs, &chosen) else {
                 continue;
             };
             if solved.iter().any(|part| *part < 0.0) {
                 continue;
             }
-            let errors = rows.iter().map(|row| {
+            let errors = rows.iter().zip(&costs).map(|(row, cost)| {
                 let predicted: f64 = row.iter().zip(&solved).map(|(a, b)| a * b).sum();
-                (predicted - 1.0).powi(2)
+                (predicted - cost).powi(2)
             });
             let error: f64 = errors.sum();
             if best.is_none_or(|(least, _)| error < least - 1e-9) {
@@ -78,11 +81,11 @@ impl Cost {
 const CHOICES: [usize; 7] = [1, 3, 5, 7, 2, 6, 4];
 
 impl Fit {
-    /// Of these observations; `None` for fewer than two, or for one that took nothing.
+    /// Of these observations; `None` for fewer than two, or for one whose whole is nothing.
     pub fn of(observations: &[Observation]) -> Option<Self> {
         let all_cost = observations
             .iter()
-            .all(|it| it.cost > 0.0 && it.cost.is_finite());
+            .all(|it| it.whole > 0.0 && it.whole.is_finite() && it.cost.is_finite());
         if observations.len() < 2 || !all_cost {
             return None;
         }
@@ -90,7 +93,7 @@ impl Fit {
             let mut others = observations.to_vec();
             let one = others.remove(place);
             let predicted = Cost::fitted(&others)?.of(one.bytes, one.elements);
-            Some((predicted - one.cost).abs() / one.cost)
+            Some((predicted - one.cost).abs() / one.whole)
         });
         Some(Self {
             held_back: held_back.collect(),
@@ -105,9 +108,9 @@ impl Fit {
     }
 }
 
-/// The parts, of which only those chosen may differ from 0, whose products with the rows come nearest to 1; `None`, if the rows do not tell
-/// them apart.
-fn least_squares(rows: &[[f64; 3]], chosen: &[usize]) -> Option<[f64; 3]> {
+/// The parts, of which only those chosen may differ from 0, whose products with the rows come nearest to the costs; `None`, if the rows do
+/// not tell them apart.
+fn least_squares(rows: &[[f64; 3]], costs: &[f64], chosen: &[usize]) -> Option<[f64; 3]> {
     let n = chosen.len();
     // Columns differ by many orders of magnitude: each is scaled to a length of 1.
     let lengths: Vec<f64> = chosen
@@ -123,13 +126,13 @@ fn least_squares(rows: &[[f64; 3]], chosen: &[usize]) -> Option<[f64; 3]> {
         return None;
     }
     let mut equations = vec![[0.0; 4]; n];
-    for row in rows {
+    for (row, cost) in rows.iter().zip(costs) {
         for (i, equation) in equations.iter_mut().enumerate() {
             let scaled = row[chosen[i]] / lengths[i];
             for (j, part) in chosen.iter().enumerate() {
                 equation[j] += scaled * row[*part] / lengths[j];
             }
-            equation[3] += scaled;
+            equation[3] += scaled * cost;
         }
     }
     // Gauß and Jordan, with the largest pivot.
@@ -181,6 +184,7 @@ mod tests {
             bytes,
             elements,
             cost: cost(bytes, elements),
+            whole: cost(bytes, elements),
         };
         SIZES.map(one).to_vec()
     }
@@ -231,6 +235,20 @@ mod tests {
         let fit = Fit::of(&observations).expect("a fit");
         assert!((0.05..0.4).contains(&fit.error()), "{fit:?}");
         assert_eq!(fit.held_back.len(), observations.len());
+    }
+
+    #[test]
+    fn errors_of_a_part_are_shares_of_its_whole() {
+        let mut observations = observed(|bytes, _| 20.0 + 0.001 * bytes);
+        for (place, it) in observations.iter_mut().enumerate() {
+            it.whole = 100.0 * it.cost;
+            it.cost *= if place % 2 == 0 { 1.1 } else { 0.9 };
+        }
+        let fit = Fit::of(&observations).expect("a fit");
+        assert!((0.0005..0.004).contains(&fit.error()), "{fit:?}");
+        // What took no time, or less than none by an error of measurement, is a part like any other.
+        observations[0].cost = -1.0;
+        assert!(Fit::of(&observations).is_some_and(|fit| fit.cost.fixed >= 0.0));
     }
 
     #[test]

@@ -24,9 +24,9 @@ Advise which mechanism to choose for one's own messages.
 
 What each mechanism and suite costs is measured on this machine (a minute), or taken from the lines that `soapstone lab run engine --json` or \
 an earlier --save left, and fitted: a fixed part, one per octet, one per element, what it takes to begin a conversation or a connection, and \
-how clients wait for cores. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
+how clients wait for cores; what gateways add to that is fitted to whole calls. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
 errors; then where another one becomes the better, and the gateway's file for the winner, unless none sustains the rate. Predictions are checked with measurements that \
-were held back, and with whole calls through two gateways.";
+were held back, and with whole calls whose messages were.";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -171,10 +171,10 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             workload.rate, workload.cores
         )
     };
+    let calls = models.check_calls(&measurements);
     let text = if arguments.json {
-        lines(&advice, unmeasured, &check)
+        lines(&advice, unmeasured, &check, calls.as_ref())
     } else {
-        let calls = models.check_calls(&measurements);
         let mut text = told(&workload, &advice, unmeasured, &check, calls.as_ref());
         match &arguments.file {
             _ if !sustained => text.push_str(&format!(
@@ -299,7 +299,12 @@ fn measurements(
 }
 
 /// A line for each prediction, the best first; then one for each crossover, for each means that is left out, and for the check.
-fn lines(advice: &Advice, unmeasured: Option<&str>, check: &Check) -> String {
+fn lines(
+    advice: &Advice,
+    unmeasured: Option<&str>,
+    check: &Check,
+    calls: Option<&CallCheck>,
+) -> String {
     let ranked = advice.ranked.iter().map(|it| {
         serde_json::json!({
             "means": it.means.to_string(), "latency_us": it.latency[0], "latency_error_us": it.latency[1],
@@ -324,8 +329,15 @@ fn lines(advice: &Advice, unmeasured: Option<&str>, check: &Check) -> String {
     let check = serde_json::json!({
         "held_back": check.n, "median_error_percent": check.median_percent, "worst_error_percent": check.worst_percent,
     });
+    let calls = calls.map(|CallCheck { whole, added }| {
+        serde_json::json!({
+            "whole_calls": whole.n, "median_error_percent": whole.median_percent, "worst_error_percent": whole.worst_percent,
+            "median_error_of_added_percent": added.median_percent, "worst_error_of_added_percent": added.worst_percent,
+        })
+    });
     let all = ranked.chain(turns).chain(left_out).chain(unmeasured);
-    all.chain([check]).map(|line| format!("{line}\n")).collect()
+    let checks = [check].into_iter().chain(calls);
+    all.chain(checks).map(|line| format!("{line}\n")).collect()
 }
 
 fn told(
@@ -378,7 +390,7 @@ fn told(
     }
     text.push_str(&table.to_string());
     text.push_str(
-        "\nLatency is what security and the network add to a call, services left out; processor time is that of both sides. Beginning a conversation or \
+        "\nLatency is what security and the network add to a call, services left out; processor time is that of the engine on both sides. Beginning a conversation or \
          a connection is shared by its calls.\n\n",
     );
     for turn in &advice.turns {
@@ -397,20 +409,26 @@ fn told(
     if let Some(suite) = unmeasured {
         text.push_str(&format!("Left out: {suite}, as it was not measured.\n"));
     }
-    let verdict = if check.median_percent <= Check::BAR {
-        "within"
-    } else {
-        "above: do not trust the ranking of what lies close together, and measure again when the machine is quiet"
+    let verdict = |check: &Check| {
+        if check.median_percent <= Check::BAR {
+            "within"
+        } else {
+            "above: do not trust the ranking of what lies close together, and measure again when the machine is quiet"
+        }
     };
     text.push_str(&format!(
-        "\nOf {} measurements that were held back, half were predicted to within {:.1} % (worst {:.0} %); the bar is {:.0} %, and this is {verdict}.\n",
-        check.n, check.median_percent, check.worst_percent, Check::BAR
+        "\nOf {} measurements that were held back, half were predicted to within {:.1} % (worst {:.0} %); the bar is {:.0} %, and this is {}.\n",
+        check.n,
+        check.median_percent,
+        check.worst_percent,
+        Check::BAR,
+        verdict(check)
     ));
     if let Some(CallCheck { whole, added }) = calls {
         text.push_str(&format!(
-            "Of {} whole calls through two gateways, to none of which anything was fitted, half were predicted to within {:.1} % (worst {:.0} %), given what a \
-             plain call takes; what security adds to them to within {:.0} % (worst {:.0} %).\n",
-            whole.n, whole.median_percent, whole.worst_percent, added.median_percent, added.worst_percent
+            "Of {} whole calls through two gateways, predicted from calls with other messages, half were to within {:.1} % (worst {:.0} %), given what a \
+             plain call takes; what security adds to them to within {:.1} % (worst {:.0} %): {}.\n",
+            whole.n, whole.median_percent, whole.worst_percent, added.median_percent, added.worst_percent, verdict(added)
         ));
     }
     text.push('\n');

@@ -36,7 +36,7 @@ const PAYLOADS: [Payload; 5] = [
 ];
 
 /// Ways between the gateways: the first adds nothing.
-const WAYS: [Way; 9] = [
+const WAYS: [Way; 11] = [
     Way::PLAIN,
     Way::PLAIN.over_tls(),
     Way::secured(Mechanism::Username, ""),
@@ -44,6 +44,8 @@ const WAYS: [Way; 9] = [
     Way::secured(Mechanism::Encrypt, "Basic128GCM"),
     Way::secured(Mechanism::SignEncrypt, "Basic128GCM"),
     Way::secured(Mechanism::SignEncrypt, "Basic256"),
+    Way::secured(Mechanism::SignEncrypt, "Basic128GCMEcdhEs"),
+    Way::secured(Mechanism::EncryptSign, "Basic128GCM"),
     CONVERSATION,
     Way::secured(Mechanism::SecureConversation, "Basic256"),
 ];
