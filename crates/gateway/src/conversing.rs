@@ -21,7 +21,7 @@ use crate::media;
 use crate::metrics::Flow;
 use crate::secured::{Arrival, Call};
 use crate::side::Side;
-use crate::steps::secure_request;
+use crate::steps::{Label, secure_request};
 use crate::workers::Effort;
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have some hundred octets.
@@ -31,11 +31,16 @@ const LARGEST_FAULT: usize = 64 << 10;
 pub(crate) struct Within {
     in_use: InUse,
     plain: Vec<u8>,
+    label: Label,
 }
 
 impl Within {
-    pub(crate) fn new(in_use: InUse, plain: Vec<u8>) -> Self {
-        Self { in_use, plain }
+    pub(crate) fn new(in_use: InUse, plain: Vec<u8>, label: Label) -> Self {
+        Self {
+            in_use,
+            plain,
+            label,
+        }
     }
 
     pub(crate) fn context(&self) -> &SecurityContext {
@@ -130,6 +135,7 @@ impl Call<'_> {
         let Within {
             in_use: lost,
             plain,
+            label,
         } = within;
         let route = self.exchange.route;
         let both = route.outbound.clone().and_then(|side| {
@@ -152,7 +158,6 @@ impl Call<'_> {
         let parties = self.parties(&side, version);
         let in_use = self.conversing(&established, parties).await?;
         let metrics = Arc::clone(&route.metrics);
-        let label = self.label();
         let work = move |buffers: &mut Buffers| {
             let context = Some(in_use.context());
             secure_request(&side, plain, &label, context, &metrics, buffers)

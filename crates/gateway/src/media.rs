@@ -84,6 +84,33 @@ pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     actions
 }
 
+/// Octets of the longest action that is said beside a message: URIs of that length, every recipient should take (RFC 9110, 4.1).
+const LONGEST_ACTION: usize = 8000;
+
+/// Has the `Content-Type` of a request in SOAP 1.2 say what the request is about, where nothing beside the message does.
+///
+/// In SOAP 1.1 every client says something, and an empty `SOAPAction` is what it has to say where the WSDL has none (WS-I Basic Profile 1.1, R2745):
+/// services refuse another one.
+pub(crate) fn say_action(headers: &mut HeaderMap, version: SoapVersion, action: &str) {
+    let is_sayable = |octet: u8| octet.is_ascii_graphic() && octet != b'"' && octet != b'\\';
+    if action.is_empty() || action.len() > LONGEST_ACTION || !action.bytes().all(is_sayable) {
+        return;
+    }
+    let Some(media_type) = content_type(headers).filter(|_| version == SoapVersion::V12) else {
+        return;
+    };
+    let says_one = parameters(media_type).any(|parameter| {
+        let name = plain_name(parameter.split('=').next().unwrap_or_default());
+        name.eq_ignore_ascii_case("action")
+    });
+    if says_one || !actions_of(headers).is_empty() {
+        return;
+    }
+    if let Ok(said) = HeaderValue::try_from(format!("{media_type}; action=\"{action}\"")) {
+        headers.insert(header::CONTENT_TYPE, said);
+    }
+}
+
 /// The `Content-Type` of a message of ours.
 pub(crate) fn plain(version: SoapVersion) -> HeaderValue {
     HeaderValue::from_static(match version {
@@ -184,6 +211,53 @@ mod tests {
             "application/soap+xml; action=\"urn:a\"; action*=utf-8''urn%3Ab; Action *0=\"urn:\"",
         );
         assert_eq!(actions_of(&said), ["urn:a", "utf-8''urn%3Ab", "urn:"]);
+    }
+
+    #[test]
+    fn an_action_is_said_in_soap_1_2_where_nothing_says_one() {
+        use SoapVersion::{V11, V12};
+        for (version, content_type, field, is_said) in [
+            (V12, "a/b; x=1", None, true),
+            (V12, "a/b; x=1", Some("\"\""), true),
+            (V12, "a/b; x=1", Some("urn:b"), false),
+            (V12, "a/b; Action=c", None, false),
+            (V12, "a/b; action=\"\"", None, false),
+            (V12, "a/b; action*0=c", None, false),
+            (V11, "a/b", None, false),
+            (V11, "a/b", Some("\"\""), false),
+        ] {
+            let mut said = headers(content_type);
+            if let Some(field) = field {
+                said.insert("soapaction", HeaderValue::from_static(field));
+            }
+            let before = said.clone();
+            say_action(&mut said, version, "urn:a");
+            assert_eq!(said != before, is_said, "{content_type} {field:?}");
+            if is_said {
+                assert_eq!(said["content-type"], "a/b; x=1; action=\"urn:a\"");
+                assert_eq!(said.get("soapaction"), before.get("soapaction"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_uri_is_said_in_no_field() {
+        let longest = format!("urn:{}", "a".repeat(LONGEST_ACTION - 4));
+        let longer = format!("{longest}a");
+        for (action, is_said) in [
+            ("", false),
+            ("urn:a\"; action=\"urn:b", false),
+            ("urn:\\a", false),
+            ("urn:a b", false),
+            ("urn:a\r\nx: y", false),
+            ("urn:\u{e4}", false),
+            (&longer, false),
+            (&longest, true),
+        ] {
+            let mut said = headers("a/b");
+            say_action(&mut said, SoapVersion::V12, action);
+            assert_eq!(said != headers("a/b"), is_said, "{action}");
+        }
     }
 
     #[test]

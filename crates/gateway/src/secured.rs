@@ -73,6 +73,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         header::CONTENT_TYPE,
         media::rewritten(&head.headers, version),
     );
+    if exchange.route.outbound.is_none()
+        && let Some(addressing) = &forward.receipts.addressing
+    {
+        // What the header said that is not passed on. A secured message may hide it (WS-Addressing 1.0 SOAP Binding, 5.2).
+        media::say_action(&mut head.headers, version, &addressing.action);
+    }
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
@@ -260,7 +266,7 @@ impl Call<'_> {
             outbound.as_ref(),
         );
         let (read, effort) = brief.map_err(|answer| *answer)?;
-        let label = self.label();
+        let mut label = self.label();
         let actions = self.actions.clone();
         let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
             if let Some(side) = &inbound {
@@ -280,7 +286,13 @@ impl Call<'_> {
             }
             if let Some((side, context)) = outbound {
                 let octets = std::mem::take(&mut forward.octets);
-                forward.within = context.map(|context| Within::new(context, octets.clone()));
+                if label.action.is_none()
+                    && let Some(addressing) = &forward.receipts.addressing
+                {
+                    label.action = Some(addressing.action.clone());
+                }
+                forward.within =
+                    context.map(|context| Within::new(context, octets.clone(), label.clone()));
                 let context = forward.within.as_ref().map(Within::context);
                 let secured = secure_request(&side, octets, &label, context, &metrics, buffers)?;
                 forward.octets = secured.bytes;
@@ -544,7 +556,7 @@ impl Call<'_> {
     }
 
     /// What a request for the backend is about.
-    pub(crate) fn label(&self) -> Label {
+    fn label(&self) -> Label {
         Label {
             action: self.action.clone(),
             to: Arc::clone(&self.exchange.route.backend_address),

@@ -350,3 +350,70 @@ async fn addressing_headers_are_written_where_a_policy_asks_for_nothing_else() {
     );
     assert!(body.contains(">urn:echo<"), "{body}");
 }
+
+/// A request in SOAP 1.2 with an action in its header and none beside it, as Mono's WCF sends it.
+fn addressed() -> http::Request<Full<Bytes>> {
+    let message = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Header>\
+        <a:Action xmlns:a=\"http://www.w3.org/2005/08/addressing\" s:mustUnderstand=\"1\">urn:echo:loudly</a:Action></s:Header><s:Body>\
+        <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+    let mut request = post("/echo", message);
+    let headers = request.headers_mut();
+    headers.insert(
+        "content-type",
+        "application/soap+xml; charset=utf-8"
+            .parse()
+            .expect("a value"),
+    );
+    headers.remove("soapaction");
+    request
+}
+
+const ADDRESSING_ALONE: &str = "<wsp:Policy xmlns:wsp='http://schemas.xmlsoap.org/ws/2004/09/policy'>\
+     <wsaw:UsingAddressing xmlns:wsaw='http://www.w3.org/2006/05/addressing/wsdl'/></wsp:Policy>";
+
+/// SOAP 1.2 part 2, 6.5.3: services that choose the operation by the action would not know it any more.
+#[tokio::test]
+async fn the_backend_learns_the_action_whose_header_is_taken_out() {
+    let folder = Folder::with_keys("policy-action");
+    folder.write("addressing.xml", ADDRESSING_ALONE);
+    let mut backend = Backend::echo().await;
+    let file = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n\
+         security = {{ policy = \"addressing.xml\" }}\n",
+        backend.address
+    );
+    let service = folder.gateway(&file).await;
+    let answer = send(service.address(), addressed()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = backend.seen.recv().await.expect("it arrived");
+    let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+    assert!(!body.contains("urn:echo:loudly"), "{body}");
+    assert_eq!(
+        seen.headers["content-type"],
+        "application/soap+xml; charset=utf-8; action=\"urn:echo:loudly\""
+    );
+}
+
+#[tokio::test]
+async fn between_two_policies_a_request_keeps_its_action() {
+    let folder = Folder::with_keys("policy-action-between");
+    folder.write("addressing.xml", ADDRESSING_ALONE);
+    let mut backend = Backend::echo().await;
+    let file = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n\
+         [routes.inbound]\nsecurity = {{ policy = \"addressing.xml\" }}\n\
+         [routes.outbound]\nsecurity = {{ policy = \"addressing.xml\" }}\n",
+        backend.address
+    );
+    let between = folder.gateway(&file).await;
+    let answer = send(between.address(), addressed()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = backend.seen.recv().await.expect("it arrived");
+    let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+    assert!(body.contains(">urn:echo:loudly</"), "{body}");
+    // Beside a message that is secured, nothing is said that its client did not say there.
+    assert_eq!(
+        seen.headers["content-type"],
+        "application/soap+xml; charset=utf-8"
+    );
+}
