@@ -68,7 +68,7 @@ class Peer:
     def described(self, cell, service):
         """The file with the WSDL that CXF serves for it."""
         path = self.folder / f"{cell.path}.{service}.described.wsdl"
-        path.write_bytes(_read(f"{self.at(cell, service)}?wsdl", ssl.create_default_context(cafile=self.keys.ca)))
+        path.write_bytes(read(f"{self.at(cell, service)}?wsdl", ssl.create_default_context(cafile=self.keys.ca)))
         return path
 
     def call(self, cell, service, address, *options):
@@ -108,7 +108,7 @@ class Peer:
     @functools.cache
     def plain(self, service):
         """The service's WSDL without any policy."""
-        return self_contained(_read, f"{self.services}/{service}")
+        return self_contained(read, f"{self.services}/{service}")
 
     @functools.cache
     def plain_answer(self, service):
@@ -116,16 +116,19 @@ class Peer:
         return content(post(f"{self.services}/{service}", enveloped(REQUESTS[service])))
 
 
-def enveloped(payload, soap=envelopes.SOAP11):
+def enveloped(payload, soap=envelopes.SOAP11, headers=""):
     """A plain envelope."""
-    return f'<soap:Envelope xmlns:soap="{soap}"><soap:Body>{payload}</soap:Body></soap:Envelope>'.encode()
+    header = f"<soap:Header>{headers}</soap:Header>" if headers else ""
+    return f'<soap:Envelope xmlns:soap="{soap}">{header}<soap:Body>{payload}</soap:Body></soap:Envelope>'.encode()
 
 
-def post(address, envelope):
+def post(address, envelope, action=""):
     """Calls a plain service; the envelope of its answer."""
-    media = "application/soap+xml" if envelopes.SOAP12.encode() in envelope else "text/xml"
-    request = urllib.request.Request(address, envelope, {"Content-Type": f"{media}; charset=utf-8", "SOAPAction": '""'})
-    return _read(request)
+    if envelopes.SOAP12.encode() in envelope:
+        said = {"Content-Type": "application/soap+xml; charset=utf-8" + (f'; action="{action}"' if action else "")}
+    else:
+        said = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": f'"{action}"'}
+    return read(urllib.request.Request(address, envelope, said))
 
 
 def content(envelope):
@@ -143,7 +146,8 @@ def same_content(expected, found):
         raise Failure(f"the answer is another one\nexpected {expected[:300]}\nfound    {found[:300]}")
 
 
-def _read(request, tls=None):
+def read(request, tls=None):
+    """What is at an address, or the answer to a request."""
     try:
         with urllib.request.urlopen(request, timeout=20, context=tls) as answer:
             return answer.read()

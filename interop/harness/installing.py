@@ -38,6 +38,11 @@ def gsoap():
     debian("gsoap", "libgsoap-dev", "libssl-dev", "zlib1g-dev", "g++", "make", "pkg-config")
 
 
+def mono():
+    """Installs Mono's runtime, compiler and WCF."""
+    debian("mono-runtime", "mono-mcs", "libmono-system-servicemodel4.0a-cil")
+
+
 def libxmlsec1():
     """Installs libxmlsec1's headers, and what compiles against them."""
     debian("pkg-config", "gcc", "make", "libxmlsec1-dev")
