@@ -74,10 +74,10 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         media::rewritten(&head.headers, version),
     );
     if exchange.route.outbound.is_none()
-        && let Some(addressing) = &forward.receipts.addressing
+        && let Some(action) = &forward.action
     {
         // What the header said that is not passed on. A secured message may hide it (WS-Addressing 1.0 SOAP Binding, 5.2).
-        media::say_action(&mut head.headers, version, &addressing.action);
+        media::say_action(&mut head.headers, version, action);
     }
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
@@ -123,6 +123,8 @@ struct Forward {
     octets: Vec<u8>,
     version: SoapVersion,
     receipts: Receipts,
+    /// What a header said that is not passed on, and that may be told.
+    action: Option<String>,
     /// The conversation with the backend that it is secured in.
     within: Option<Within>,
 }
@@ -211,6 +213,7 @@ impl Call<'_> {
             octets,
             version,
             receipts: Receipts::default(),
+            action: None,
             within: None,
         });
         let prepared = self.prepare(forward).await;
@@ -280,16 +283,15 @@ impl Call<'_> {
                         forward.version = opened.version;
                         forward.receipts.inbound = Some(opened.receipt);
                         forward.receipts.addressing = opened.addressing;
+                        forward.action = opened.action;
                     }
                     Arrived::Answered(answer) => return Ok(Prepared::Answered(answer)),
                 }
             }
             if let Some((side, context)) = outbound {
                 let octets = std::mem::take(&mut forward.octets);
-                if label.action.is_none()
-                    && let Some(addressing) = &forward.receipts.addressing
-                {
-                    label.action = Some(addressing.action.clone());
+                if label.action.is_none() {
+                    label.action = forward.action.take();
                 }
                 forward.within =
                     context.map(|context| Within::new(context, octets.clone(), label.clone()));

@@ -394,6 +394,38 @@ async fn the_backend_learns_the_action_whose_header_is_taken_out() {
     );
 }
 
+/// Whoever is on the way can write an action that no signature covers.
+#[tokio::test]
+async fn the_backend_learns_no_action_that_nobody_signed() {
+    let signed = "<sp:Header Namespace=\"http://www.w3.org/2005/08/addressing\"/>";
+    let policy = std::fs::read_to_string(recorded("sign-encrypt-Basic256-SOAP-1.2"));
+    let policy = policy.expect("a policy").replace(
+        "<sp:AsymmetricBinding>",
+        "<wsam:Addressing xmlns:wsam=\"http://www.w3.org/2007/05/addressing/metadata\"><wsp:Policy/></wsam:Addressing><sp:AsymmetricBinding>",
+    );
+    assert!(policy.contains(signed) && policy.contains("wsam:Addressing"));
+    for (policy, told) in [
+        (policy.clone(), "; action=\"urn:echo/echo\""),
+        (policy.replace(signed, ""), ""),
+    ] {
+        let folder = Folder::with_keys("policy-signed-action");
+        let policy = folder.write("policy.wsdl", policy);
+        let mut backend = Backend::echo().await;
+        let service = folder.gateway(&service_file(&backend, &policy)).await;
+        let to = format!("http://{}", service.address());
+        let client = folder.gateway(&client_file(&to, &policy)).await;
+        let mut request = addressed();
+        *request.body_mut() = Full::new(Bytes::from(
+            "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body><echo xmlns=\"urn:echo\">hello</echo></s:Body></s:Envelope>",
+        ));
+        let answer = send(client.address(), request).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let seen = backend.seen.recv().await.expect("it arrived");
+        let said = seen.headers["content-type"].to_str().expect("text");
+        assert_eq!(said, format!("application/soap+xml; charset=utf-8{told}"));
+    }
+}
+
 #[tokio::test]
 async fn between_two_policies_a_request_keeps_its_action() {
     let folder = Folder::with_keys("policy-action-between");

@@ -26,7 +26,7 @@ use soapstone_wss::{
     Envelope, Evidence, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt,
     Rejected, SecureError, Secured, SecurityContext, SoapVersion, Verified,
 };
-use soapstone_xml::{Buffers, Limits};
+use soapstone_xml::{Buffers, Limits, NodeId};
 
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::conversation::{ContextStore, NoContexts};
@@ -121,6 +121,9 @@ pub struct OpenedMessage {
     /// Addressing headers of the request, where the policy asks for them: they are not passed on, and the answer refers to them
     /// ([`Endpoint::label_answer`]).
     pub addressing: Option<Box<Addressing>>,
+    /// `wsa:Action` of a request whose addressing headers are taken out, if it would have been passed on: where the plan wants signatures, only a
+    /// signed one would.
+    pub action: Option<String>,
 }
 
 /// A step of opening or securing, for those who measure.
@@ -657,6 +660,15 @@ impl Plans {
             .then(|| addressing::of(verified.envelope()))
             .flatten()
             .map(Box::new);
+        let action = addressing.as_deref().and_then(|read| {
+            let document = verified.envelope().document();
+            let mut passed = verified.blocks().iter();
+            let is_action = |block: &NodeId| {
+                let block = document.element(*block);
+                block.is(read.version.namespace(), "Action")
+            };
+            passed.any(is_action).then(|| read.action.clone())
+        });
         if self.addressing {
             verified.drop_blocks(addressing::is_block);
         }
@@ -670,6 +682,7 @@ impl Plans {
             evidence,
             receipt,
             addressing,
+            action,
         })
     }
 }
