@@ -366,6 +366,11 @@ def refusals():
         ("secure-conversation on TLS, users", "secure-conversation on TLS, users, derived keys", "key-not-derived"),
         ("secure-conversation on TLS, users", "secure-conversation on TLS, signed endorsing, parts of its own", "unsigned"),
         ("secure-conversation on TLS, users", "secure-conversation on TLS, certificates", "element-unexpected"),
+        ("secure-conversation on TLS, users", "secure-conversation on TLS, and a certificate", "endorsement-missing"),
+        ("secure-conversation on TLS, and a certificate", "secure-conversation on TLS, users", "algorithm-not-allowed"),
+        ("transport endorsing Basic256", "transport two endorsing", "endorsement-missing"),
+        ("transport two endorsing", "transport endorsing Basic256", "too-many"),
+        ("transport two endorsing", "transport endorsing, and signed endorsing with parts of its own", "unendorsed"),
         ("asymmetric, signed beside encrypted", "asymmetric, encrypted beside signed", "unencrypted"),
         ("asymmetric, encrypted beside signed", "asymmetric, signed beside encrypted", "operation-mismatch"),
     ):

@@ -326,6 +326,14 @@ def _transport():
     yield Cell("transport endorsing Basic256", transport("Basic256") + wss11() + endorsing, tls=True)
     hidden = supporting("SignedEndorsingEncryptedSupportingTokens", CLIENT + parts("SignedParts"))
     yield Cell("transport signed endorsing encrypted, parts of its own", transport("Basic256") + wss11() + hidden, tls=True)
+    # As in a symmetric binding: one key makes the same signature twice, which CXF's service takes for a replay.
+    twice = transport("Basic256") + wss11() + supporting("EndorsingSupportingTokens", CLIENT * 2)
+    yield Cell("transport two endorsing", twice, tls=True, by_itself=False, **SAME)
+    name = "transport two endorsing, each with a key of its own"
+    yield Cell(name, twice, tls=True, refused="endorser-repeated", by_itself=False, **TWO)
+    apart = endorsing + supporting("SignedEndorsingSupportingTokens", CLIENT + parts("SignedParts"))
+    name = "transport endorsing, and signed endorsing with parts of its own"
+    yield Cell(name, transport("Basic256") + wss11() + apart, tls=True, **SAME)
 
 
 def _conversations():
@@ -369,6 +377,12 @@ def _conversations_over_tls():
     to = f'<sp:SignedParts><sp:Header Name="To" Namespace="{ADDRESSING}"/></sp:SignedParts>'
     endpoint = conversation_over_tls("Basic256", users, kind="SignedEndorsing", own=to)
     yield Cell(f"{name}, signed endorsing, parts of its own", endpoint, tls=True, calls=2)
+    for derived in (False, True):
+        # A certificate beside the context, in an assertion of its own.
+        endpoint = conversation_over_tls("Basic256", users, derived) + supporting("SignedEndorsingSupportingTokens", CLIENT)
+        yield Cell(f"{name}, and a certificate{', derived keys' if derived else ''}", endpoint, tls=True, calls=2)
+    endpoint = conversation_over_tls("Basic256", users, own=CLIENT)
+    yield Cell(f"{name}, and a certificate, in one assertion", endpoint, tls=True, calls=2)
     endpoint = conversation_over_tls("Basic256", users)
     yield Cell(f"{name}, renew", endpoint, tls=True, calls=2, client={"renew": ("renewed", 1)}, ours=OWNER_ALONE)
     # CXF's service takes a Cancel in a message with a signed Body alone, which nobody sends on TLS.

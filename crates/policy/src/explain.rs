@@ -192,20 +192,26 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     words
 }
 
-/// Who endorses the message's signature, and what each of them covers.
+/// Who endorses the message's signature, or its Timestamp, and what each of them covers.
 fn endorsements_in_words(policy: &Policy) -> Vec<String> {
     let mut words = Vec::new();
-    let several = policy.endorsing.len() > 1;
+    let over_timestamp = policy.transport_protected && !policy.endorsing.is_empty();
+    let several = over_timestamp || policy.endorsing.len() > 1;
     if several {
         let keys = if policy.same_endorser {
             "maybe with one key"
         } else {
             "each with a key of its own"
         };
-        words.push(format!(
-            "The signature is endorsed by {} others, {keys}.",
-            policy.endorsing.len()
-        ));
+        let count = policy.endorsing.len();
+        words.push(if over_timestamp {
+            format!(
+                "The Timestamp is endorsed by {} signatures, {keys}.",
+                count + 1
+            )
+        } else {
+            format!("The signature is endorsed by {count} others, {keys}.")
+        });
     }
     for (index, endorsing) in policy.endorsing.iter().enumerate() {
         let covers = if endorsing.covers_token {
@@ -244,13 +250,14 @@ fn endorsing_tokens(
         .map(|(index, _)| format!("the token of {}'s key", endorsing_signature(policy, index)))
 }
 
-/// One of the endorsing signatures, by its place among them if there are several.
+/// One of the endorsing signatures, by its place among them if there are several. Over a Timestamp the message's own is the first.
 fn endorsing_signature(policy: &Policy, index: usize) -> String {
     const PLACES: [&str; 3] = ["first", "second", "third"];
-    match (policy.endorsing.len(), PLACES.get(index)) {
+    let before = usize::from(policy.transport_protected);
+    match (policy.endorsing.len() + before, PLACES.get(index + before)) {
         (..=1, _) => "the endorsing signature".to_owned(),
         (_, Some(place)) => format!("the {place} endorsing signature"),
-        (_, None) => format!("endorsing signature {}", index + 1),
+        (_, None) => format!("endorsing signature {}", index + before + 1),
     }
 }
 

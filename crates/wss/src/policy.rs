@@ -39,7 +39,9 @@ pub struct Policy {
     pub retirements: Vec<Retirement>,
     /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
     pub derived_keys: Option<DerivedKeyPolicy>,
-    /// Signatures by certificate over the message's own: all of them, each with a key of its own.
+    /// Signatures by certificate over the message's own: all of them, each with a key of its own. Where the connection protects messages
+    /// ([`transport_protected`](Self::transport_protected)) there is no other signature to endorse: these and [`signature`](Self::signature) are all
+    /// over the Timestamp, and what is said here of endorsing signatures holds for that one as well.
     pub endorsing: Vec<EndorsingPolicy>,
     /// Whether one key may make several of the endorsing signatures. Who signs twice vouches no more than who signs once.
     pub same_endorser: bool,
@@ -104,6 +106,17 @@ impl Policy {
         ];
         let mut forms = self.suite.canonicalization.iter();
         !self.proves_parts() || forms.all(|form| inclusive.contains(form))
+    }
+
+    /// Whether endorsing signatures are over the Timestamp, as the message's own is.
+    pub(crate) fn endorses_timestamp(&self) -> bool {
+        self.transport_protected && !self.endorsing.is_empty()
+    }
+
+    /// Whether the message's own signature is made with a certificate.
+    pub(crate) fn signs_by_certificate(&self) -> bool {
+        let signature = self.signature.as_ref();
+        signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
     }
 
     /// Whether signatures are what tells parts of the message that can be passed on from others.
@@ -303,7 +316,7 @@ pub enum ProtectionOrder {
 }
 
 /// A signature by certificate beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
-/// over the Timestamp where the message has no other signature.
+/// over the Timestamp where the connection protects the message.
 ///
 /// Where there are several, one signature meets one of these demands, and one key does, unless the policy's [`same_endorser`](Policy::same_endorser)
 /// says otherwise.
@@ -312,7 +325,7 @@ pub struct EndorsingPolicy {
     /// How messages that we make name the certificate. Inbound, every kind is understood; but where the message's signature is to cover the token
     /// and this is [`KeyReference::Direct`], a message that only names the certificate is refused.
     pub reference: KeyReference,
-    /// What it covers beside the message's signature (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
+    /// What it covers beside the message's signature, or the Timestamp (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
     /// itself, all of them, whenever they are in it.
     pub parts: Vec<Part>,
     /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`). It cannot cover

@@ -14,6 +14,41 @@ use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, password, refused, 
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
 
+/// Why there is no fourth endorsing token.
+const MOST_ENDORSEMENTS: &str = "a message has three endorsing signatures at most";
+
+/// Why there is no second security context.
+const ONE_CONVERSATION: &str = "a message belongs to one conversation";
+
+/// What the first token to endorse a Timestamp does, as the message's signature.
+fn over_timestamp(key: KeyBinding, endorsing: EndorsingPolicy) -> SignaturePolicy {
+    let token = endorsing.covers_token.then_some(Part::Token);
+    let timestamp = std::iter::once(Part::Timestamp);
+    SignaturePolicy {
+        parts: timestamp.chain(endorsing.parts).chain(token).collect(),
+        key,
+        reference: endorsing.reference,
+    }
+}
+
+/// The same, of a certificate that was the first until there was a context.
+fn beside_context(signature: SignaturePolicy) -> EndorsingPolicy {
+    let SignaturePolicy {
+        mut parts,
+        reference,
+        ..
+    } = signature;
+    let covers_token = parts.contains(&Part::Token);
+    parts.retain(|part| !matches!(part, Part::Timestamp | Part::Token));
+    EndorsingPolicy {
+        reference,
+        parts,
+        covers_token,
+        token_signed: false,
+        token_encrypted: false,
+    }
+}
+
 /// Supporting tokens of answers alone: only requests have such tokens here.
 pub(super) fn refuse_of_answers(
     request: &Requirements,
@@ -186,8 +221,14 @@ impl Message<'_> {
             self.endorse_message(supporting, token, endorsing, policy, problems);
             return;
         }
-        let key = (KeyBinding::Certificate, reference);
-        self.endorse_timestamp(supporting, token, key, policy, problems);
+        self.endorse_timestamp(
+            supporting,
+            token,
+            KeyBinding::Certificate,
+            reference,
+            policy,
+            problems,
+        );
     }
 
     /// The key of the conversation signs the Timestamp: every message says by it whose it is, and the connection does the rest.
@@ -198,29 +239,25 @@ impl Message<'_> {
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) {
-        let key = (KeyBinding::Context, self.context_name(token));
-        if self.endorse_timestamp(supporting, token, key, policy, problems) {
+        let (key, reference) = (KeyBinding::Context, self.context_name(token));
+        if self.endorse_timestamp(supporting, token, key, reference, policy, problems) {
             let properties = self.requirements.binding.as_ref().map(Binding::properties);
             let suite = properties.and_then(|properties| properties.suite.as_ref());
             policy.derived_keys = derived_keys(token, suite);
         }
     }
 
-    /// Where the connection protects the message there is no signature to endorse: the token signs the Timestamp (8.3, 8.4) and what is named in
-    /// particular, and the message has no other signature. False with a problem if it cannot.
+    /// Where the connection protects the message there is no signature to endorse: each token signs the Timestamp (8.3, 8.4) and what is named in
+    /// particular. The first of them makes the message's signature or, where there is one, the security context. False with a problem if it cannot.
     fn endorse_timestamp(
         &self,
         supporting: &SupportingTokens,
         token: &Token,
-        (key, reference): (KeyBinding, KeyReference),
+        key: KeyBinding,
+        reference: KeyReference,
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) -> bool {
-        if policy.signature.is_some() {
-            let reason = "where the connection protects messages, they are endorsed once";
-            problems.push(refused(token, reason));
-            return false;
-        }
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let has_suite = properties.is_some_and(|properties| properties.suite.is_some());
         for (is_there, what) in [
@@ -232,16 +269,35 @@ impl Message<'_> {
                 return false;
             }
         }
-        let mut parts = vec![Part::Timestamp];
+        let mut parts = Vec::new();
         self.own_parts(supporting, &mut parts, problems);
-        if properties.is_some_and(|properties| properties.protect_tokens) {
-            parts.push(Part::Token);
-        }
-        policy.signature = Some(SignaturePolicy {
-            parts,
-            key,
+        let endorsing = EndorsingPolicy {
             reference,
-        });
+            parts,
+            covers_token: properties.is_some_and(|properties| properties.protect_tokens),
+            token_signed: false,
+            token_encrypted: false,
+        };
+        let Some(first) = &mut policy.signature else {
+            policy.signature = Some(over_timestamp(key, endorsing));
+            return true;
+        };
+        // As many as in a message binding, which has one more to endorse.
+        if policy.endorsing.len() + 2 >= policy.limits.signatures {
+            problems.push(refused(token, MOST_ENDORSEMENTS));
+            return false;
+        }
+        match (first.key, key) {
+            (KeyBinding::Context, KeyBinding::Context) => {
+                problems.push(refused(token, ONE_CONVERSATION));
+                return false;
+            }
+            (KeyBinding::Certificate, KeyBinding::Context) => {
+                let certificate = std::mem::replace(first, over_timestamp(key, endorsing));
+                policy.endorsing.insert(0, beside_context(certificate));
+            }
+            _ => policy.endorsing.push(endorsing),
+        }
         true
     }
 
@@ -277,10 +333,7 @@ impl Message<'_> {
         let kind = supporting.kind;
         // Beside the one that they endorse.
         if policy.endorsing.len() + 1 >= policy.limits.signatures {
-            problems.push(refused(
-                token,
-                "a message has three endorsing signatures at most",
-            ));
+            problems.push(refused(token, MOST_ENDORSEMENTS));
             return;
         }
         if endorsing.reference == KeyReference::Embedded && (kind.signed || kind.encrypted) {

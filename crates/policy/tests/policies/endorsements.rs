@@ -248,6 +248,57 @@ fn endorsing_tokens_sign_parts_of_their_own() {
     assert!(words.iter().any(|line| line == said), "{words:?}");
 }
 
+/// WS-SecurityPolicy 1.3, 8.3: where the connection protects the message, every token signs its Timestamp.
+#[test]
+fn on_tls_every_endorsing_token_signs_the_timestamp_with_a_key_of_its_own() {
+    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
+    let first = nest(
+        "SignedEndorsingSupportingTokens",
+        &x509("AlwaysToRecipient", ""),
+    );
+    let named = x509("Never", "<sp:RequireThumbprintReference/>");
+    let second = nest(
+        "EndorsingEncryptedSupportingTokens",
+        &format!("{}{named}{to}", x509("AlwaysToRecipient", "")),
+    );
+    let on_tls = transport("<sp:IncludeTimestamp/><sp:ProtectTokens/>");
+    let both = agreement(&format!("{on_tls}{first}{second}"));
+    let request = &both.request;
+    assert_eq!(signed(request), [Part::Timestamp, Part::Token]);
+    let header = Part::Header {
+        namespace: "urn:a".to_owned(),
+        local: "To".to_owned(),
+    };
+    let one = EndorsingPolicy {
+        parts: vec![header],
+        covers_token: true,
+        ..ENDORSING
+    };
+    assert_eq!(
+        request.endorsing,
+        [
+            one.clone(),
+            EndorsingPolicy {
+                reference: KeyReference::Thumbprint,
+                ..one
+            }
+        ]
+    );
+    assert!(request.encryption.is_none() && both.response.signature.is_none());
+    assert_eq!(both.response.endorsing, []);
+    assert_eq!(
+        message_in_words(request)[2..],
+        [
+            "Signed with the key of the sender's certificate, which is in the message: the Timestamp; the token of the signature's key.",
+            "The Timestamp is endorsed by 3 signatures, each with a key of its own.",
+            "The certificate of the second endorsing signature, which it covers itself, is in the message.",
+            "The second endorsing signature covers besides: the header To of urn:a.",
+            "The certificate of the third endorsing signature, which it covers itself, is named by its thumbprint.",
+            "The third endorsing signature covers besides: the header To of urn:a.",
+        ]
+    );
+}
+
 /// WS-SecurityPolicy 1.3, 8: what supporting tokens cannot do here.
 #[test]
 fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
@@ -269,13 +320,10 @@ fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
     let four = certificate.repeat(4);
     let reason = "a message has three endorsing signatures at most";
     assert_eq!(with(endorsing, &four), ("X509Token".to_owned(), reason));
-    let twice = nest(endorsing, &format!("{certificate}{}", x509("Never", "")));
+    let on_tls = transport("<sp:IncludeTimestamp/>");
     assert_eq!(
-        not_supported(&format!("{}{twice}", transport("<sp:IncludeTimestamp/>"))),
-        (
-            "X509Token".to_owned(),
-            "where the connection protects messages, they are endorsed once"
-        )
+        not_supported(&format!("{on_tls}{}", nest(endorsing, &four))),
+        ("X509Token".to_owned(), reason)
     );
     let reason = "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it";
     assert_eq!(

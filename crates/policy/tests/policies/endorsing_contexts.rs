@@ -156,6 +156,47 @@ fn a_context_signs_what_its_assertion_names_besides_the_timestamp() {
     assert_eq!(signed(&agreement.request), [Part::Timestamp, header]);
 }
 
+/// The context's signature is the message's, wherever the policy names it: its key says whose the message is.
+#[test]
+fn certificates_endorse_beside_a_context_in_either_order() {
+    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
+    let certificate = x509("AlwaysToRecipient", "");
+    let signed_one = nest(
+        "SignedEndorsingSupportingTokens",
+        &format!("{certificate}{to}"),
+    );
+    let context = endorsed_by(&begun_by(&users(), "<sp:RequireDerivedKeys/>"));
+    for tokens in [
+        format!("{context}{signed_one}"),
+        format!("{signed_one}{context}"),
+    ] {
+        let agreement = agreement(&format!("{}{tokens}", on_tls()));
+        let request = &agreement.request;
+        assert_eq!(
+            key(request),
+            Some((KeyBinding::Context, KeyReference::Direct))
+        );
+        assert_eq!(signed(request), [Part::Timestamp]);
+        assert!(request.derived_keys.is_some() && agreement.conversation.is_some());
+        let header = Part::Header {
+            namespace: "urn:a".to_owned(),
+            local: "To".to_owned(),
+        };
+        let [endorsing] = request.endorsing.as_slice() else {
+            panic!("{:?}", request.endorsing);
+        };
+        assert_eq!(endorsing.parts, [header]);
+        assert!(!endorsing.token_signed && !endorsing.covers_token);
+    }
+    // With the parts of each assertion, and with three of them.
+    let own = endorsed_by(&format!("{}{to}", begun_by(&users(), "")));
+    let two = nest("EndorsingSupportingTokens", &certificate.repeat(2));
+    let request = agreement(&format!("{}{two}{own}", on_tls())).request;
+    assert_eq!(signed(&request).len(), 2);
+    let parts = request.endorsing.iter().map(|one| one.parts.len());
+    assert_eq!(parts.collect::<Vec<_>>(), [0, 0]);
+}
+
 #[test]
 fn a_context_that_proves_nothing_or_not_alone_is_refused() {
     let context = begun_by(&users(), "");
@@ -172,9 +213,8 @@ fn a_context_that_proves_nothing_or_not_alone_is_refused() {
         asymmetric(&suite("Basic256")),
         endorsed_by(&context)
     ));
-    let once = refused_context("where the connection protects messages, they are endorsed once");
+    let once = refused_context("a message belongs to one conversation");
     once(&format!("{}{}", on_tls(), endorsed_by(&context.repeat(2))));
-    once(&format!("{}{}", certificates(), endorsed_by(&context)));
     let outside = refused_context("a conversation is made by messages outside of conversations");
     let nested = begun_by(&format!("{}{}", on_tls(), endorsed_by(&context)), "");
     outside(&format!("{}{}", on_tls(), endorsed_by(&nested)));

@@ -30,8 +30,12 @@ impl Opening<'_> {
             }
         }
         if let Some(signature) = &policy.signature {
-            self.compare_signatures()?;
-            self.evidence.first_endorsement = self.compare_endorsements()?;
+            if policy.endorses_timestamp() && policy.signs_by_certificate() {
+                self.compare_signers()?;
+            } else {
+                self.compare_signatures()?;
+                self.compare_endorsements()?;
+            }
             let is_signed = |node: NodeId| self.signing_steps(node).next().is_some();
             for part in &signature.parts {
                 // Of these there may be thousands, and each is one element or none.

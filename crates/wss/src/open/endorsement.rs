@@ -9,8 +9,16 @@ use soapstone_xml::NodeId;
 use super::Opening;
 use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::part::Part;
-use crate::policy::{EncryptedPart, EndorsingPolicy, KeyReference};
+use crate::policy::{EncryptedPart, EndorsingPolicy, KeyReference, SignaturePolicy};
 use crate::rejected::Rejected;
+
+/// What a signature is to meet.
+enum Demand<'p> {
+    /// What is said of the message's own.
+    Signature(&'p SignaturePolicy),
+    /// What is said of one that endorses.
+    Endorsing(&'p EndorsingPolicy),
+}
 
 impl Opening<'_> {
     /// The signatures that endorse.
@@ -19,18 +27,58 @@ impl Opening<'_> {
         signatures.filter(|signature| signature.role == SignatureRole::Endorsing)
     }
 
-    /// Finds a signature for each demand, and none beside them; returns the one that meets the first demand.
-    pub(super) fn compare_endorsements(&self) -> Result<Option<NodeId>, Rejected> {
+    /// Finds a signature for each demand, and none beside them.
+    pub(super) fn compare_endorsements(&mut self) -> Result<(), Rejected> {
         let policy = &self.plan.policy;
         if policy.endorsing.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
-        let mut found: Vec<&SignatureEvidence> = self.endorsements().collect();
+        let found = self.endorsements();
+        let demands = policy.endorsing.iter().map(Demand::Endorsing);
+        let found = self.met(demands.collect(), found.collect())?;
+        // Over the Timestamp, the message's own signature is that of whoever is named first.
+        self.evidence.first_endorsement = found
+            .first()
+            .copied()
+            .filter(|_| !policy.endorses_timestamp());
+        Ok(())
+    }
+
+    /// Tells the signatures over a Timestamp apart, all of them made with certificates: one for each demand, and none beside them. The one that meets
+    /// what is said of the message's signature is that; the others endorse.
+    pub(super) fn compare_signers(&mut self) -> Result<(), Rejected> {
+        let policy = &self.plan.policy;
+        let found: Vec<&SignatureEvidence> = self.evidence.signatures.iter().collect();
+        if found.is_empty() {
+            return Err(Rejected::SignatureMissing);
+        }
+        let signature = policy.signature.iter().map(Demand::Signature);
+        let endorsing = policy.endorsing.iter().map(Demand::Endorsing);
+        let found = self.met(signature.chain(endorsing).collect(), found)?;
+        let first = found.first();
+        let mut token = None;
+        for signature in &mut self.evidence.signatures {
+            if Some(&signature.node) == first {
+                token = signature.token;
+            } else {
+                signature.role = SignatureRole::Endorsing;
+            }
+        }
+        self.signing_tokens = token.into_iter().collect();
+        Ok(())
+    }
+
+    /// The signatures that meet the demands, each one of its own.
+    fn met(
+        &self,
+        demands: Vec<Demand<'_>>,
+        mut found: Vec<&SignatureEvidence>,
+    ) -> Result<Vec<NodeId>, Rejected> {
         // Another one beside them, over something or over nothing of this message, would be taken for the sender's.
-        if found.len() != policy.endorsing.len() {
+        if found.len() != demands.len() {
             return Err(Rejected::EndorsementMissing);
         }
-        if !policy.same_endorser && !have_different_keys(&found) {
+        if !self.plan.policy.same_endorser && !have_different_keys(&found) {
             return Err(Rejected::EndorserRepeated);
         }
         // Which of them is which must not hang on their order in the header, which nobody signs, nor change when certificates are renewed.
@@ -38,29 +86,63 @@ impl Opening<'_> {
             (certificate.subject().to_owned(), certificate.der().to_vec())
         };
         found.sort_by_cached_key(|endorsement| endorsement.certificate().map(name));
-        let outcomes: Vec<Vec<Result<(), Rejected>>> = policy
-            .endorsing
+        let outcomes: Vec<Vec<Result<(), Rejected>>> = demands
             .iter()
             .map(|demand| {
-                let outcomes = found.iter().map(|one| self.meets(one, demand));
+                let outcomes = found.iter().map(|one| match demand {
+                    Demand::Signature(policy) => self.signs(one, policy),
+                    Demand::Endorsing(policy) => self.meets(one, policy),
+                });
                 outcomes.collect()
             })
             .collect();
-        let first = assigned(&outcomes)?.first().copied();
-        Ok(first.map(|at| found[at].node))
+        let assigned = assigned(&outcomes)?;
+        Ok(assigned.into_iter().map(|at| found[at].node).collect())
     }
 
-    /// Whether a signature is what a demand wants: it endorses every other one of the message, with its own token and with parts of the message if
-    /// that is wanted, and its token is protected as it should be.
+    /// Whether a signature covers what the message's is to cover.
+    fn signs(
+        &self,
+        signature: &SignatureEvidence,
+        policy: &SignaturePolicy,
+    ) -> Result<(), Rejected> {
+        for part in &policy.parts {
+            let nodes = match part {
+                Part::Token => signature.token.into_iter().collect(),
+                part => self.nodes_of(part),
+            };
+            if !self.covers_all(signature, nodes) {
+                return Err(Rejected::Unsigned { part: part.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a signature covers every one of these nodes: itself, or something that holds it.
+    fn covers_all(&self, signature: &SignatureEvidence, nodes: Vec<NodeId>) -> bool {
+        let is_covered = |node: NodeId| self.holders(node).any(|holder| signature.covers(holder));
+        nodes.into_iter().all(is_covered)
+    }
+
+    /// Whether a signature is what a demand wants: it endorses every other one of the message, or the Timestamp, with its own token and with parts of the
+    /// message if that is wanted, and its token is protected as it should be.
     fn meets(
         &self,
         endorsement: &SignatureEvidence,
         demand: &EndorsingPolicy,
     ) -> Result<(), Rejected> {
         let part = Part::EndorsingToken;
-        let covered = |signature: &SignatureEvidence| endorsement.covers(signature.node);
-        if !self.message_signatures().all(covered) {
-            return Err(Rejected::EndorsementMissing);
+        if self.plan.policy.endorses_timestamp() {
+            let part = Part::Timestamp;
+            let covered = |timestamp: NodeId| endorsement.covers(timestamp);
+            if !self.timestamp.is_some_and(covered) {
+                return Err(Rejected::Unendorsed { part });
+            }
+        } else {
+            let covered = |signature: &SignatureEvidence| endorsement.covers(signature.node);
+            if !self.message_signatures().all(covered) {
+                return Err(Rejected::EndorsementMissing);
+            }
         }
         let token = endorsement.token;
         let uncovered = token.is_some_and(|token| !endorsement.covers(token));
@@ -68,9 +150,7 @@ impl Opening<'_> {
             return Err(Rejected::Unsigned { part });
         }
         for part in &demand.parts {
-            let is_covered =
-                |node: NodeId| self.holders(node).any(|holder| endorsement.covers(holder));
-            if !self.nodes_of(part).into_iter().all(is_covered) {
+            if !self.covers_all(endorsement, self.nodes_of(part)) {
                 return Err(Rejected::Unendorsed { part: part.clone() });
             }
         }
@@ -111,40 +191,54 @@ fn have_different_keys(endorsements: &[&SignatureEvidence]) -> bool {
     keys.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// For each demand the place of the signature that meets it, none of which has two. `outcomes` has what was found, by demand and by signature, of which
-/// there are as many as demands.
+/// For each demand the place of the signature that meets it, none of which has two: of what would do for the first demand the first one, and so on.
+/// `outcomes` has what was found, by demand and by signature, of which there are as many as demands.
 fn assigned(outcomes: &[Vec<Result<(), Rejected>>]) -> Result<Vec<usize>, Rejected> {
-    let mut demands = vec![None; outcomes.len()];
-    for (demand, row) in outcomes.iter().enumerate() {
-        let mut tried = vec![false; outcomes.len()];
-        if !assign(demand, outcomes, &mut demands, &mut tried) {
-            // Where each of them would do, there is one left.
-            let reason = row.iter().find_map(|outcome| outcome.clone().err());
-            return Err(reason.unwrap_or(Rejected::EndorsementMissing));
+    let rows = outcomes.iter();
+    let mut meeting: Vec<Vec<bool>> = rows
+        .map(|row| row.iter().map(Result::is_ok).collect())
+        .collect();
+    if let Some(demand) = unmet(&meeting) {
+        // Where each of them would do, there is one left.
+        let reason = outcomes[demand].iter().find_map(|it| it.clone().err());
+        return Err(reason.unwrap_or(Rejected::EndorsementMissing));
+    }
+    let mut assigned = Vec::with_capacity(meeting.len());
+    for demand in 0..meeting.len() {
+        let candidates = std::mem::take(&mut meeting[demand]);
+        for at in (0..candidates.len()).filter(|at| candidates[*at]) {
+            meeting[demand] = (0..candidates.len()).map(|other| other == at).collect();
+            if unmet(&meeting).is_none() {
+                assigned.push(at);
+                break;
+            }
         }
     }
-    let signature = |demand| demands.iter().position(|one| *one == Some(demand));
-    Ok((0..outcomes.len()).filter_map(signature).collect())
+    Ok(assigned)
+}
+
+/// The first demand that cannot be met if all before it are. `meeting` says by demand and by signature who would do.
+fn unmet(meeting: &[Vec<bool>]) -> Option<usize> {
+    let mut demands = vec![None; meeting.len()];
+    (0..meeting.len()).find(|demand| {
+        let mut tried = vec![false; meeting.len()];
+        !assign(*demand, meeting, &mut demands, &mut tried)
+    })
 }
 
 /// Finds a signature for a demand: one that is left, or else one whose demand can have another (Kuhn 1955).
 fn assign(
     demand: usize,
-    outcomes: &[Vec<Result<(), Rejected>>],
+    meeting: &[Vec<bool>],
     demands: &mut [Option<usize>],
     tried: &mut [bool],
 ) -> bool {
-    let meeting = |at: &usize| outcomes[demand][*at].is_ok();
-    let free = (0..outcomes.len()).find(|at| meeting(at) && demands[*at].is_none());
-    if let Some(at) = free {
-        demands[at] = Some(demand);
-        return true;
-    }
-    for at in (0..outcomes.len()).filter(meeting) {
+    let would_do = |at: &usize| meeting[demand][*at];
+    for at in (0..meeting.len()).filter(would_do) {
         if std::mem::replace(&mut tried[at], true) {
             continue;
         }
-        if demands[at].is_some_and(|other| assign(other, outcomes, demands, tried)) {
+        if demands[at].is_none_or(|other| assign(other, meeting, demands, tried)) {
             demands[at] = Some(demand);
             return true;
         }
@@ -178,5 +272,8 @@ mod tests {
         assert_eq!(assigned_to(&["x.", "x."]), missing);
         assert_eq!(assigned_to(&["xx.", "xx.", "xx."]), missing);
         assert_eq!(assigned_to(&["xx.", "x.x", "x.."]), Ok(vec![1, 2, 0]));
+        // The first demand has the first signature that leaves enough to the others.
+        assert_eq!(assigned_to(&["xxx", "xxx", "x.."]), Ok(vec![1, 2, 0]));
+        assert_eq!(assigned_to(&["xxx", "xxx", "xxx"]), Ok(vec![0, 1, 2]));
     }
 }

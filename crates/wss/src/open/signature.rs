@@ -21,7 +21,6 @@ use crate::marks;
 use crate::names::{DS, STR_TRANSFORM, WSSE};
 use crate::objects::PartDigest;
 use crate::operation::{Operation, OperationObserver};
-use crate::policy::KeyBinding;
 use crate::rejected::{AlgorithmUse, Rejected};
 
 /// The key of a signature, found and believed.
@@ -130,10 +129,12 @@ impl Opening<'_> {
                 |node: &NodeId| self.envelope.document.element(*node).is(DS, "Signature");
             nodes.iter().any(is_signature)
         };
+        let policy = &self.plan.policy;
         let endorses = match key {
             Key::Secret(_) => false,
-            Key::Public(_) if self.signs_by_certificate() => {
-                !self.plan.policy.endorsing.is_empty() && covers_signature()
+            // Which of those over the Timestamp is which, the comparison says.
+            Key::Public(_) if policy.signs_by_certificate() => {
+                !policy.endorsing.is_empty() && !policy.endorses_timestamp() && covers_signature()
             }
             Key::Public(_) => true,
         };
@@ -142,12 +143,6 @@ impl Opening<'_> {
         } else {
             SignatureRole::Message
         }
-    }
-
-    /// Whether the plan wants the message's own signature made with a certificate.
-    fn signs_by_certificate(&self) -> bool {
-        let signature = self.plan.policy.signature.as_ref();
-        signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
     }
 
     /// Verifies the digest of what is referred to, or recognizes it; returns the node that this proves, and what was referred to.
@@ -214,7 +209,7 @@ impl Opening<'_> {
     /// Refuses what the suite does not list, before any key is touched.
     fn check_algorithms(&self, signature: &Signature) -> Result<(), Rejected> {
         let suite = &self.plan.policy.suite;
-        let by_certificate = self.signs_by_certificate();
+        let by_certificate = self.plan.policy.signs_by_certificate();
         // The algorithm says which kind of key it wants; the plan says which kinds there may be. A key is never used as one of another kind.
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
         let allowed: &[SignatureAlgorithm] = match (is_hmac, by_certificate) {

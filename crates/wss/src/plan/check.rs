@@ -145,6 +145,8 @@ impl Policy {
             });
         }
         let hides_token = self.endorsing.iter().any(|one| one.token_encrypted);
+        let protects_token = hides_token || self.endorsing.iter().any(|one| one.token_signed);
+        let signs_timestamp = self.signed_parts().contains(&Part::Timestamp);
         for (is_wrong, problem) in [
             (
                 self.signature.is_none(),
@@ -157,6 +159,14 @@ impl Policy {
             (
                 self.endorsing.len() >= self.limits.signatures,
                 "more endorsing signatures are demanded than a message may have",
+            ),
+            (
+                self.endorses_timestamp() && self.signature.is_some() && !signs_timestamp,
+                "where the connection protects messages, the Timestamp is what is endorsed: it is to be signed",
+            ),
+            (
+                self.endorses_timestamp() && protects_token,
+                "where the connection protects messages, it protects the tokens of endorsing signatures as well",
             ),
         ] {
             if is_wrong {

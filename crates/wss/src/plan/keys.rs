@@ -42,7 +42,8 @@ pub struct Keys {
     pub shared: Option<Arc<SharedKey>>,
     /// Who we are, outbound.
     pub user: Option<Arc<User>>,
-    /// The private keys and certificates that endorse outbound, in the order of the policy's endorsing signatures. Empty, the identity endorses.
+    /// The private keys and certificates that endorse outbound, in the order of the policy's endorsing signatures: where the connection protects messages,
+    /// the message's own first. Empty, the identity endorses.
     pub endorsing: Vec<Arc<Identity>>,
 }
 

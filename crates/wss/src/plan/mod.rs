@@ -156,6 +156,8 @@ pub struct OutboundPlan {
     pub(crate) keys: Keys,
     /// The signature algorithm that fits policy and key.
     pub(crate) signature: Option<SignatureAlgorithm>,
+    /// Who makes the message's signature, where it is made with a certificate.
+    pub(crate) signer: Option<Arc<Identity>>,
     /// Who makes the endorsing signatures, and with which algorithms: in the order of the policy.
     pub(crate) endorsers: Vec<(Arc<Identity>, SignatureAlgorithm)>,
     /// Elements that were digested before.
@@ -271,7 +273,9 @@ fn endorsers(
             });
         }
     }
-    let wanted = policy.endorsing.len();
+    // Where the Timestamp is what is endorsed, whoever signs the message is the first of them.
+    let signs_too = policy.endorses_timestamp() && policy.signs_by_certificate();
+    let wanted = policy.endorsing.len() + usize::from(signs_too);
     let mut endorsers = keys.endorsers();
     if wanted > 0 {
         need(
@@ -293,7 +297,8 @@ fn endorsers(
             problems.push(PlanProblem::Endorsers { wanted, found });
         }
     }
-    let endorsers = endorsers.into_iter().filter_map(|identity| {
+    let endorsers = endorsers.into_iter().skip(usize::from(signs_too));
+    let endorsers = endorsers.filter_map(|identity| {
         let algorithm = fitting(policy, identity, problems)?;
         Some((Arc::clone(identity), algorithm))
     });
@@ -401,7 +406,7 @@ impl OutboundPlan {
     pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
         let mut problems = Vec::new();
         policy.check(&mut problems);
-        let mut algorithm = None;
+        let (mut signer, mut algorithm) = (None, None);
         if let Some(signature) = &policy.signature {
             match signature.key {
                 KeyBinding::Certificate => {
@@ -412,7 +417,12 @@ impl OutboundPlan {
                         "sign",
                         &mut problems,
                     );
-                    let identity = keys.identity.as_deref();
+                    signer = match policy.transport_protected {
+                        true => keys.endorsers().first().copied(),
+                        false => keys.identity.as_ref(),
+                    }
+                    .map(Arc::clone);
+                    let identity = signer.as_deref();
                     algorithm =
                         identity.and_then(|identity| fitting(&policy, identity, &mut problems));
                     if signature.reference == KeyReference::Embedded
@@ -543,6 +553,7 @@ impl OutboundPlan {
                 policy,
                 keys,
                 signature: algorithm,
+                signer,
                 endorsers,
                 known,
             },

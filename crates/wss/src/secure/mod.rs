@@ -526,10 +526,10 @@ impl<'p> Securing<'p> {
         let signs_with_it = policy.signature.as_ref().is_some_and(|signature| {
             (signature.key, signature.reference) == (KeyBinding::Certificate, KeyReference::Direct)
         });
-        if let (true, Some(identity)) = (
-            signs_with_it || policy.include_certificate,
-            &self.plan.keys.identity,
-        ) {
+        let signer = self.plan.signer.as_ref().filter(|_| signs_with_it);
+        let introduced = self.plan.keys.identity.as_ref();
+        let introduced = introduced.filter(|_| policy.include_certificate);
+        if let Some(identity) = signer.or(introduced) {
             key_reference::write_token(
                 identity.certificate(),
                 &self.named("cert"),

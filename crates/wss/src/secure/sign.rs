@@ -198,9 +198,8 @@ impl Securing<'_> {
 
         let id = self.named("signature");
         let written = if policy.key == KeyBinding::Certificate {
-            let identity = plan.keys.identity.as_deref();
             let by = ByCertificate {
-                identity: identity.ok_or(SecureError::KeyMissing)?,
+                identity: plan.signer.as_deref().ok_or(SecureError::KeyMissing)?,
                 algorithm,
                 reference: policy.reference,
                 token: self.named("cert"),
@@ -244,7 +243,7 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Writes the signatures over the signature with this id, and over the parts that each of them covers in particular.
+    /// Writes the signatures over the signature with this id, or over the Timestamp, and over the parts that each of them covers in particular.
     fn endorse(
         &mut self,
         signature: &str,
@@ -261,9 +260,13 @@ impl Securing<'_> {
                 reference: policy.reference,
                 token: self.named(&numbered("endorse", index)),
             };
+            let endorsed = match plan.policy.endorses_timestamp() {
+                true => (self.named("time").into(), digest(&self.timestamp)?),
+                false => (signature.into(), digest(&self.signature)?),
+            };
             let mut signed = vec![Signed {
-                id: signature.into(),
-                digest: digest(&self.signature)?,
+                id: endorsed.0,
+                digest: endorsed.1,
             }];
             let token = &self.endorsements[index].token;
             if policy.covers_token && !token.is_empty() {

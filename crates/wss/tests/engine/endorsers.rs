@@ -19,9 +19,9 @@ use crate::support::{
 };
 
 /// Who endorses beside the client.
-static NOTARY: LazyLock<Arc<Identity>> = LazyLock::new(|| other("CN=notary"));
+pub(crate) static NOTARY: LazyLock<Arc<Identity>> = LazyLock::new(|| other("CN=notary"));
 
-fn other(subject: &str) -> Arc<Identity> {
+pub(crate) fn other(subject: &str) -> Arc<Identity> {
     let rsa = KeyKind::Rsa { bits: 2048 };
     Arc::new(identity(&PARTIES.authority, subject, rsa))
 }
@@ -35,7 +35,7 @@ fn symmetric() -> Policy {
     )
 }
 
-fn demand() -> EndorsingPolicy {
+pub(crate) fn demand() -> EndorsingPolicy {
     EndorsingPolicy {
         reference: KeyReference::Direct,
         parts: Vec::new(),
@@ -51,7 +51,7 @@ fn twice(mut policy: Policy) -> Policy {
     policy
 }
 
-fn endorsed_by(endorsing: &[&Arc<Identity>]) -> Keys {
+pub(crate) fn endorsed_by(endorsing: &[&Arc<Identity>]) -> Keys {
     Keys {
         endorsing: endorsing.iter().map(|one| Arc::clone(one)).collect(),
         ..client_keys()
@@ -67,7 +67,7 @@ fn message(policy: &Policy, keys: Keys) -> String {
 }
 
 /// Elements of a name, in their order.
-fn elements<'m>(message: &'m str, name: &str) -> Vec<&'m str> {
+pub(crate) fn elements<'m>(message: &'m str, name: &str) -> Vec<&'m str> {
     let (begin, end) = (format!("<{name} "), format!("</{name}>"));
     message
         .match_indices(&begin)
@@ -205,7 +205,7 @@ fn a_copy_of_an_endorsement_is_not_another_one() {
 }
 
 /// A certificate of somebody else for the client's key, from an authority that does not ask for a proof of possession (RFC 4211, 4), or simply renewed.
-fn another_certificate() -> Arc<Identity> {
+pub(crate) fn another_certificate() -> Arc<Identity> {
     let template = Template::new("CN=another name", Validity::days(now(), 30)).unwrap();
     let key = PARTIES.client.certificate().public_key();
     let certificate = issue::issued(&PARTIES.authority, key, &template).unwrap();
@@ -410,7 +410,7 @@ fn more_endorsements_than_a_message_may_have_are_a_problem_of_the_plan() {
 }
 
 /// A signature with another `SignedInfo`, and with the value that `sign` makes of it.
-fn signed_anew(
+pub(crate) fn signed_anew(
     signature: &str,
     change: impl FnOnce(&str) -> String,
     sign: impl FnOnce(&[u8]) -> Vec<u8>,
@@ -433,7 +433,7 @@ fn signed_anew(
 }
 
 /// A `ds:Reference` like another one, to something else.
-fn referring(reference: &str, id: &str, octets: &str) -> String {
+pub(crate) fn referring(reference: &str, id: &str, octets: &str) -> String {
     let digest = soapstone_crypto::digest(DigestAlgorithm::Sha256, octets.as_bytes()).unwrap();
     let digest = base64::encode(digest.as_ref());
     let uri = &reference[reference.find("URI=\"").unwrap() + 5..];

@@ -12,4 +12,5 @@ mod reflections;
 mod refusals;
 mod round_trips;
 mod support;
+mod tls_endorsers;
 mod tunings;

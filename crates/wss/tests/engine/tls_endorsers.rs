@@ -1,0 +1,435 @@
+//! Several endorsing signatures over one Timestamp, where the connection protects the message (WS-SecurityPolicy 1.3, 7.3, 8.3 and 8.4): each demand is met
+//! by a signature of its own, made with a key of its own.
+
+use std::sync::Arc;
+
+use soapstone_crypto::Identity;
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, ElementPath, EndorsingPolicy, Evidence, InboundPlan,
+    KeyBinding, KeyReference, Keys, Layout, Mark, Mechanism, OutboundPlan, Outgoing, Part,
+    PlanProblem, Policy, Rejected, SignaturePolicy, SignatureRole, Signer, TimestampPolicy,
+};
+use soapstone_xml::Buffers;
+
+use crate::conversations::{context, derived, knowing, refused, text};
+use crate::endorsers::{NOTARY, another_certificate, demand, elements, endorsed_by, other};
+use crate::support::{
+    PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with, policy,
+    secure_with, service_keys,
+};
+
+const VERSION: ConversationVersion = ConversationVersion::V13;
+const TIMESTAMP: &str = "//*[local-name()='Timestamp']";
+
+/// A token of this kind signs the Timestamp.
+fn by(key: KeyBinding) -> Policy {
+    let mut policy = policy(Mechanism::None, "Basic256");
+    policy.timestamp = Some(TimestampPolicy::default());
+    policy.signature = Some(SignaturePolicy {
+        parts: vec![Part::Timestamp],
+        key,
+        reference: KeyReference::Direct,
+    });
+    policy.transport_protected = true;
+    policy.layout = Layout::Strict;
+    policy
+}
+
+/// And another one, by certificate.
+fn two(key: KeyBinding) -> Policy {
+    let mut policy = by(key);
+    policy.endorsing = vec![demand()];
+    policy
+}
+
+fn certificates() -> Policy {
+    two(KeyBinding::Certificate)
+}
+
+fn both() -> Keys {
+    endorsed_by(&[&PARTIES.client, &NOTARY])
+}
+
+fn to() -> Part {
+    Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    }
+}
+
+fn message(policy: &Policy, keys: Keys) -> String {
+    text(&secure_with(policy, keys, PLAIN, None))
+}
+
+fn within(policy: &Policy, keys: Keys) -> String {
+    let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
+    let context = context(VERSION);
+    let outgoing = Outgoing::within(&context);
+    let secured = plan.secure(envelope(PLAIN), outgoing, now(), &mut Buffers::default());
+    text(&secured.unwrap())
+}
+
+fn signatures(message: &str) -> [&str; 2] {
+    let found = elements(message, "ds:Signature");
+    found.try_into().unwrap()
+}
+
+/// What else somebody signs in a message that is secured already, with the token, in the header beside the rest.
+fn beside(message: &str, who: &Arc<Identity>, parts: &[Part]) -> String {
+    let mut his = by(KeyBinding::Certificate);
+    his.actor = Some("urn:nobody".to_owned());
+    his.timestamp = None;
+    his.signature.as_mut().unwrap().parts = parts.to_vec();
+    let keys = Keys {
+        identity: Some(Arc::clone(who)),
+        ..client_keys()
+    };
+    let made = text(&secure_with(&his, keys, message, None));
+    let header = elements(&made, "wsse:Security")
+        .into_iter()
+        .find(|header| header[..header.find('>').unwrap()].contains("urn:nobody"))
+        .unwrap();
+    let content = &header[header.find('>').unwrap() + 1..header.len() - "</wsse:Security>".len()];
+    made.replace(header, "")
+        .replace("</wsse:Security>", &format!("{content}</wsse:Security>"))
+}
+
+fn endorsers(evidence: &Evidence) -> Vec<(SignatureRole, String)> {
+    let signatures = evidence.signatures.iter();
+    let who = |signer: &Signer| match signer {
+        Signer::Certificate(certificate) => certificate.subject().to_owned(),
+        Signer::Context { owner, .. } => owner.to_string(),
+        other => panic!("signed by {other:?}"),
+    };
+    signatures.map(|one| (one.role, who(&one.signer))).collect()
+}
+
+fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
+    let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
+    let opened = plan.open(envelope(message), &facts(), now(), &mut Buffers::default());
+    opened.unwrap().marks().to_vec()
+}
+
+#[test]
+fn every_certificate_signs_the_timestamp_with_a_key_of_its_own() {
+    let third = other("CN=auditor");
+    for reference in [KeyReference::Direct, KeyReference::Embedded] {
+        let mut policy = certificates();
+        policy.signature.as_mut().unwrap().reference = reference;
+        policy.endorsing[0].reference = reference;
+        policy.endorsing.push(EndorsingPolicy {
+            parts: vec![Part::Body, to()],
+            ..demand()
+        });
+        let keys = endorsed_by(&[&PARTIES.client, &NOTARY, &third]);
+        let opened = open(&policy, &message(&policy, keys)).unwrap();
+        assert_eq!(
+            endorsers(opened.evidence()),
+            [
+                (SignatureRole::Message, "CN=client".to_owned()),
+                (SignatureRole::Endorsing, "CN=notary".to_owned()),
+                (SignatureRole::Endorsing, "CN=auditor".to_owned()),
+            ]
+        );
+        assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
+        let passed_on = forwarded(&opened);
+        for part in ["urn:service", "urn:echo<", "Grüße"] {
+            assert!(passed_on.contains(part), "{part}: {passed_on}");
+        }
+    }
+}
+
+#[test]
+fn a_certificate_endorses_beside_a_context_whose_owner_sends() {
+    for form in [
+        None,
+        Some(DerivedKeyForm::Explicit),
+        Some(DerivedKeyForm::Implied),
+    ] {
+        for reference in [KeyReference::Direct, KeyReference::KeyName] {
+            let mut policy = two(KeyBinding::Context);
+            policy.derived_keys = form.and_then(|form| derived(VERSION, form));
+            policy.signature.as_mut().unwrap().reference = reference;
+            let facts = knowing(&[&context(VERSION)]);
+            let message = within(&policy, client_keys());
+            let opened = open_with(&policy, service_keys(), &facts, &message, now()).unwrap();
+            assert_eq!(
+                endorsers(opened.evidence()),
+                [
+                    (SignatureRole::Message, "alice".to_owned()),
+                    (SignatureRole::Endorsing, "CN=client".to_owned()),
+                ]
+            );
+            // Whoever endorses beside the context is not who asks for another one.
+            assert!(opened.evidence().signer().is_none());
+        }
+    }
+}
+
+/// The key of `[[identity.endorsing]]` that is named first signs, with or without others beside it.
+#[test]
+fn whoever_is_named_first_among_those_who_endorse_signs_the_timestamp() {
+    let policy = by(KeyBinding::Certificate);
+    for (keys, who) in [
+        (client_keys(), "CN=client"),
+        (endorsed_by(&[&NOTARY]), "CN=notary"),
+    ] {
+        let opened = open(&policy, &message(&policy, keys)).unwrap();
+        assert_eq!(opened.evidence().signer().unwrap().subject(), who);
+    }
+}
+
+#[test]
+fn a_signature_that_is_missing_is_missed_whichever_it_is_and_one_too_many_is_refused() {
+    let policy = certificates();
+    let good = message(&policy, both());
+    for signature in signatures(&good) {
+        let stripped = good.replace(signature, "");
+        assert_eq!(
+            refused(&policy, &facts(), &stripped),
+            Rejected::EndorsementMissing
+        );
+    }
+    let [first, second] = signatures(&good);
+    let bare = good.replace(first, "").replace(second, "");
+    assert_eq!(
+        refused(&policy, &facts(), &bare),
+        Rejected::SignatureMissing
+    );
+    let time = Part::Path(ElementPath::parse(TIMESTAMP, |_| None).unwrap());
+    let third = beside(&good, &other("CN=mallory"), std::slice::from_ref(&time));
+    assert_eq!(
+        refused(&policy, &facts(), &third),
+        Rejected::EndorsementMissing
+    );
+    // One more than a policy has that wants one.
+    let alone = by(KeyBinding::Certificate);
+    assert_eq!(refused(&alone, &facts(), &good).name(), "too-many");
+    // That is an endorsement where there is none yet.
+    let one = message(&alone, client_keys());
+    open(&policy, &beside(&one, &NOTARY, &[time])).unwrap();
+}
+
+#[test]
+fn neither_a_context_nor_a_certificate_stands_in_for_the_other() {
+    let policy = two(KeyBinding::Context);
+    let facts = knowing(&[&context(VERSION)]);
+    let good = within(&policy, client_keys());
+    let [by_context, by_certificate] = signatures(&good);
+    for (gone, expected) in [
+        (by_context, Rejected::SignatureMissing),
+        (by_certificate, Rejected::EndorsementMissing),
+    ] {
+        assert_eq!(refused(&policy, &facts, &good.replace(gone, "")), expected);
+    }
+    let certificates = message(&certificates(), both());
+    assert_eq!(
+        refused(&policy, &facts, &certificates),
+        Rejected::SignatureMissing
+    );
+    let copied = good.replace(
+        by_certificate,
+        &by_context.replace("-signature\"", "-copy\""),
+    );
+    assert_eq!(refused(&policy, &facts, &copied).name(), "too-many");
+    // Where certificates alone are wanted.
+    let wanted = self::certificates();
+    assert_eq!(refused(&wanted, &facts, &good).name(), "element-unexpected");
+    let without_token = elements(&good, "wsc:SecurityContextToken")[0];
+    assert_eq!(
+        refused(&wanted, &facts, &good.replace(without_token, "")).name(),
+        "algorithm-not-allowed"
+    );
+}
+
+#[test]
+fn one_key_does_not_sign_for_two_whatever_its_certificates() {
+    let policy = certificates();
+    let mut lenient = policy.clone();
+    lenient.same_endorser = true;
+    let renewed = another_certificate();
+    for keys in [
+        client_keys(),
+        endorsed_by(&[&PARTIES.client, &PARTIES.client]),
+        endorsed_by(&[&PARTIES.client, &renewed]),
+    ] {
+        let message = message(&lenient, keys.clone());
+        assert_eq!(
+            refused(&policy, &facts(), &message),
+            Rejected::EndorserRepeated
+        );
+        open(&lenient, &message).unwrap();
+        let problem = PlanProblem::Endorsers {
+            wanted: 2,
+            found: 1,
+        };
+        let problems = OutboundPlan::compile(policy.clone(), keys).unwrap_err();
+        assert_eq!(problems, [problem]);
+    }
+    let good = message(&policy, both());
+    let [first, second] = signatures(&good);
+    let copy = first.replacen("-signature\"", "-copy\"", 1);
+    let copied = good.replace(second, &copy);
+    assert_ne!(copied, good);
+    assert_eq!(
+        refused(&policy, &facts(), &copied),
+        Rejected::EndorserRepeated
+    );
+}
+
+/// Each of them is over this Timestamp, not over something else of the message, nor over the Timestamp of another one that somebody has put aside.
+#[test]
+fn a_signature_over_anything_but_the_timestamp_of_the_message_endorses_nothing() {
+    let policy = certificates();
+    let alone = by(KeyBinding::Certificate);
+    let one = message(&alone, client_keys());
+    let unendorsed = Rejected::Unendorsed {
+        part: Part::Timestamp,
+    };
+    let over_signature = "//*[local-name()='Signature']";
+    let over_signature = Part::Path(ElementPath::parse(over_signature, |_| None).unwrap());
+    for part in [to(), Part::Body, over_signature] {
+        let elsewhere = beside(&one, &NOTARY, &[part]);
+        assert_eq!(refused(&policy, &facts(), &elsewhere), unendorsed);
+    }
+    // The notary's own message of before: his Timestamp goes along with his signature.
+    let before = message(&alone, endorsed_by(&[&NOTARY]));
+    let [old] = elements(&before, "wsu:Timestamp").try_into().unwrap();
+    let [signature] = elements(&before, "ds:Signature").try_into().unwrap();
+    let [token] = elements(&before, "wsse:BinarySecurityToken")
+        .try_into()
+        .unwrap();
+    let with_signature = one.replace(
+        "</wsse:Security>",
+        &format!("{token}{signature}</wsse:Security>"),
+    );
+    let duplicated = with_signature.replace(token, &format!("{old}{token}"));
+    assert_eq!(
+        refused(&policy, &facts(), &duplicated),
+        Rejected::TimestampDuplicated
+    );
+    let aside = with_signature.replace("</wsse:Security>", &format!("</wsse:Security>{old}"));
+    assert_eq!(refused(&policy, &facts(), &aside), unendorsed);
+    // And what was signed is not changed afterwards.
+    let good = message(&policy, both());
+    let later = good.replace("Z</wsu:Expires>", "5Z</wsu:Expires>");
+    assert_ne!(later, good);
+    assert_eq!(refused(&policy, &facts(), &later).name(), "digest-mismatch");
+}
+
+#[test]
+fn what_one_token_is_to_sign_in_particular_somebody_has_signed() {
+    let mut policy = certificates();
+    policy.endorsing[0].parts = vec![to()];
+    let neither = message(&certificates(), both());
+    assert_eq!(
+        refused(&policy, &facts(), &neither),
+        Rejected::Unendorsed { part: to() }
+    );
+    let mut first = certificates();
+    first.signature.as_mut().unwrap().parts.push(to());
+    assert_eq!(
+        refused(&first, &facts(), &neither),
+        Rejected::Unsigned { part: to() }
+    );
+    // Neither of two demands is met by who meets the other one alone.
+    let mut each = first.clone();
+    each.endorsing[0].parts = vec![to()];
+    let one_of_them = message(&policy, both());
+    assert_eq!(
+        refused(&each, &facts(), &one_of_them),
+        Rejected::Unendorsed { part: to() }
+    );
+    open(&each, &message(&each, both())).unwrap();
+}
+
+/// Where one of them signs what is demanded of the first alone, he sends, wherever his signature stands.
+#[test]
+fn who_meets_what_is_said_of_the_first_token_sends_and_no_order_says_it() {
+    let mut policy = certificates();
+    policy.signature.as_mut().unwrap().parts.push(to());
+    let keys = endorsed_by(&[&NOTARY, &PARTIES.client]);
+    let message = self::message(&policy, keys);
+    let [first, second] = signatures(&message);
+    let exchanged = message
+        .replace(first, "held")
+        .replace(second, first)
+        .replace("held", second);
+    for message in [&message, &exchanged] {
+        let opened = open(&policy, message).unwrap();
+        assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=notary");
+    }
+    // Where either would do, the name says it.
+    let policy = certificates();
+    let of = |keys| {
+        let opened = open(&policy, &self::message(&policy, keys)).unwrap();
+        opened.evidence().signer().unwrap().subject().to_owned()
+    };
+    assert_eq!(of(both()), of(endorsed_by(&[&NOTARY, &PARTIES.client])));
+}
+
+/// Each token's own signature covers the token where tokens are protected (8.9).
+#[test]
+fn protected_tokens_are_signed_each_by_its_own_signature() {
+    let mut policy = certificates();
+    policy.signature.as_mut().unwrap().parts.push(Part::Token);
+    policy.endorsing[0].covers_token = true;
+    open(&policy, &message(&policy, both())).unwrap();
+    let mut first_alone = policy.clone();
+    first_alone.endorsing[0].covers_token = false;
+    let mut second_alone = policy.clone();
+    second_alone.signature.as_mut().unwrap().parts.pop();
+    for (sent, part) in [
+        (first_alone, Part::EndorsingToken),
+        (second_alone, Part::EndorsingToken),
+        (certificates(), Part::Token),
+    ] {
+        let message = message(&sent, both());
+        assert_eq!(
+            refused(&policy, &facts(), &message),
+            Rejected::Unsigned { part }
+        );
+    }
+}
+
+/// Whoever has a copy takes neither of the signatures into another message.
+#[test]
+fn each_of_the_signatures_makes_a_message_known() {
+    let policy = certificates();
+    let good = message(&policy, both());
+    let seen = marks(&policy, &good);
+    assert_eq!(seen.len(), 2);
+    let changed = good.replace("Grüße", "Other");
+    assert_eq!(marks(&policy, &changed), seen);
+    // The client's signature with that of another approver.
+    let [_, second] = signatures(&good);
+    let time = Part::Path(ElementPath::parse(TIMESTAMP, |_| None).unwrap());
+    let other = beside(&good.replace(second, ""), &other("CN=auditor"), &[time]);
+    let plan = InboundPlan::compile(policy, service_keys()).unwrap();
+    let opened = plan.open(envelope(&other), &facts(), now(), &mut Buffers::default());
+    let marks = opened.unwrap().marks().to_vec();
+    let known: Vec<_> = marks.iter().filter(|mark| seen.contains(mark)).collect();
+    assert_eq!((marks.len(), known.len()), (2, 1));
+}
+
+#[test]
+fn a_plan_that_endorses_no_timestamp_or_protects_tokens_twice_is_none() {
+    let problems = |change: fn(&mut Policy)| {
+        let mut policy = certificates();
+        change(&mut policy);
+        InboundPlan::compile(policy, service_keys()).unwrap_err()
+    };
+    let combination = |problem| [PlanProblem::Combination { problem }];
+    assert_eq!(
+        problems(|policy| policy.signature.as_mut().unwrap().parts = vec![Part::Body]),
+        combination(
+            "where the connection protects messages, the Timestamp is what is endorsed: it is to be signed"
+        )
+    );
+    assert_eq!(
+        problems(|policy| policy.endorsing[0].token_signed = true),
+        combination(
+            "where the connection protects messages, it protects the tokens of endorsing signatures as well"
+        )
+    );
+}
