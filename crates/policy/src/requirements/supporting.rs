@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::parts::{ElementsDemand, PartsDemand};
 use super::suite::AlgorithmSuite;
-use super::token::{Token, is_token, names_token};
-use super::{nested, refuse_beside};
+use super::token::{Token, TokenKind, is_token, names_token};
+use super::{nested, not_supported, refuse_beside};
 use crate::names::Name;
 use crate::node::{Node, Place};
 use crate::normal::Assertion;
@@ -78,6 +78,7 @@ impl SupportingTokens {
         };
         refuse_beside(assertion, problems);
         let before = problems.len();
+        let mut encrypted = Vec::new();
         for inner in nested(assertion) {
             if !is_token(inner, problems) {
                 continue;
@@ -97,16 +98,17 @@ impl SupportingTokens {
                     .signed_elements
                     .push(ElementsDemand::read(inner, problems)),
                 "EncryptedParts" | "EncryptedElements" | "ContentEncryptedElements" => {
-                    problems.push(PolicyProblem::new(
-                        inner,
-                        ProblemKind::NotSupported {
-                            reason: "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it",
-                        },
-                    ));
+                    encrypted.push(inner);
                 }
                 _ => read.tokens.extend(Token::read(inner, problems)),
             }
         }
+        let reason = why_not_encrypted(&read.tokens);
+        problems.extend(
+            encrypted
+                .into_iter()
+                .map(|inner| not_supported(inner, reason)),
+        );
         if read.tokens.is_empty() && problems.len() == before && !has_written(assertion.node()) {
             problems.push(PolicyProblem::new(
                 assertion,
@@ -116,6 +118,25 @@ impl SupportingTokens {
             ));
         }
         read
+    }
+}
+
+/// Why parts are not "encrypted using the token identified by this assertion" (8.1 to 8.8). With another key, such as the message's, they would be
+/// encrypted for others than the policy says.
+fn why_not_encrypted(tokens: &[Token]) -> &'static str {
+    match tokens.first().map(|token| &token.kind) {
+        Some(TokenKind::X509 { .. }) => {
+            "what is encrypted with the certificate of whoever sends, nobody else reads: name them outside of the assertion, for the message's key"
+        }
+        Some(TokenKind::Username { .. }) => {
+            "a password is no key to encrypt with: name them outside of the assertion, for the message's key"
+        }
+        Some(kind) if kind.is_context() => {
+            "stacks do not agree on which key encrypts beside a context that supports: name them outside of the assertion"
+        }
+        _ => {
+            "parts are encrypted with the message's key, not with that of a supporting token: name them outside of the assertion"
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Endorsing tokens (WS-SecurityPolicy 1.3, 8.3 to 8.9): what policies with them demand, and which of them are refused.
 
-use soapstone_policy::{Agreement, message_in_words};
+use soapstone_policy::{Agreement, ProblemKind, message_in_words};
 use soapstone_wss::{EndorsingPolicy, KeyBinding, KeyReference, Part};
 
 use crate::agreements::{body, encrypted, signed};
@@ -325,11 +325,6 @@ fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
         not_supported(&format!("{on_tls}{}", nest(endorsing, &four))),
         ("X509Token".to_owned(), reason)
     );
-    let reason = "parts are encrypted with the message's key, not with that of a supporting token: name them outside of it";
-    assert_eq!(
-        with(endorsing, &format!("{certificate}{ENCRYPTED_BODY}")),
-        ("EncryptedParts".to_owned(), reason)
-    );
     let inside = x509("AlwaysToRecipient", "<sp:RequireEmbeddedTokenReference/>");
     let reason = "a token inside of the reference to it is neither signed nor encrypted by itself";
     for kind in [
@@ -338,5 +333,54 @@ fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
         "SignedEndorsingEncryptedSupportingTokens",
     ] {
         assert_eq!(with(kind, &inside), ("X509Token".to_owned(), reason));
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 8.1 to 8.8: "additional message parts that MUST be encrypted using the token identified by this assertion". With the message's key they
+/// would be encrypted for somebody else.
+#[test]
+fn parts_that_a_supporting_token_is_to_encrypt_are_refused_whatever_the_token() {
+    let user = token("UsernameToken", "AlwaysToRecipient", "");
+    let context = token("SecurityContextToken", "AlwaysToRecipient", "");
+    let certificate = x509("AlwaysToRecipient", "");
+    let elements = |kind: &str| format!("<sp:{kind}><sp:XPath>//Price</sp:XPath></sp:{kind}>");
+    for (kind, token, reason) in [
+        (
+            "EndorsingSupportingTokens",
+            &certificate,
+            "what is encrypted with the certificate of whoever sends, nobody else reads: name them outside of the assertion, for the message's key",
+        ),
+        (
+            "SignedSupportingTokens",
+            &user,
+            "a password is no key to encrypt with: name them outside of the assertion, for the message's key",
+        ),
+        (
+            "EndorsingSupportingTokens",
+            &context,
+            "stacks do not agree on which key encrypts beside a context that supports: name them outside of the assertion",
+        ),
+    ] {
+        for (name, parts) in [
+            ("EncryptedParts", ENCRYPTED_BODY.to_owned()),
+            ("EncryptedElements", elements("EncryptedElements")),
+            (
+                "ContentEncryptedElements",
+                elements("ContentEncryptedElements"),
+            ),
+        ] {
+            for binding in [
+                format!(
+                    "{}{SIGNED_BODY}",
+                    symmetric(&x509("Never", ""), &suite("Basic256"))
+                ),
+                transport("<sp:IncludeTimestamp/>"),
+            ] {
+                let supporting = nest(kind, &format!("{token}{parts}"));
+                let problems = refused(&format!("{binding}{supporting}"));
+                let expected = (name.to_owned(), ProblemKind::NotSupported { reason });
+                assert!(problems.contains(&expected), "{problems:?}");
+            }
+        }
     }
 }
