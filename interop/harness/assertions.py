@@ -65,6 +65,12 @@ def conversation_over_tls(suite, bootstrap, derived=False, kind="Endorsing", own
     return f"{WITH_ADDRESSING}{transport(suite)}{token}{wss11()}{trust13()}"
 
 
+def endorsed_in_conversation(binding, bootstrap, derived=False, kind="Endorsing", own=""):
+    """The binding's keys protect messages, and the key of a security context says besides whose each request is."""
+    token = supporting(f"{kind}SupportingTokens", _context(bootstrap, derived) + own)
+    return f"{WITH_ADDRESSING}{binding}{token}{trust13()}"
+
+
 def _context(bootstrap, derived):
     derivation = "<sp:RequireDerivedKeys/>" if derived else ""
     return (

@@ -227,6 +227,8 @@ def _not_itself(peer, cell, service):
 def _gateway(report, peer, cell, directions):
     """A gateway of ours that knows of a cell its WSDL only, or a preset: before the plain service, and before CXF's for a plain client."""
     for way, direction, test in directions:
+        if direction == "inbound" and not cell.by_client:
+            continue
         if cell.refused and direction == "inbound":
             for service in cell.services:
                 report.check("cxf", f"{cell.name}, {service}", way, lambda: _refused(peer, cell, cell, cell.refused, service))
@@ -368,6 +370,11 @@ def refusals():
         ("secure-conversation on TLS, users", "secure-conversation on TLS, certificates", "element-unexpected"),
         ("secure-conversation on TLS, users", "secure-conversation on TLS, and a certificate", "endorsement-missing"),
         ("secure-conversation on TLS, and a certificate", "secure-conversation on TLS, users", "algorithm-not-allowed"),
+        ("symmetric Basic256", "secure-conversation endorsing symmetric", "username-missing"),
+        ("secure-conversation endorsing symmetric", "secure-conversation derived keys endorsing symmetric", "key-not-derived"),
+        ("secure-conversation derived keys endorsing symmetric", "secure-conversation endorsing symmetric", "element-unexpected"),
+        ("secure-conversation endorsing symmetric", "secure-conversation endorsing symmetric, parts of its own", "unendorsed"),
+        ("secure-conversation endorsing symmetric", "secure-conversation endorsing symmetric, and a certificate", "endorsement-missing"),
         ("transport endorsing Basic256", "transport two endorsing", "endorsement-missing"),
         ("transport two endorsing", "transport endorsing Basic256", "too-many"),
         ("transport two endorsing", "transport endorsing, and signed endorsing with parts of its own", "unendorsed"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from xml.dom import minidom
 
 from .assertions import (
-    ADDRESSING, CLIENT, CURRENT, asymmetric, both, conversation, conversation_over_tls, parts, supporting, symmetric, transport,
-    trust13, username, wss10, wss11, x509,
+    ADDRESSING, CLIENT, CURRENT, asymmetric, both, conversation, conversation_over_tls, endorsed_in_conversation, parts, supporting,
+    symmetric, transport, trust13, username, wss10, wss11, x509,
 )  # fmt: skip
 
 WSU = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
@@ -63,6 +63,8 @@ class Cell:
     other: str | None = None
     # Where CXF's client does not do what the policy says: the reason that our gateway gives for refusing it.
     refused: str | None = None
+    # Whether CXF's client can write such messages.
+    by_client: bool = True
     # Whether CXF's service understands CXF's client.
     by_itself: bool = True
 
@@ -156,6 +158,7 @@ def cells():
     yield from _transport()
     yield from _conversations()
     yield from _conversations_over_tls()
+    yield from _endorsing_conversations()
     yield from _operations()
     for mechanism in ("sign-encrypt", "secure-conversation"):
         endpoint, message = mechanism_assertions(mechanism, "Basic256")
@@ -391,6 +394,35 @@ def _conversations_over_tls():
     yield Cell(f"{name}, SOAP 1.2", endpoint, tls=True, calls=2, soap="12")
     of_2005 = endpoint.replace(CURRENT["sp"], DRAFT["sp"]).replace("Trust13", "Trust10")
     yield Cell(f"{name} of 2005", of_2005, tls=True, calls=2, namespaces=DRAFT)
+
+
+def _endorsing_conversations():
+    """Conversations whose contexts endorse messages that other keys protect."""
+    users = symmetric("Basic256") + supporting("SignedEncryptedSupportingTokens", username()) + wss11() + trust13() + both()
+    certificates = asymmetric("Basic256") + wss10() + trust13() + both()
+    by_session_key, by_certificate = symmetric("Basic256") + wss11(), asymmetric("Basic256") + wss10()
+    for derived in (False, True):
+        keys = "derived keys " if derived else ""
+        for name, binding, bootstrap in (
+            ("symmetric", by_session_key, users), ("symmetric derived keys", symmetric("Basic256", derived=True) + wss11(), users),
+            ("asymmetric", by_certificate, certificates),
+        ):  # fmt: skip
+            endpoint = endorsed_in_conversation(binding, bootstrap, derived)
+            yield Cell(f"secure-conversation {keys}endorsing {name}", endpoint, both(), calls=2)
+    body = "<sp:SignedParts><sp:Body/></sp:SignedParts>"
+    endpoint = endorsed_in_conversation(by_session_key, users, own=body)
+    yield Cell("secure-conversation endorsing symmetric, parts of its own", endpoint, both(), calls=2)
+    endpoint = endorsed_in_conversation(by_session_key, users) + supporting("SignedEndorsingSupportingTokens", CLIENT)
+    yield Cell("secure-conversation endorsing symmetric, and a certificate", endpoint, both(), calls=2)
+    # CXF's client looks for the token of the context by another id than the token has.
+    endpoint = endorsed_in_conversation(by_session_key, users, kind="SignedEndorsing")
+    yield Cell("secure-conversation signed endorsing symmetric", endpoint, both(), calls=2, by_client=False, by_itself=False)
+    for name, binding, bootstrap in (("symmetric", by_session_key, users), ("asymmetric", by_certificate, certificates)):
+        endpoint = endorsed_in_conversation(binding, bootstrap)
+        renewed = {"renew": ("renewed", 1)}
+        yield Cell(f"secure-conversation endorsing {name}, renew", endpoint, both(), calls=2, client=renewed, ours=OWNER_ALONE)
+        cancelled = {"cancel": ("cancelled", 1)}
+        yield Cell(f"secure-conversation endorsing {name}, cancel", endpoint, both(), client=cancelled, ours=OWNER_ALONE)
 
 
 def _operations():

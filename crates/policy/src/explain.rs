@@ -3,8 +3,8 @@
 //! The one rule: everything that the plan demands is said, and nothing else.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
-    Part, PasswordKind, Policy, ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EndorsingPolicy, Extent, KeyBinding,
+    KeyReference, Layout, Part, PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 
 use crate::compile::{Agreement, headers_in_words};
@@ -32,10 +32,12 @@ impl Agreement {
         }
         if let Some(conversation) = &self.conversation {
             let version = version_name(conversation.version);
-            let done = if self.request.transport_protected {
-                "it signs for every request"
-            } else {
+            let protects =
+                !self.request.transport_protected && self.request.uses(KeyBinding::Context);
+            let done = if protects {
                 "every message is protected with it"
+            } else {
+                "it signs for every request"
             };
             words.push(match &conversation.bootstrap {
                 Some(_) => format!(
@@ -141,20 +143,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
         ));
     }
     if let Some(derived) = &policy.derived_keys {
-        let form = match derived.form {
-            DerivedKeyForm::Explicit => "tokens of their own",
-            DerivedKeyForm::Implied => "their references",
-        };
-        let alone = if derived.exclusive {
-            " and nowhere else"
-        } else {
-            ""
-        };
-        words.push(format!(
-            "Keys are derived from that key ({}), and described in {form}{alone}; signature keys have {} octets.",
-            version_name(derived.version),
-            derived.signature_length
-        ));
+        words.push(derivation_in_words(derived, "Keys are"));
     }
     words.extend(endorsements_in_words(policy));
     if policy.signature_confirmation {
@@ -192,6 +181,24 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     words
 }
 
+/// How keys are derived.
+fn derivation_in_words(derived: &DerivedKeyPolicy, keys_are: &str) -> String {
+    let form = match derived.form {
+        DerivedKeyForm::Explicit => "tokens of their own",
+        DerivedKeyForm::Implied => "their references",
+    };
+    let alone = if derived.exclusive {
+        " and nowhere else"
+    } else {
+        ""
+    };
+    format!(
+        "{keys_are} derived from that key ({}), and described in {form}{alone}; signature keys have {} octets.",
+        version_name(derived.version),
+        derived.signature_length
+    )
+}
+
 /// Who endorses the message's signature, or its Timestamp, and what each of them covers.
 fn endorsements_in_words(policy: &Policy) -> Vec<String> {
     let mut words = Vec::new();
@@ -221,13 +228,24 @@ fn endorsements_in_words(policy: &Policy) -> Vec<String> {
         };
         let named = reference_in_words(endorsing.reference);
         let signature = endorsing_signature(policy, index);
-        words.push(if several {
-            format!("The certificate of {signature}{covers} is {named}.")
-        } else {
-            format!(
+        let by_context = endorsing.key == KeyBinding::Context;
+        words.push(match (several, by_context) {
+            (true, false) => format!("The certificate of {signature}{covers} is {named}."),
+            (false, false) => format!(
                 "The signature is endorsed by a second one: the sender's certificate{covers} is {named}."
-            )
+            ),
+            (_, true) => {
+                let key = key_in_words(endorsing.key, endorsing.reference, None);
+                let made = match several {
+                    true => format!("{} is", capitalized(&signature)),
+                    false => "The signature is endorsed by a second one,".to_owned(),
+                };
+                format!("{made} made with {key}{}.", covers.trim_end_matches(','))
+            }
         });
+        if let Some(derived) = &endorsing.derived_keys {
+            words.push(derivation_in_words(derived, "Its key is"));
+        }
         if !endorsing.parts.is_empty() {
             let parts = parts_in_words(endorsing.parts.iter().map(|part| (part, None)));
             words.push(format!(
@@ -279,8 +297,9 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
     let mut names: Vec<String> = Vec::new();
     let signs = policy.signature.as_ref().map(|signature| signature.key);
     if let Some(key) = signs {
+        let endorses = |with: KeyBinding| policy.endorsing.iter().any(|one| one.key == with);
         let symmetric = key != KeyBinding::Certificate;
-        if symmetric {
+        if symmetric || endorses(KeyBinding::Context) {
             names.extend(
                 suite
                     .symmetric_signature
@@ -288,7 +307,7 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
                     .map(|one| one.short_name().to_owned()),
             );
         }
-        if !symmetric || !policy.endorsing.is_empty() {
+        if !symmetric || endorses(KeyBinding::Certificate) {
             names.extend(
                 suite
                     .signature

@@ -10,7 +10,6 @@ use crate::evidence::Mark;
 use crate::key_reference;
 use crate::names::{WSSE, XENC};
 use crate::plan::InboundPlan;
-use crate::policy::KeyBinding;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +68,7 @@ impl InboundPlan {
     /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
     pub fn peek(&self, envelope: &Envelope) -> Lookups {
         let mut lookups = Lookups::default();
-        if self.policy.uses(KeyBinding::Context) {
+        if self.policy.uses_context() {
             self.peek_contexts(envelope, &mut lookups);
         }
         if self.policy.username.is_some() {

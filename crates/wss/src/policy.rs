@@ -39,7 +39,7 @@ pub struct Policy {
     pub retirements: Vec<Retirement>,
     /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
     pub derived_keys: Option<DerivedKeyPolicy>,
-    /// Signatures by certificate over the message's own: all of them, each with a key of its own. Where the connection protects messages
+    /// Signatures by certificates and by a security context over the message's own: all of them, each with a key of its own. Where the connection protects messages
     /// ([`transport_protected`](Self::transport_protected)) there is no other signature to endorse: these and [`signature`](Self::signature) are all
     /// over the Timestamp, and what is said here of endorsing signatures holds for that one as well.
     pub endorsing: Vec<EndorsingPolicy>,
@@ -111,6 +111,18 @@ impl Policy {
     /// Whether endorsing signatures are over the Timestamp, as the message's own is.
     pub(crate) fn endorses_timestamp(&self) -> bool {
         self.transport_protected && !self.endorsing.is_empty()
+    }
+
+    /// What is said of the endorsing signature that the key of a security context makes.
+    pub(crate) fn endorsing_context(&self) -> Option<&EndorsingPolicy> {
+        let mut endorsing = self.endorsing.iter();
+        endorsing.find(|one| one.key == KeyBinding::Context)
+    }
+
+    /// Whether certificates make endorsing signatures.
+    pub(crate) fn endorses_by_certificate(&self) -> bool {
+        let mut endorsing = self.endorsing.iter();
+        endorsing.any(|one| one.key == KeyBinding::Certificate)
     }
 
     /// Whether the message's own signature is made with a certificate.
@@ -315,15 +327,19 @@ pub enum ProtectionOrder {
     EncryptBeforeSigning,
 }
 
-/// A signature by certificate beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
+/// A signature by a certificate, or by the key of a security context, beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
 /// over the Timestamp where the connection protects the message.
 ///
 /// Where there are several, one signature meets one of these demands, and one key does, unless the policy's [`same_endorser`](Policy::same_endorser)
 /// says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndorsingPolicy {
-    /// How messages that we make name the certificate. Inbound, every kind is understood; but where the message's signature is to cover the token
-    /// and this is [`KeyReference::Direct`], a message that only names the certificate is refused.
+    /// With which key: [`KeyBinding::Certificate`], or [`KeyBinding::Context`] where nothing else of the message is protected with a context.
+    pub key: KeyBinding,
+    /// Whether the key that signs is derived from that of the context, instead of being it.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+    /// How messages that we make name the token. Inbound, every kind is understood; but where the message's signature is to cover the token
+    /// and this is [`KeyReference::Direct`], a message that only names it is refused.
     pub reference: KeyReference,
     /// What it covers beside the message's signature, or the Timestamp (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
     /// itself, all of them, whenever they are in it.
@@ -335,6 +351,21 @@ pub struct EndorsingPolicy {
     pub token_signed: bool,
     /// Whether the token is encrypted with what the [`EncryptionPolicy`] names, where the message has it (8.7: `EndorsingEncryptedSupportingTokens`).
     pub token_encrypted: bool,
+}
+
+impl EndorsingPolicy {
+    /// A signature of which nothing is said but the key that makes it, and how messages name that.
+    pub const fn by(key: KeyBinding, reference: KeyReference) -> Self {
+        Self {
+            key,
+            derived_keys: None,
+            reference,
+            parts: Vec::new(),
+            covers_token: false,
+            token_signed: false,
+            token_encrypted: false,
+        }
+    }
 }
 
 /// Order of the elements of the `wsse:Security` header (WS-SecurityPolicy 1.3, 6.7).

@@ -273,22 +273,18 @@ fn transport(
     }
 }
 
-/// The token of a security context that protects messages, or endorses those that their connection protects.
+/// The token of a security context that protects messages, or endorses them.
 fn context(requirements: &Requirements) -> Option<&Token> {
-    match &requirements.binding {
-        Some(Binding::Symmetric(binding)) => {
-            let token = binding.signature.as_ref().or(binding.encryption.as_ref());
-            token.filter(|token| token.kind.is_context())
-        }
-        Some(Binding::Transport(_)) => {
-            let supporting = requirements.supporting.iter();
-            let mut tokens = supporting
-                .filter(|supporting| supporting.kind.endorsing)
-                .flat_map(|supporting| &supporting.tokens);
-            tokens.find(|token| token.kind.is_context())
-        }
+    let of_binding = match requirements.binding.as_ref()? {
+        Binding::Symmetric(binding) => binding.signature.as_ref().or(binding.encryption.as_ref()),
         _ => None,
-    }
+    };
+    let supporting = requirements.supporting.iter();
+    let endorsing = supporting
+        .filter(|supporting| supporting.kind.endorsing)
+        .flat_map(|supporting| &supporting.tokens);
+    let mut tokens = of_binding.into_iter().chain(endorsing);
+    tokens.find(|token| token.kind.is_context())
 }
 
 /// Answers belong to the conversation of their requests. Policies of single messages may say otherwise (WS-SecurityPolicy 1.3, 3 has bindings for

@@ -21,12 +21,12 @@ const MOST_ENDORSEMENTS: &str = "a message has three endorsing signatures at mos
 const ONE_CONVERSATION: &str = "a message belongs to one conversation";
 
 /// What the first token to endorse a Timestamp does, as the message's signature.
-fn over_timestamp(key: KeyBinding, endorsing: EndorsingPolicy) -> SignaturePolicy {
+fn over_timestamp(endorsing: EndorsingPolicy) -> SignaturePolicy {
     let token = endorsing.covers_token.then_some(Part::Token);
     let timestamp = std::iter::once(Part::Timestamp);
     SignaturePolicy {
         parts: timestamp.chain(endorsing.parts).chain(token).collect(),
-        key,
+        key: endorsing.key,
         reference: endorsing.reference,
     }
 }
@@ -35,17 +35,15 @@ fn over_timestamp(key: KeyBinding, endorsing: EndorsingPolicy) -> SignaturePolic
 fn beside_context(signature: SignaturePolicy) -> EndorsingPolicy {
     let SignaturePolicy {
         mut parts,
+        key,
         reference,
-        ..
     } = signature;
     let covers_token = parts.contains(&Part::Token);
     parts.retain(|part| !matches!(part, Part::Timestamp | Part::Token));
     EndorsingPolicy {
-        reference,
         parts,
         covers_token,
-        token_signed: false,
-        token_encrypted: false,
+        ..EndorsingPolicy::by(key, reference)
     }
 }
 
@@ -101,10 +99,7 @@ impl Message<'_> {
                     TokenKind::X509 { .. } if supporting.kind.endorsing => {
                         self.endorse(supporting, token, policy, problems);
                     }
-                    kind if kind.is_context()
-                        && supporting.kind.endorsing
-                        && !self.protects_messages() =>
-                    {
+                    kind if kind.is_context() && supporting.kind.endorsing => {
                         self.endorse_by_context(supporting, token, policy, problems);
                     }
                     TokenKind::X509 { .. } => {
@@ -199,7 +194,6 @@ impl Message<'_> {
         if !certificate(token, problems) {
             return;
         }
-        let messages = self.protects_messages();
         // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its own private key signs here: there is nothing to derive.
         let reference = self.name(token, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
@@ -208,30 +202,38 @@ impl Message<'_> {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }
-        if messages {
-            let mut parts = Vec::new();
-            self.own_parts(supporting, &mut parts, problems);
-            let endorsing = EndorsingPolicy {
-                reference,
-                parts,
-                covers_token,
-                token_signed: supporting.kind.signed,
-                token_encrypted: supporting.kind.encrypted,
-            };
+        let endorsing = EndorsingPolicy::by(KeyBinding::Certificate, reference);
+        let endorsing = self.as_demanded(supporting, endorsing, problems);
+        if self.protects_messages() {
             self.endorse_message(supporting, token, endorsing, policy, problems);
-            return;
+        } else {
+            self.endorse_timestamp(supporting, token, endorsing, policy, problems);
         }
-        self.endorse_timestamp(
-            supporting,
-            token,
-            KeyBinding::Certificate,
-            reference,
-            policy,
-            problems,
-        );
     }
 
-    /// The key of the conversation signs the Timestamp: every message says by it whose it is, and the connection does the rest.
+    /// With what the assertion and the binding demand of the token besides.
+    fn as_demanded(
+        &self,
+        supporting: &SupportingTokens,
+        endorsing: EndorsingPolicy,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> EndorsingPolicy {
+        let mut parts = Vec::new();
+        self.own_parts(supporting, &mut parts, problems);
+        let properties = self.requirements.binding.as_ref().map(Binding::properties);
+        // The connection signs and encrypts whatever there is.
+        let messages = self.protects_messages();
+        EndorsingPolicy {
+            parts,
+            covers_token: properties.is_some_and(|properties| properties.protect_tokens),
+            token_signed: messages && supporting.kind.signed,
+            token_encrypted: messages && supporting.kind.encrypted,
+            ..endorsing
+        }
+    }
+
+    /// The key of the conversation signs the message's signature or, where the connection protects the message, its Timestamp: every request says by it
+    /// whose it is.
     fn endorse_by_context(
         &self,
         supporting: &SupportingTokens,
@@ -239,25 +241,43 @@ impl Message<'_> {
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) {
-        let (key, reference) = (KeyBinding::Context, self.context_name(token));
-        if self.endorse_timestamp(supporting, token, key, reference, policy, problems) {
-            let properties = self.requirements.binding.as_ref().map(Binding::properties);
-            let suite = properties.and_then(|properties| properties.suite.as_ref());
-            policy.derived_keys = derived_keys(token, suite);
+        let binding = self.requirements.binding.as_ref();
+        let properties = binding.map(Binding::properties);
+        let reference = self.context_name(token);
+        if policy.uses_context() {
+            problems.push(refused(token, ONE_CONVERSATION));
+            return;
+        }
+        let hides_name = properties.is_some_and(|properties| properties.encrypt_signature)
+            && reference != KeyReference::Direct;
+        if self.protects_messages() && (supporting.kind.encrypted || hides_name) {
+            let reason = "a context is looked up before anything is deciphered: what names it cannot be encrypted";
+            problems.push(refused(token, reason));
+            return;
+        }
+        let suite = properties.and_then(|properties| properties.suite.as_ref());
+        let endorsing = EndorsingPolicy {
+            derived_keys: derived_keys(token, suite),
+            ..EndorsingPolicy::by(KeyBinding::Context, reference)
+        };
+        let endorsing = self.as_demanded(supporting, endorsing, problems);
+        if self.protects_messages() {
+            self.endorse_message(supporting, token, endorsing, policy, problems);
+        } else {
+            self.endorse_timestamp(supporting, token, endorsing, policy, problems);
         }
     }
 
     /// Where the connection protects the message there is no signature to endorse: each token signs the Timestamp (8.3, 8.4) and what is named in
-    /// particular. The first of them makes the message's signature or, where there is one, the security context. False with a problem if it cannot.
+    /// particular. The first of them makes the message's signature or, where there is one, the security context.
     fn endorse_timestamp(
         &self,
         supporting: &SupportingTokens,
         token: &Token,
-        key: KeyBinding,
-        reference: KeyReference,
+        endorsing: EndorsingPolicy,
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
-    ) -> bool {
+    ) {
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let has_suite = properties.is_some_and(|properties| properties.suite.is_some());
         for (is_there, what) in [
@@ -266,39 +286,27 @@ impl Message<'_> {
         ] {
             if !is_there {
                 problems.push(missing(&supporting.name, &supporting.place, what));
-                return false;
+                return;
             }
         }
-        let mut parts = Vec::new();
-        self.own_parts(supporting, &mut parts, problems);
-        let endorsing = EndorsingPolicy {
-            reference,
-            parts,
-            covers_token: properties.is_some_and(|properties| properties.protect_tokens),
-            token_signed: false,
-            token_encrypted: false,
-        };
+        let by_context = endorsing.key == KeyBinding::Context;
         let Some(first) = &mut policy.signature else {
-            policy.signature = Some(over_timestamp(key, endorsing));
-            return true;
+            policy.derived_keys = endorsing.derived_keys;
+            policy.signature = Some(over_timestamp(endorsing));
+            return;
         };
         // As many as in a message binding, which has one more to endorse.
         if policy.endorsing.len() + 2 >= policy.limits.signatures {
             problems.push(refused(token, MOST_ENDORSEMENTS));
-            return false;
+            return;
         }
-        match (first.key, key) {
-            (KeyBinding::Context, KeyBinding::Context) => {
-                problems.push(refused(token, ONE_CONVERSATION));
-                return false;
-            }
-            (KeyBinding::Certificate, KeyBinding::Context) => {
-                let certificate = std::mem::replace(first, over_timestamp(key, endorsing));
-                policy.endorsing.insert(0, beside_context(certificate));
-            }
-            _ => policy.endorsing.push(endorsing),
+        if by_context {
+            policy.derived_keys = endorsing.derived_keys;
+            let certificate = std::mem::replace(first, over_timestamp(endorsing));
+            policy.endorsing.insert(0, beside_context(certificate));
+        } else {
+            policy.endorsing.push(endorsing);
         }
-        true
     }
 
     /// What a token signs in particular (8.3).

@@ -59,7 +59,7 @@ pub(super) fn why_not(token: &Token) -> &'static str {
         (TokenKind::Https { .. }, _) => "HTTPS protects connections, not messages",
         (TokenKind::X509 { .. }, _) => "a certificate cannot be used for this",
         (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
-            "a security context protects messages in a symmetric binding, or endorses them on a transport binding"
+            "a security context protects messages in a symmetric binding, or endorses them"
         }
         (TokenKind::Other, _) => "tokens of this kind are not supported",
     }

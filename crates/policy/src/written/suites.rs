@@ -37,8 +37,11 @@ impl<'s> Algorithms<'s> {
         }
         let signs = policy.signature.as_ref().map(|signature| signature.key);
         let encrypts = policy.encryption.as_ref().map(|encryption| encryption.key);
-        let by_certificate = signs == Some(KeyBinding::Certificate) || !policy.endorsing.is_empty();
-        let by_symmetric_key = signs.is_some_and(|key| key != KeyBinding::Certificate);
+        let endorses = |with: KeyBinding| policy.endorsing.iter().any(|one| one.key == with);
+        let by_certificate =
+            signs == Some(KeyBinding::Certificate) || endorses(KeyBinding::Certificate);
+        let by_symmetric_key = signs.is_some_and(|key| key != KeyBinding::Certificate)
+            || endorses(KeyBinding::Context);
         let wraps =
             encrypts == Some(KeyBinding::Certificate) || policy.uses(KeyBinding::SessionKey);
         Self {

@@ -8,13 +8,8 @@ use crate::refusals::not_supported;
 use crate::support::*;
 
 /// An endorsing signature of which a policy says nothing in particular.
-const ENDORSING: EndorsingPolicy = EndorsingPolicy {
-    reference: KeyReference::Direct,
-    parts: Vec::new(),
-    covers_token: false,
-    token_signed: false,
-    token_encrypted: false,
-};
+const ENDORSING: EndorsingPolicy =
+    EndorsingPolicy::by(KeyBinding::Certificate, KeyReference::Direct);
 
 #[test]
 fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {

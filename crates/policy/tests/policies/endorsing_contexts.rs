@@ -1,8 +1,11 @@
-//! Security contexts that endorse on a transport binding (WS-SecurityPolicy 1.3, 5.4.6, 5.4.7 and 8.3): what WCF calls a message credential with a
-//! security context. What policies with them demand, and which of them are refused.
+//! Security contexts that endorse (WS-SecurityPolicy 1.3, 5.4.6, 5.4.7 and 8.3): on a transport binding what WCF calls a message credential with a
+//! security context, and in message bindings. What policies with them demand, and which of them are refused.
 
 use soapstone_policy::{ProblemKind, message_in_words};
-use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Part, PasswordKind, Policy};
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyPolicy, EndorsingPolicy, KeyBinding, KeyReference, Part,
+    PasswordKind, Policy,
+};
 
 use crate::agreements::signed;
 use crate::refusals::not_supported;
@@ -197,10 +200,113 @@ fn certificates_endorse_beside_a_context_in_either_order() {
     assert_eq!(parts.collect::<Vec<_>>(), [0, 0]);
 }
 
+/// WS-SecurityPolicy 1.3, 8.3 and 8.4, under 7.4 and 7.5: another key protects messages, and the context's signs the signature of requests.
+#[test]
+fn in_a_message_binding_a_context_endorses_the_signature_of_requests() {
+    let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
+    let by_session_key = symmetric(&x509("Never", ""), &suite("Basic256"));
+    for (binding, protects) in [
+        (by_session_key, KeyBinding::SessionKey),
+        (asymmetric(&suite("Basic256")), KeyBinding::Certificate),
+    ] {
+        for (kind, token_signed) in [
+            ("EndorsingSupportingTokens", false),
+            ("SignedEndorsingSupportingTokens", true),
+        ] {
+            for (inclusion, reference) in [
+                ("AlwaysToRecipient", KeyReference::Direct),
+                ("Never", KeyReference::KeyName),
+            ] {
+                let bootstrap = nest("BootstrapPolicy", &users());
+                let context = token(CONTEXT, inclusion, &bootstrap);
+                let context = nest(kind, &format!("{context}{to}"));
+                let agreement =
+                    agreement(&format!("{binding}{SIGNED_BODY}{ENCRYPTED_BODY}{context}"));
+                let request = &agreement.request;
+                assert_eq!(key(request).map(|(key, _)| key), Some(protects));
+                assert_eq!(signed(request), [Part::Body]);
+                let header = Part::Header {
+                    namespace: "urn:a".to_owned(),
+                    local: "To".to_owned(),
+                };
+                assert_eq!(
+                    request.endorsing,
+                    [EndorsingPolicy {
+                        parts: vec![header],
+                        token_signed,
+                        ..EndorsingPolicy::by(KeyBinding::Context, reference)
+                    }]
+                );
+                let response = &agreement.response;
+                assert!(response.endorsing.is_empty() && !response.uses_context());
+                let conversation = agreement.conversation.expect("it has one");
+                assert!(
+                    conversation
+                        .bootstrap
+                        .is_some_and(|it| it.transport.is_some())
+                );
+            }
+        }
+    }
+}
+
+/// Each key is derived, or not, as its own token says.
+#[test]
+fn the_keys_of_a_context_and_of_a_binding_are_derived_each_as_its_token_says() {
+    for (derived, form) in DERIVED_KEYS {
+        for (of_binding, of_context) in [("", derived), (derived, ""), (derived, derived)] {
+            let binding = symmetric(&x509("Never", of_binding), &suite("Basic256"));
+            let context = endorsed_by(&begun_by(&users(), of_context));
+            let request = agreement(&format!("{binding}{SIGNED_BODY}{context}")).request;
+            let found = |keys: Option<DerivedKeyPolicy>| {
+                keys.map(|keys| ((keys.form, keys.exclusive), keys.signature_length))
+            };
+            let wanted = |said: &str| (!said.is_empty()).then_some((form, 24));
+            assert_eq!(found(request.derived_keys), wanted(of_binding));
+            assert_eq!(found(request.endorsing[0].derived_keys), wanted(of_context));
+        }
+    }
+}
+
+#[test]
+fn a_context_that_endorses_messages_is_told_in_words() {
+    let binding = asymmetric(&format!("{}<sp:ProtectTokens/>", suite("Basic256")));
+    let context = begun_by(&users(), "<sp:RequireDerivedKeys/>");
+    let told = agreement(&format!("{binding}{SIGNED_BODY}{}", endorsed_by(&context)));
+    assert_eq!(
+        told.in_words(),
+        [
+            "Messages belong to a conversation (WS-SecureConversation 1.3): client and service agree on a key first, and it signs \
+             for every request.",
+        ]
+    );
+    assert_eq!(
+        message_in_words(&told.request),
+        [
+            "Algorithms: Basic256 (hmac-sha1, rsa-sha1, sha1).",
+            "Signed with the key of the sender's certificate, which is in the message: the Body; the token of the signature's key.",
+            "The signature is endorsed by a second one, made with the key of the conversation, whose token is in the message, which it covers itself.",
+            "Its key is derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; signature keys have 24 octets.",
+        ]
+    );
+    let both = endorsed_by(&format!("{context}{}", x509("AlwaysToRecipient", "")));
+    let binding = symmetric(&x509("Never", ""), &suite("Basic256"));
+    let request = agreement(&format!("{binding}{SIGNED_BODY}{both}")).request;
+    assert_eq!(
+        message_in_words(&request)[2..],
+        [
+            "The signature is endorsed by 2 others, each with a key of its own.",
+            "The first endorsing signature is made with the key of the conversation, whose token is in the message.",
+            "Its key is derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; signature keys have 24 octets.",
+            "The certificate of the second endorsing signature is in the message.",
+        ]
+    );
+}
+
 #[test]
 fn a_context_that_proves_nothing_or_not_alone_is_refused() {
     let context = begun_by(&users(), "");
-    let only = "a security context protects messages in a symmetric binding, or endorses them on a transport binding";
+    let only = "a security context protects messages in a symmetric binding, or endorses them";
     let refused_context = |reason| {
         move |policy: &str| assert_eq!(not_supported(policy), (CONTEXT.to_owned(), reason))
     };
@@ -211,10 +317,32 @@ fn a_context_that_proves_nothing_or_not_alone_is_refused() {
     misplaced(&format!(
         "{}{SIGNED_BODY}{}",
         asymmetric(&suite("Basic256")),
-        endorsed_by(&context)
+        nest("SignedSupportingTokens", &context)
     ));
     let once = refused_context("a message belongs to one conversation");
     once(&format!("{}{}", on_tls(), endorsed_by(&context.repeat(2))));
+    let in_message = format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256")));
+    once(&format!("{in_message}{}", endorsed_by(&context.repeat(2))));
+    let in_conversation = symmetric(&context, &suite("Basic256"));
+    once(&format!(
+        "{in_conversation}{SIGNED_BODY}{}",
+        endorsed_by(&context)
+    ));
+    let hidden = refused_context(
+        "a context is looked up before anything is deciphered: what names it cannot be encrypted",
+    );
+    for kind in [
+        "EndorsingEncryptedSupportingTokens",
+        "SignedEndorsingEncryptedSupportingTokens",
+    ] {
+        hidden(&format!("{in_message}{}", nest(kind, &context)));
+    }
+    let named = token(CONTEXT, "Never", &nest("BootstrapPolicy", &users()));
+    let with_hidden_signature = asymmetric(&format!("{}<sp:EncryptSignature/>", suite("Basic256")));
+    hidden(&format!(
+        "{with_hidden_signature}{SIGNED_BODY}{}",
+        endorsed_by(&named)
+    ));
     let outside = refused_context("a conversation is made by messages outside of conversations");
     let nested = begun_by(&format!("{}{}", on_tls(), endorsed_by(&context)), "");
     outside(&format!("{}{}", on_tls(), endorsed_by(&nested)));

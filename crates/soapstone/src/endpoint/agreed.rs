@@ -8,7 +8,7 @@ use soapstone_policy::{
     PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
-use soapstone_wss::{ConversationVersion, KeyBinding, KeyReference, Mechanism, Policy, Recipient};
+use soapstone_wss::{ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::Role;
 use super::compile::Compiler;
@@ -361,7 +361,7 @@ fn naming_from_outside(mut policy: Policy) -> Policy {
 fn mechanism_of(policy: &Policy) -> &'static str {
     let order = policy.order;
     let mechanism = match (&policy.signature, &policy.encryption) {
-        _ if policy.uses(KeyBinding::Context) => Mechanism::SecureConversation,
+        _ if policy.uses_context() => Mechanism::SecureConversation,
         (Some(_), Some(_)) if order == soapstone_wss::ProtectionOrder::EncryptBeforeSigning => {
             Mechanism::EncryptSign
         }

@@ -7,9 +7,9 @@ use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
 
 use super::Opening;
-use crate::evidence::{SignatureEvidence, SignatureRole};
+use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
-use crate::policy::{EncryptedPart, EndorsingPolicy, KeyReference, SignaturePolicy};
+use crate::policy::{EncryptedPart, EndorsingPolicy, KeyBinding, KeyReference, SignaturePolicy};
 use crate::rejected::Rejected;
 
 /// What a signature is to meet.
@@ -132,6 +132,10 @@ impl Opening<'_> {
         demand: &EndorsingPolicy,
     ) -> Result<(), Rejected> {
         let part = Part::EndorsingToken;
+        let by_context = matches!(endorsement.signer, Signer::Context { .. });
+        if by_context != (demand.key == KeyBinding::Context) {
+            return Err(Rejected::EndorsementMissing);
+        }
         if self.plan.policy.endorses_timestamp() {
             let part = Part::Timestamp;
             let covered = |timestamp: NodeId| endorsement.covers(timestamp);

@@ -9,8 +9,8 @@ use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
 use crate::conversation::{
-    ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, LONGEST_KEY, LONGEST_NONCE,
-    SHORTEST_KEY,
+    ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, LONGEST_KEY,
+    LONGEST_NONCE, SHORTEST_KEY,
 };
 use crate::evidence::Signer;
 use crate::key_reference::{self, KeyLocator};
@@ -22,6 +22,8 @@ use crate::rejected::{AlgorithmUse, Rejected};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Verifying,
+    /// To verify the endorsing signature of a security context.
+    Endorsing,
     Deciphering,
 }
 
@@ -59,8 +61,8 @@ impl Opening<'_> {
         purpose: Purpose,
     ) -> Result<Resolved, Rejected> {
         let document = &self.envelope.document;
-        let derived_wanted = self.plan.policy.derived_keys.is_some()
-            && self.binding(purpose) != Some(KeyBinding::Certificate);
+        let wanted = self.derivation(purpose);
+        let derived_wanted = wanted.is_some();
         let Some(info) = key_info.map(|info| document.element(info)) else {
             if derived_wanted {
                 return Err(Rejected::KeyNotDerived);
@@ -87,7 +89,6 @@ impl Opening<'_> {
                 }
             });
         }
-        let wanted = self.plan.policy.derived_keys;
         if let Some(wanted) = wanted.filter(|wanted| wanted.exclusive) {
             let (is_other, found) = match wanted.form {
                 DerivedKeyForm::Explicit => (
@@ -114,13 +115,44 @@ impl Opening<'_> {
         };
         let element = document.element(token);
         let derivation = explicit_derivation(element)?;
-        let reference = element
-            .child(WSSE, "SecurityTokenReference")
-            .ok_or_else(|| malformed("expected a `wsse:SecurityTokenReference`"))?;
-        let from = KeyLocator::read_reference(reference)?;
+        let from = KeyLocator::read_reference(derived_from(element)?)?;
         self.note_use(token);
         let root = self.root(Some(&from), purpose, Some(token))?;
         derive(root, &derivation)
+    }
+
+    /// How the plan wants keys derived, if it does.
+    fn derivation(&self, purpose: Purpose) -> Option<DerivedKeyPolicy> {
+        let policy = &self.plan.policy;
+        if purpose == Purpose::Endorsing {
+            return policy.endorsing_context()?.derived_keys;
+        }
+        let by_certificate = self.binding(purpose) == Some(KeyBinding::Certificate);
+        policy.derived_keys.filter(|_| !by_certificate)
+    }
+
+    /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a context endorses and nothing else is protected with one,
+    /// this tells its signature from the message's; whether it is a context that may is for the key to show.
+    pub(super) fn leads_to_context(&self, key_info: Option<NodeId>) -> Result<bool, Rejected> {
+        let document = &self.envelope.document;
+        let Some(info) = key_info.map(|info| document.element(info)) else {
+            return Ok(false);
+        };
+        let mut locator = KeyLocator::read(info)?;
+        if let KeyLocator::Token(id) = &locator {
+            let token = document.element(self.token_by_id(id)?);
+            if is_derived_key_token(token) {
+                locator = KeyLocator::read_reference(derived_from(token)?)?;
+            }
+        }
+        Ok(match &locator {
+            KeyLocator::Context(_) => true,
+            KeyLocator::Token(id) => {
+                let token = document.element(self.token_by_id(id)?);
+                key_reference::context_token(token)?.is_some()
+            }
+            _ => false,
+        })
     }
 
     /// The kind of key that the plan wants.
@@ -128,6 +160,7 @@ impl Opening<'_> {
         let policy = &self.plan.policy;
         match purpose {
             Purpose::Verifying => policy.signature.as_ref().map(|signature| signature.key),
+            Purpose::Endorsing => policy.endorsing_context().map(|endorsing| endorsing.key),
             Purpose::Deciphering => policy.encryption.as_ref().map(|encryption| encryption.key),
         }
     }
@@ -309,6 +342,13 @@ impl Opening<'_> {
 fn is_derived_key_token(element: Element<'_>) -> bool {
     element.local() == "DerivedKeyToken"
         && ConversationVersion::from_namespace(element.namespace()).is_some()
+}
+
+/// What names the key that another one is derived from.
+fn derived_from(token: Element<'_>) -> Result<Element<'_>, Rejected> {
+    token
+        .child(WSSE, "SecurityTokenReference")
+        .ok_or_else(|| malformed("expected a `wsse:SecurityTokenReference`"))
 }
 
 fn derive(root: Resolved, derivation: &Derivation) -> Result<Resolved, Rejected> {

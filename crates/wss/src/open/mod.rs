@@ -28,7 +28,7 @@ use crate::marks;
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::operation::{Operation, OperationObserver};
 use crate::plan::InboundPlan;
-use crate::policy::{KeyBinding, TimestampPolicy};
+use crate::policy::TimestampPolicy;
 use crate::rejected::Rejected;
 use crate::tuning::Buffering;
 use crate::username::UsernameToken;
@@ -291,9 +291,10 @@ impl Opening<'_> {
     fn uses_conversation(&self, token: &str) -> bool {
         let policy = &self.plan.policy;
         if token == "DerivedKeyToken" {
-            policy.derived_keys.is_some()
+            let by_context = policy.endorsing_context();
+            policy.derived_keys.is_some() || by_context.is_some_and(|it| it.derived_keys.is_some())
         } else {
-            policy.uses(KeyBinding::Context)
+            policy.uses_context()
         }
     }
 

@@ -58,11 +58,12 @@ impl Opening<'_> {
         rules.extensions = &[STR_TRANSFORM];
         let signature = Signature::parse(&self.envelope.document, node, &rules)?;
         self.count_references(signature.references.len())?;
-        self.check_algorithms(&signature)?;
+        let by_context = self.is_by_context(&signature)?;
+        self.check_algorithms(&signature, by_context)?;
         self.note_weak(signature.method.is_weak(), signature.method.short_name())?;
 
         self.observer.ended(Operation::Other);
-        let found = self.signing_key(&signature)?;
+        let found = self.signing_key(&signature, by_context)?;
         self.observer.ended(Operation::Key);
         let key = match &found.key {
             Key::Public(key) => VerificationKey::Public(key),
@@ -99,7 +100,7 @@ impl Opening<'_> {
             .filter(|node| document.element(**node).is_replaced());
         self.signed_ciphers.extend(gone);
         let step = self.next_step();
-        let role = self.role_of(&found.key, &nodes);
+        let role = self.role_of(&found.key, by_context, &nodes);
         let token = found.token.or(found.info);
         if role == SignatureRole::Message {
             self.signing_tokens.extend(token);
@@ -121,9 +122,16 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it;
+    /// Whether a signature is the one with which a security context endorses. The message's own is made with a key of another kind there.
+    fn is_by_context(&self, signature: &Signature) -> Result<bool, Rejected> {
+        let endorses = self.plan.policy.endorsing_context().is_some();
+        let is_hmac = signature.method.family() == SignatureFamily::Hmac;
+        Ok(endorses && is_hmac && self.leads_to_context(signature.key_info)?)
+    }
+
+    /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it, or by a context;
     /// where both are made with certificates, the one that covers a signature does.
-    fn role_of(&self, key: &Key, nodes: &[NodeId]) -> SignatureRole {
+    fn role_of(&self, key: &Key, by_context: bool, nodes: &[NodeId]) -> SignatureRole {
         let covers_signature = || {
             let is_signature =
                 |node: &NodeId| self.envelope.document.element(*node).is(DS, "Signature");
@@ -131,10 +139,12 @@ impl Opening<'_> {
         };
         let policy = &self.plan.policy;
         let endorses = match key {
-            Key::Secret(_) => false,
+            Key::Secret(_) => by_context,
             // Which of those over the Timestamp is which, the comparison says.
             Key::Public(_) if policy.signs_by_certificate() => {
-                !policy.endorsing.is_empty() && !policy.endorses_timestamp() && covers_signature()
+                policy.endorses_by_certificate()
+                    && !policy.endorses_timestamp()
+                    && covers_signature()
             }
             Key::Public(_) => true,
         };
@@ -207,16 +217,16 @@ impl Opening<'_> {
     }
 
     /// Refuses what the suite does not list, before any key is touched.
-    fn check_algorithms(&self, signature: &Signature) -> Result<(), Rejected> {
+    fn check_algorithms(&self, signature: &Signature, by_context: bool) -> Result<(), Rejected> {
         let suite = &self.plan.policy.suite;
         let by_certificate = self.plan.policy.signs_by_certificate();
         // The algorithm says which kind of key it wants; the plan says which kinds there may be. A key is never used as one of another kind.
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
         let allowed: &[SignatureAlgorithm] = match (is_hmac, by_certificate) {
-            (true, false) => &suite.symmetric_signature,
-            (false, false) if !self.plan.policy.endorsing.is_empty() => &suite.signature,
+            (true, by_certificate) if by_context || !by_certificate => &suite.symmetric_signature,
+            (false, false) if self.plan.policy.endorses_by_certificate() => &suite.signature,
             (false, false) => &suite.symmetric_signature,
-            (_, true) => &suite.signature,
+            _ => &suite.signature,
         };
         if !allowed.contains(&signature.method) {
             return Err(not_allowed(
@@ -275,9 +285,13 @@ impl Opening<'_> {
     }
 
     /// The key that the plan and the trust store accept for this signature.
-    fn signing_key(&mut self, signature: &Signature) -> Result<Found, Rejected> {
+    fn signing_key(&mut self, signature: &Signature, by_context: bool) -> Result<Found, Rejected> {
         if signature.method.family() == SignatureFamily::Hmac {
-            let resolved = self.symmetric_key(signature.key_info, Purpose::Verifying)?;
+            let purpose = match by_context {
+                true => Purpose::Endorsing,
+                false => Purpose::Verifying,
+            };
+            let resolved = self.symmetric_key(signature.key_info, purpose)?;
             return Ok(Found {
                 key: Key::Secret(resolved.key),
                 signer: resolved.holder,

@@ -5,7 +5,7 @@ use soapstone_crypto::KeyDerivation;
 use super::PlanProblem;
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::part::Part;
-use crate::policy::{Extent, KeyBinding, Policy};
+use crate::policy::{EndorsingPolicy, Extent, KeyBinding, KeyReference, Policy};
 use crate::suite::KeyAgreementMethod;
 
 /// Why the tokens of endorsing signatures are not among the parts.
@@ -115,18 +115,21 @@ impl Policy {
                 });
             }
         }
-        if let Some(derived) = &self.derived_keys {
+        if self.derived_keys.is_some() {
             let certificates = [signature, encryption].contains(&Some(KeyBinding::Certificate));
             if certificates {
                 problems.push(PlanProblem::Combination {
                     problem: "keys are derived from symmetric keys, not from certificates",
                 });
             }
-            if !(SHORTEST_KEY..=LONGEST_KEY).contains(&derived.signature_length) {
-                problems.push(PlanProblem::Combination {
-                    problem: "a derived signature key has 16 to 64 octets",
-                });
-            }
+        }
+        let by_context = self.endorsing.iter().filter_map(|one| one.derived_keys);
+        let mut derived = self.derived_keys.into_iter().chain(by_context);
+        let fits = |length: usize| (SHORTEST_KEY..=LONGEST_KEY).contains(&length);
+        if !derived.all(|derived| fits(derived.signature_length)) {
+            problems.push(PlanProblem::Combination {
+                problem: "a derived signature key has 16 to 64 octets",
+            });
         }
         if !self.endorsing.is_empty() {
             self.check_endorsing(problems);
@@ -173,10 +176,47 @@ impl Policy {
                 problems.push(PlanProblem::Combination { problem });
             }
         }
-        if self.suite.signature.is_empty() {
+        self.check_endorsing_context(problems);
+        let suite = &self.suite;
+        if self.endorses_by_certificate() && suite.signature.is_empty()
+            || self.endorsing_context().is_some() && suite.symmetric_signature.is_empty()
+        {
             problems.push(PlanProblem::NoAlgorithm {
                 purpose: "signature",
             });
+        }
+    }
+
+    /// A security context among those who endorse.
+    fn check_endorsing_context(&self, problems: &mut Vec<PlanProblem>) {
+        let known = |key: KeyBinding| matches!(key, KeyBinding::Certificate | KeyBinding::Context);
+        let is_by_context = |one: &&EndorsingPolicy| one.key == KeyBinding::Context;
+        let contexts = self.endorsing.iter().filter(is_by_context).count();
+        let is_hidden = |one: &EndorsingPolicy| {
+            let names_inside = one.reference != KeyReference::Direct;
+            one.token_encrypted || names_inside && self.encrypts(&Part::Signature)
+        };
+        for (is_wrong, problem) in [
+            (
+                !self.endorsing.iter().all(|one| known(one.key)),
+                "an endorsing signature is made with a certificate, or with the key of a security context",
+            ),
+            (
+                contexts + usize::from(self.uses(KeyBinding::Context)) > 1,
+                "a message belongs to one conversation",
+            ),
+            (
+                contexts > 0 && self.transport_protected,
+                "where the connection protects messages, the key of a context makes their own signature",
+            ),
+            (
+                self.endorsing_context().is_some_and(is_hidden),
+                "a security context is looked up before anything is deciphered: what names it must stay readable",
+            ),
+        ] {
+            if is_wrong {
+                problems.push(PlanProblem::Combination { problem });
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use soapstone_xml::Canonicalization;
 pub use self::keys::{KeyField, Keys, SharedKey};
 use crate::known::KnownElements;
 use crate::part::Part;
-use crate::policy::{KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
+use crate::policy::{EndorsingPolicy, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,10 +158,27 @@ pub struct OutboundPlan {
     pub(crate) signature: Option<SignatureAlgorithm>,
     /// Who makes the message's signature, where it is made with a certificate.
     pub(crate) signer: Option<Arc<Identity>>,
-    /// Who makes the endorsing signatures, and with which algorithms: in the order of the policy.
-    pub(crate) endorsers: Vec<(Arc<Identity>, SignatureAlgorithm)>,
+    /// Who makes the endorsing signatures, in the order of the policy.
+    pub(crate) endorsers: Vec<Endorser>,
     /// Elements that were digested before.
     pub(crate) known: Option<KnownElements<Digest>>,
+}
+
+/// Whose key makes an endorsing signature, and with which algorithm.
+#[derive(Debug)]
+pub(crate) enum Endorser {
+    /// The holder of a certificate.
+    Certificate(Arc<Identity>, SignatureAlgorithm),
+    /// Whoever is in the conversation.
+    Context(SignatureAlgorithm),
+}
+
+impl Endorser {
+    pub(crate) fn algorithm(&self) -> SignatureAlgorithm {
+        match self {
+            Self::Certificate(_, algorithm) | Self::Context(algorithm) => *algorithm,
+        }
+    }
 }
 
 impl Policy {
@@ -187,7 +204,12 @@ impl Policy {
 
     /// Whether a message takes an operation of a key pair, which is more work than all the rest of a small one.
     pub fn uses_key_pair(&self) -> bool {
-        self.uses(KeyBinding::Certificate) || self.wraps_key() || !self.endorsing.is_empty()
+        self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
+    }
+
+    /// Whether messages belong to a conversation: the key of a security context protects them, or endorses them.
+    pub fn uses_context(&self) -> bool {
+        self.uses(KeyBinding::Context) || self.endorsing_context().is_some()
     }
 
     /// Whether something is signed or encrypted with this kind of key.
@@ -258,11 +280,7 @@ fn fitting(
 }
 
 /// Who makes each of the policy's endorsing signatures, and how.
-fn endorsers(
-    policy: &Policy,
-    keys: &Keys,
-    problems: &mut Vec<PlanProblem>,
-) -> Vec<(Arc<Identity>, SignatureAlgorithm)> {
+fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> Vec<Endorser> {
     for endorsing in &policy.endorsing {
         let protected =
             endorsing.covers_token || endorsing.token_signed || endorsing.token_encrypted;
@@ -275,7 +293,9 @@ fn endorsers(
     }
     // Where the Timestamp is what is endorsed, whoever signs the message is the first of them.
     let signs_too = policy.endorses_timestamp() && policy.signs_by_certificate();
-    let wanted = policy.endorsing.len() + usize::from(signs_too);
+    let is_by_certificate = |one: &&EndorsingPolicy| one.key == KeyBinding::Certificate;
+    let by_certificate = policy.endorsing.iter().filter(is_by_certificate);
+    let wanted = by_certificate.count() + usize::from(signs_too);
     let mut endorsers = keys.endorsers();
     if wanted > 0 {
         need(
@@ -298,11 +318,16 @@ fn endorsers(
         }
     }
     let endorsers = endorsers.into_iter().skip(usize::from(signs_too));
-    let endorsers = endorsers.filter_map(|identity| {
+    let mut endorsers = endorsers.filter_map(|identity| {
         let algorithm = fitting(policy, identity, problems)?;
-        Some((Arc::clone(identity), algorithm))
+        Some(Endorser::Certificate(Arc::clone(identity), algorithm))
     });
-    endorsers.collect()
+    let by_context = policy.suite.symmetric_signature.first();
+    let all = policy.endorsing.iter().filter_map(|one| match one.key {
+        KeyBinding::Context => by_context.copied().map(Endorser::Context),
+        _ => endorsers.next(),
+    });
+    all.collect()
 }
 
 fn report<T>(plan: T, problems: Vec<PlanProblem>) -> Result<T, Vec<PlanProblem>> {
@@ -342,7 +367,7 @@ impl InboundPlan {
             }
             _ => {}
         }
-        if !policy.endorsing.is_empty() {
+        if policy.endorses_by_certificate() {
             need(
                 &keys.trust,
                 KeyField::Trust,

@@ -5,7 +5,7 @@
 
 use soapstone_crypto::{PHash, SymmetricKey, base64};
 
-use super::{SecureError, Securing};
+use super::{Endorsement, SecureError, Securing, numbered};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
 use crate::key_reference::{self, ImpliedDerivation};
 use crate::names::WSU;
@@ -43,6 +43,7 @@ enum Reference {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Signing,
+    Endorsing,
     Encrypting,
 }
 
@@ -78,6 +79,16 @@ impl<'p> Securing<'p> {
             };
             self.encrypting = Some(self.key_for(&found, Purpose::Encrypting)?);
         }
+        self.endorsements
+            .resize_with(policy.endorsing.len(), Endorsement::default);
+        let endorsing = policy.endorsing.iter().enumerate();
+        for (index, endorsing) in endorsing.filter(|(_, one)| one.key == KeyBinding::Context) {
+            let id = self.named(&numbered("endorse", index));
+            let (root, token) = self.context_root(endorsing.reference, id)?;
+            let key = self.key_for(&root, Purpose::Endorsing)?;
+            let endorsement = &mut self.endorsements[index];
+            (endorsement.key, endorsement.token) = (Some(key), token);
+        }
         Ok(())
     }
 
@@ -112,14 +123,22 @@ impl<'p> Securing<'p> {
                     reference: Reference::EncryptedKeySha1(*sha1),
                 })
             }
-            KeyBinding::Context => self.context_root(reference),
+            KeyBinding::Context => {
+                let (root, token) = self.context_root(reference, self.named("sct"))?;
+                self.context_token = token;
+                Ok(root)
+            }
             KeyBinding::SessionKey => self.session_root(reference),
             KeyBinding::Certificate => Err(SecureError::KeyMissing),
         }
     }
 
-    /// The context of the conversation, and its token if messages are to carry it.
-    fn context_root(&mut self, reference: KeyReference) -> Result<Root, SecureError> {
+    /// The context of the conversation, and its token, with this id, if messages are to carry it.
+    fn context_root(
+        &mut self,
+        reference: KeyReference,
+        id: String,
+    ) -> Result<(Root, Vec<u8>), SecureError> {
         let context = self.context()?;
         if context.expires <= self.now {
             return Err(SecureError::ContextExpired {
@@ -127,17 +146,16 @@ impl<'p> Securing<'p> {
             });
         }
         let key = context.secret.clone();
+        let mut token = Vec::new();
         let reference = if reference == KeyReference::Direct {
-            let id = self.named("sct");
-            let mut token = Vec::with_capacity(PIECE_BYTES);
+            token.reserve(PIECE_BYTES);
             write_context_token(context, &id, &mut token);
-            self.context_token = token;
             Reference::Token(id)
         } else {
             Reference::Context
         };
         self.receipt.context = Some(context.clone());
-        Ok(Root { key, reference })
+        Ok((Root { key, reference }, token))
     }
 
     /// The session key of the request, with its name.
@@ -183,7 +201,15 @@ impl<'p> Securing<'p> {
     /// The root itself, or a key derived from it.
     fn key_for(&mut self, root: &Root, purpose: Purpose) -> Result<Use, SecureError> {
         let plan = self.plan;
-        let Some(derived) = &plan.policy.derived_keys else {
+        let derived = match purpose {
+            Purpose::Endorsing => plan.policy.endorsing_context(),
+            Purpose::Signing | Purpose::Encrypting => None,
+        };
+        let derived = match derived {
+            Some(endorsing) => &endorsing.derived_keys,
+            None => &plan.policy.derived_keys,
+        };
+        let Some(derived) = derived else {
             let mut key_info = Vec::with_capacity(PIECE_BYTES);
             self.write_reference(root, None, &mut key_info);
             let key = match (&root.reference, purpose) {
@@ -195,7 +221,7 @@ impl<'p> Securing<'p> {
             return Ok(Use { key, key_info });
         };
         let length = match purpose {
-            Purpose::Signing => derived.signature_length,
+            Purpose::Signing | Purpose::Endorsing => derived.signature_length,
             Purpose::Encrypting => plan.policy.suite.data[0].key_length(),
         };
         let nonce = self.supply.bytes::<16>();
@@ -219,6 +245,7 @@ impl<'p> Securing<'p> {
             DerivedKeyForm::Explicit => {
                 let name = match purpose {
                     Purpose::Signing => "dk-sig",
+                    Purpose::Endorsing => "dk-end",
                     Purpose::Encrypting => "dk-enc",
                 };
                 let id = self.named(name);

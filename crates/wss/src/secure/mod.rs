@@ -31,7 +31,7 @@ use crate::key_reference;
 use crate::marks;
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
-use crate::plan::OutboundPlan;
+use crate::plan::{Endorser, OutboundPlan};
 use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::username;
 
@@ -209,6 +209,8 @@ struct Session {
 /// An endorsing signature with its token, where the message carries it.
 #[derive(Default)]
 struct Endorsement {
+    /// Of a security context; the private key of a certificate is the plan's.
+    key: Option<Use>,
     token: Vec<u8>,
     signature: Vec<u8>,
 }
@@ -336,7 +338,10 @@ impl OutboundPlan {
             .map(|one| one.short_name());
         // What wraps a session key, the recipient says.
         let signature = self.signature.map(|one| one.short_name());
-        let endorsing = self.endorsers.iter().map(|(_, one)| one.short_name());
+        let endorsing = self
+            .endorsers
+            .iter()
+            .map(|one| one.algorithm().short_name());
         let others = [signature, digest, data].into_iter().flatten();
         for algorithm in others.chain(endorsing) {
             self.check_retirement(algorithm, now)?;
@@ -515,13 +520,14 @@ impl<'p> Securing<'p> {
     fn write_certificate_tokens(&mut self) {
         let policy = &self.plan.policy;
         let endorsing = policy.endorsing.iter().zip(&self.plan.endorsers);
-        for (index, (endorsing, (identity, _))) in endorsing.enumerate() {
-            let mut endorsement = Endorsement::default();
-            if endorsing.reference == KeyReference::Direct {
+        for (index, (endorsing, endorser)) in endorsing.enumerate() {
+            if let (Endorser::Certificate(identity, _), KeyReference::Direct) =
+                (endorser, endorsing.reference)
+            {
                 let id = self.named(&numbered("endorse", index));
-                key_reference::write_token(identity.certificate(), &id, &mut endorsement.token);
+                let token = &mut self.endorsements[index].token;
+                key_reference::write_token(identity.certificate(), &id, token);
             }
-            self.endorsements.push(endorsement);
         }
         let signs_with_it = policy.signature.as_ref().is_some_and(|signature| {
             (signature.key, signature.reference) == (KeyBinding::Certificate, KeyReference::Direct)

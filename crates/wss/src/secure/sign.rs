@@ -11,6 +11,7 @@ use soapstone_xml::{
 };
 use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
+use super::keys::Use;
 use super::{SecureError, Securing, numbered, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
@@ -19,6 +20,7 @@ use crate::marks;
 use crate::names::WSU;
 use crate::operation::Operation;
 use crate::part::Part;
+use crate::plan::Endorser;
 use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
 use crate::tuning::Buffering;
 
@@ -208,11 +210,7 @@ impl Securing<'_> {
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
             self.mark_signature(policy.key, &signed)?;
-            let signed_info = self.signed_info(&id, algorithm, &signed, buffers);
-            self.observer.ended(Operation::Other);
-            let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
-            self.observer.ended(Operation::Signature);
-            self.finish_signature(&id, signed_info, value.as_ref(), &ready.key_info)
+            self.sign_by_key(&id, &signed, &ready, algorithm, buffers)?
         };
         self.signature = written;
         self.endorse(&id, endorsed, buffers)
@@ -253,13 +251,8 @@ impl Securing<'_> {
         let plan = self.plan;
         let digest = |octets: &[u8]| soapstone_crypto::digest(plan.policy.suite.digest[0], octets);
         let endorsing = plan.policy.endorsing.iter().zip(&plan.endorsers).zip(parts);
-        for (index, ((policy, (identity, algorithm)), parts)) in endorsing.enumerate() {
-            let by = ByCertificate {
-                identity,
-                algorithm: *algorithm,
-                reference: policy.reference,
-                token: self.named(&numbered("endorse", index)),
-            };
+        for (index, ((policy, endorser), parts)) in endorsing.enumerate() {
+            let token_id = self.named(&numbered("endorse", index));
             let endorsed = match plan.policy.endorses_timestamp() {
                 true => (self.named("time").into(), digest(&self.timestamp)?),
                 false => (signature.into(), digest(&self.signature)?),
@@ -271,16 +264,47 @@ impl Securing<'_> {
             let token = &self.endorsements[index].token;
             if policy.covers_token && !token.is_empty() {
                 signed.push(Signed {
-                    id: by.token.as_str().into(),
+                    id: token_id.as_str().into(),
                     digest: digest(token)?,
                 });
             }
             signed.extend(parts);
             let id = self.named(&numbered("endorsement", index));
-            let written = self.sign_by_certificate(&id, &signed, &by, buffers)?;
+            let written = match endorser {
+                Endorser::Certificate(identity, algorithm) => {
+                    let by = ByCertificate {
+                        identity,
+                        algorithm: *algorithm,
+                        reference: policy.reference,
+                        token: token_id.clone(),
+                    };
+                    self.sign_by_certificate(&id, &signed, &by, buffers)?
+                }
+                Endorser::Context(algorithm) => {
+                    let ready = self.endorsements[index].key.take();
+                    let ready = ready.ok_or(SecureError::KeyMissing)?;
+                    self.mark_signature(policy.key, &signed)?;
+                    self.sign_by_key(&id, &signed, &ready, *algorithm, buffers)?
+                }
+            };
             self.endorsements[index].signature = written;
         }
         Ok(())
+    }
+
+    fn sign_by_key(
+        &mut self,
+        id: &str,
+        signed: &[Signed<'_>],
+        ready: &Use,
+        algorithm: SignatureAlgorithm,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<u8>, SecureError> {
+        let signed_info = self.signed_info(id, algorithm, signed, buffers);
+        self.observer.ended(Operation::Other);
+        let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
+        self.observer.ended(Operation::Signature);
+        Ok(self.finish_signature(id, signed_info, value.as_ref(), &ready.key_info))
     }
 
     fn sign_by_certificate(

@@ -36,13 +36,7 @@ fn symmetric() -> Policy {
 }
 
 pub(crate) fn demand() -> EndorsingPolicy {
-    EndorsingPolicy {
-        reference: KeyReference::Direct,
-        parts: Vec::new(),
-        covers_token: false,
-        token_signed: false,
-        token_encrypted: false,
-    }
+    EndorsingPolicy::by(KeyBinding::Certificate, KeyReference::Direct)
 }
 
 /// Two endorsing signatures that a policy says nothing else of.

@@ -7,6 +7,7 @@ mod derivations;
 mod endorsements;
 mod endorsers;
 mod endorsing_contexts;
+mod endorsing_conversations;
 mod paths;
 mod reflections;
 mod refusals;

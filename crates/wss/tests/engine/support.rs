@@ -269,11 +269,9 @@ pub(crate) fn endorse(
     covers_token: bool,
 ) {
     policy.endorsing = vec![EndorsingPolicy {
-        reference,
-        parts: Vec::new(),
         covers_token,
         token_signed,
-        token_encrypted: false,
+        ..EndorsingPolicy::by(KeyBinding::Certificate, reference)
     }];
 }
 

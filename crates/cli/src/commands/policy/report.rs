@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use soapstone::wss::{
-    ConversationVersion, DerivedKeyForm, Extent, KeyBinding, Layout, Part, PasswordKind, Policy,
-    ProtectionOrder, Recipient,
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Extent, KeyBinding, Layout, Part,
+    PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 use soapstone_policy::{
     Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
@@ -280,6 +280,9 @@ struct DerivedFound {
 
 #[derive(Serialize)]
 struct EndorsingFound {
+    key: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    derived_keys: Option<DerivedFound>,
     reference: &'static str,
     token_signed: bool,
     token_encrypted: bool,
@@ -376,19 +379,13 @@ fn message_found(policy: &Policy) -> MessageFound {
                     })
                     .collect(),
             }),
-        derived_keys: policy.derived_keys.map(|derived| DerivedFound {
-            version: version(derived.version),
-            form: match derived.form {
-                DerivedKeyForm::Explicit => "explicit",
-                DerivedKeyForm::Implied => "implied",
-            },
-            exclusive: derived.exclusive,
-            signature_octets: derived.signature_length,
-        }),
+        derived_keys: policy.derived_keys.map(derived_found),
         endorsing: policy
             .endorsing
             .iter()
             .map(|endorsing| EndorsingFound {
+                key: key(endorsing.key),
+                derived_keys: endorsing.derived_keys.map(derived_found),
                 reference: endorsing.reference.name(),
                 token_signed: endorsing.token_signed,
                 token_encrypted: endorsing.token_encrypted,
@@ -410,6 +407,18 @@ fn message_found(policy: &Policy) -> MessageFound {
         only_entire_headers_and_body: policy.only_entire_headers_and_body,
         transport_protected: policy.transport_protected,
         required: policy.required.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn derived_found(derived: DerivedKeyPolicy) -> DerivedFound {
+    DerivedFound {
+        version: version(derived.version),
+        form: match derived.form {
+            DerivedKeyForm::Explicit => "explicit",
+            DerivedKeyForm::Implied => "implied",
+        },
+        exclusive: derived.exclusive,
+        signature_octets: derived.signature_length,
     }
 }
 

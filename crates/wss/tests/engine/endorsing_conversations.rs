@@ -1,0 +1,585 @@
+//! Messages that other keys protect, and that the key of a security context endorses (WS-SecurityPolicy 1.3, 8.3 and 8.4, under 7.4 and 7.5).
+
+use std::sync::Arc;
+
+use soapstone_crypto::SymmetricKey;
+use soapstone_wss::{
+    ContextOwner, ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingPolicy,
+    Facts, InboundPlan, KeyBinding, KeyReference, Keys, Layout, Mark, Mechanism, OutboundPlan,
+    Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected, Secured, SecurityContext,
+    SignatureRole, Signer,
+};
+use soapstone_xml::Buffers;
+
+use crate::conversations::{bound, context, derived, knowing, refused, text};
+use crate::endorsers::{NOTARY, demand, elements, endorsed_by};
+use crate::support::{
+    PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open_with, policy, secure_with,
+    service_keys,
+};
+
+const VERSION: ConversationVersion = ConversationVersion::V13;
+const MISSING: Rejected = Rejected::EndorsementMissing;
+
+fn by_session_key() -> Policy {
+    bound(
+        Mechanism::SignEncrypt,
+        "Basic256",
+        KeyBinding::SessionKey,
+        KeyReference::Thumbprint,
+    )
+}
+
+fn by_certificate() -> Policy {
+    policy(Mechanism::SignEncrypt, "Basic256")
+}
+
+fn by_context() -> EndorsingPolicy {
+    EndorsingPolicy::by(KeyBinding::Context, KeyReference::Direct)
+}
+
+fn endorsed(mut policy: Policy) -> Policy {
+    policy.endorsing = vec![by_context()];
+    policy
+}
+
+/// Another conversation at the same service.
+fn mallorys() -> SecurityContext {
+    SecurityContext {
+        identifier: "urn:uuid:6b2f7c1e-0000-4000-8000-000000000002".to_owned(),
+        secret: SymmetricKey::new(vec![9; 32]).unwrap(),
+        owner: ContextOwner::User("mallory".to_owned()),
+        ..context(VERSION)
+    }
+}
+
+fn known() -> Facts {
+    knowing(&[&context(VERSION), &mallorys()])
+}
+
+fn secured_with(policy: &Policy, keys: Keys, plain: &str, context: &SecurityContext) -> Secured {
+    let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
+    let outgoing = Outgoing::within(context);
+    plan.secure(envelope(plain), outgoing, now(), &mut Buffers::default())
+        .unwrap()
+}
+
+fn message(policy: &Policy) -> String {
+    text(&secured_with(
+        policy,
+        client_keys(),
+        PLAIN,
+        &context(VERSION),
+    ))
+}
+
+fn signatures(message: &str) -> [&str; 2] {
+    elements(message, "ds:Signature").try_into().unwrap()
+}
+
+fn path(name: &str) -> Part {
+    let path = format!("//*[local-name()='{name}']");
+    Part::Path(ElementPath::parse(&path, |_| None).unwrap())
+}
+
+fn to() -> Part {
+    Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    }
+}
+
+/// What somebody signs with a context of his in a message that is secured already, with the token, in the header beside the rest.
+fn beside(message: &str, context: &SecurityContext, part: Part) -> String {
+    let mut his = bound(
+        Mechanism::Sign,
+        "Basic256",
+        KeyBinding::Context,
+        KeyReference::Direct,
+    );
+    his.actor = Some("urn:nobody".to_owned());
+    his.timestamp = None;
+    his.signature.as_mut().unwrap().parts = vec![part];
+    let made = text(&secured_with(&his, client_keys(), message, context));
+    let header = elements(&made, "wsse:Security")
+        .into_iter()
+        .find(|header| header[..header.find('>').unwrap()].contains("urn:nobody"))
+        .unwrap();
+    let content = &header[header.find('>').unwrap() + 1..header.len() - "</wsse:Security>".len()];
+    made.replace(header, "")
+        .replace("</wsse:Security>", &format!("{content}</wsse:Security>"))
+}
+
+fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
+    let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
+    let opened = plan.open(envelope(message), &known(), now(), &mut Buffers::default());
+    opened.unwrap().marks().to_vec()
+}
+
+/// Every binding that is none of a context.
+fn bindings() -> Vec<Policy> {
+    let mut with_derived_keys = by_session_key();
+    with_derived_keys.derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    let mut bindings = vec![by_session_key(), with_derived_keys, by_certificate()];
+    for at in 0..bindings.len() {
+        let mut other_order = bindings[at].clone();
+        other_order.order = ProtectionOrder::EncryptBeforeSigning;
+        bindings.push(other_order);
+    }
+    bindings
+}
+
+#[test]
+fn a_context_endorses_what_other_keys_protect() {
+    for binding in bindings() {
+        for form in [
+            None,
+            Some(DerivedKeyForm::Explicit),
+            Some(DerivedKeyForm::Implied),
+        ] {
+            for (reference, hides_signature, protects) in [
+                (KeyReference::Direct, false, false),
+                (KeyReference::Direct, true, true),
+                (KeyReference::KeyName, false, false),
+            ] {
+                let mut policy = binding.clone();
+                policy.layout = Layout::Strict;
+                policy.endorsing = vec![EndorsingPolicy {
+                    derived_keys: form.and_then(|form| derived(VERSION, form)),
+                    covers_token: protects,
+                    token_signed: protects,
+                    ..EndorsingPolicy::by(KeyBinding::Context, reference)
+                }];
+                if hides_signature {
+                    let signature = EncryptedPart::customary(Part::Signature);
+                    policy.encryption.as_mut().unwrap().parts.push(signature);
+                }
+                let message = message(&policy);
+                let opened = open_with(&policy, service_keys(), &known(), &message, now());
+                let opened = opened.unwrap();
+                let evidence = opened.evidence();
+                let roles = evidence.signatures.iter().map(|one| one.role);
+                let roles: Vec<_> = roles.collect();
+                assert_eq!(roles, [SignatureRole::Message, SignatureRole::Endorsing]);
+                let Signer::Context { name, owner } = &evidence.signatures[1].signer else {
+                    panic!("endorsed by {:?}", evidence.signatures[1].signer);
+                };
+                assert_eq!(name, &context(VERSION).name());
+                assert_eq!(owner.to_string(), "alice");
+                let by_name = policy.uses(KeyBinding::Certificate);
+                let signer = evidence.signer().map(|signer| signer.subject());
+                assert_eq!(signer, by_name.then_some("CN=client"));
+                assert!(forwarded(&opened).contains("Grüße"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_host_is_asked_for_the_context_that_endorses() {
+    for reference in [KeyReference::Direct, KeyReference::KeyName] {
+        let mut policy = endorsed(by_session_key());
+        policy.endorsing[0].reference = reference;
+        let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
+        let lookups = plan.peek(&envelope(&message(&policy)));
+        assert_eq!(lookups.contexts, [context(VERSION).name()]);
+        let bootstrap = message(&by_session_key());
+        assert!(plan.peek(&envelope(&bootstrap)).contexts.is_empty());
+    }
+}
+
+#[test]
+fn a_message_that_no_context_endorses_is_refused() {
+    for binding in [by_session_key(), by_certificate()] {
+        let policy = endorsed(binding.clone());
+        let good = message(&policy);
+        let [signature, endorsement] = signatures(&good);
+        let bare = good.replace(endorsement, "");
+        assert_eq!(refused(&policy, &known(), &bare), MISSING);
+        assert_eq!(refused(&policy, &known(), &message(&binding)), MISSING);
+        let alone = good.replace(signature, "");
+        assert_eq!(
+            refused(&policy, &known(), &alone).name(),
+            "reference-not-found"
+        );
+        // Nor with one more than the policy has.
+        let copied = good.replace(
+            endorsement,
+            &format!(
+                "{endorsement}{}",
+                endorsement.replace("-endorsement\"", "-copy\"")
+            ),
+        );
+        assert_eq!(refused(&policy, &known(), &copied), MISSING);
+        // What wants none knows no contexts.
+        assert_eq!(
+            refused(&binding, &known(), &good).name(),
+            "element-unexpected"
+        );
+    }
+}
+
+#[test]
+fn only_the_key_of_a_context_that_is_known_and_alive_endorses() {
+    for binding in [by_session_key(), by_certificate()] {
+        let policy = endorsed(binding);
+        let good = message(&policy);
+        let name = context(VERSION).name();
+        assert_eq!(
+            refused(&policy, &facts(), &good),
+            Rejected::ContextUnknown { name: name.clone() }
+        );
+        let expired = SecurityContext {
+            expires: now(),
+            ..context(VERSION)
+        };
+        assert_eq!(
+            refused(&policy, &knowing(&[&expired]), &good),
+            Rejected::ContextExpired {
+                name,
+                expired: expired.expires
+            }
+        );
+        let another = SecurityContext {
+            secret: SymmetricKey::new(vec![8; 32]).unwrap(),
+            ..context(VERSION)
+        };
+        assert_eq!(
+            refused(&policy, &knowing(&[&another]), &good).name(),
+            "signature-mismatch"
+        );
+    }
+}
+
+/// What a stranger can make signs nothing that a context or a certificate is to sign.
+#[test]
+fn no_key_does_what_a_key_of_another_kind_is_to_do() {
+    let symmetric = endorsed(by_session_key());
+    let asymmetric = endorsed(by_certificate());
+    // A session key in the place of the sender's certificate, though HMACs are at home here.
+    let by_stranger = message(&symmetric);
+    assert_eq!(
+        refused(&asymmetric, &known(), &by_stranger).name(),
+        "algorithm-not-allowed"
+    );
+    assert_eq!(
+        refused(&symmetric, &known(), &message(&asymmetric)).name(),
+        "algorithm-not-allowed"
+    );
+    // The context's in the place of either.
+    let in_conversation = bound(
+        Mechanism::Sign,
+        "Basic256",
+        KeyBinding::Context,
+        KeyReference::Direct,
+    );
+    let alone = message(&in_conversation);
+    for policy in [&symmetric, &asymmetric] {
+        assert_eq!(
+            refused(policy, &known(), &alone),
+            Rejected::SignatureMissing
+        );
+    }
+    // A certificate in the place of the context.
+    let mut certificate = by_session_key();
+    certificate.endorsing = vec![demand()];
+    assert_eq!(
+        refused(&symmetric, &known(), &message(&certificate)).name(),
+        "algorithm-not-allowed"
+    );
+    let mut certificate = by_certificate();
+    certificate.endorsing = vec![demand()];
+    assert_eq!(
+        refused(&asymmetric, &known(), &message(&certificate)).name(),
+        "too-many"
+    );
+    assert_eq!(
+        refused(&certificate, &known(), &message(&asymmetric)).name(),
+        "element-unexpected"
+    );
+    // The message's session key, signing a second time.
+    let good = message(&symmetric);
+    let [signature, endorsement] = signatures(&good);
+    let info = |signature: &str| elements(signature, "wsse:SecurityTokenReference")[0].to_owned();
+    let forged = endorsement.replace(&info(endorsement), &info(signature));
+    assert_ne!(forged, endorsement);
+    let twice = good.replace(endorsement, &forged);
+    assert_eq!(
+        refused(&symmetric, &known(), &twice).name(),
+        "signature-mismatch"
+    );
+    let copy = signature.replace("-signature\"", "-copy\"");
+    let twice = good.replace(endorsement, &copy);
+    assert_eq!(refused(&symmetric, &known(), &twice).name(), "too-many");
+}
+
+#[test]
+fn a_context_that_signs_anything_but_the_signature_of_the_message_endorses_nothing() {
+    for binding in [by_session_key(), by_certificate()] {
+        let policy = endorsed(binding.clone());
+        let plain = message(&binding);
+        for part in [path("Timestamp"), to()] {
+            let elsewhere = beside(&plain, &context(VERSION), part);
+            assert_eq!(refused(&policy, &known(), &elsewhere), MISSING);
+        }
+        // The endorsement of another message, with that signature.
+        let before = message(&policy);
+        let [old, endorsement] = signatures(&before);
+        let token = elements(&before, "wsc:SecurityContextToken")[0];
+        let moved = plain.replace(
+            "</wsse:Security>",
+            &format!("{token}{endorsement}</wsse:Security>"),
+        );
+        assert_eq!(
+            refused(&policy, &known(), &moved).name(),
+            "reference-not-found"
+        );
+        let aside = moved.replace("</wsse:Security>", &format!("</wsse:Security>{old}"));
+        assert_eq!(refused(&policy, &known(), &aside), MISSING);
+        let over_signature = beside(&plain, &context(VERSION), path("Signature"));
+        open_with(&policy, service_keys(), &known(), &over_signature, now()).unwrap();
+    }
+}
+
+#[test]
+fn two_contexts_endorse_no_message() {
+    let policy = endorsed(by_session_key());
+    let both = beside(&message(&policy), &mallorys(), path("Timestamp"));
+    assert_eq!(
+        refused(&policy, &known(), &both),
+        Rejected::KeyMisused {
+            problem: "one message is secured with two security contexts".to_owned()
+        }
+    );
+}
+
+#[test]
+fn the_key_of_the_context_is_derived_if_and_only_if_the_plan_says_so() {
+    for binding in bindings() {
+        let as_it_is = endorsed(binding.clone());
+        let mut from_it = as_it_is.clone();
+        from_it.endorsing[0].derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+        assert_eq!(
+            refused(&from_it, &known(), &message(&as_it_is)),
+            Rejected::KeyNotDerived
+        );
+        let other = refused(&as_it_is, &known(), &message(&from_it));
+        let expected = match binding.derived_keys {
+            None => "element-unexpected",
+            Some(_) => "token-unsupported",
+        };
+        assert_eq!(other.name(), expected);
+        // In the one form that is wanted.
+        let mut implied = from_it.clone();
+        let keys = implied.endorsing[0].derived_keys.as_mut().unwrap();
+        (keys.form, keys.exclusive) = (DerivedKeyForm::Implied, true);
+        assert_eq!(
+            refused(&implied, &known(), &message(&from_it)).name(),
+            "token-unsupported"
+        );
+    }
+    // The message's own keys are derived, or not, as is said of them.
+    let mut derived_session_key = endorsed(by_session_key());
+    derived_session_key.derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    let mut derived_context = endorsed(by_session_key());
+    derived_context.endorsing[0].derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    assert_eq!(
+        refused(&derived_context, &known(), &message(&derived_session_key)).name(),
+        "token-unsupported"
+    );
+    assert_eq!(
+        refused(&derived_session_key, &known(), &message(&derived_context)),
+        Rejected::KeyNotDerived
+    );
+}
+
+/// A partner who has a copy of the message on its way, and a conversation of his own.
+#[test]
+fn where_its_token_is_signed_a_message_says_whose_context_endorses_it() {
+    for binding in [by_session_key(), by_certificate()] {
+        let mut policy = endorsed(binding);
+        policy.endorsing[0].token_signed = true;
+        let good = message(&policy);
+        let [_, endorsement] = signatures(&good);
+        let stripped = good.replace(endorsement, "");
+        let his = beside(&stripped, &mallorys(), path("Signature"));
+        assert_eq!(
+            refused(&policy, &known(), &his),
+            Rejected::Unsigned {
+                part: Part::EndorsingToken
+            }
+        );
+        // By its name alone no context takes the place of one whose token is to be there.
+        let mut named = policy.clone();
+        named.endorsing[0] = EndorsingPolicy::by(KeyBinding::Context, KeyReference::KeyName);
+        assert_eq!(
+            refused(&policy, &known(), &message(&named)),
+            Rejected::Unsigned {
+                part: Part::EndorsingToken
+            }
+        );
+        let mut unsigned = policy.clone();
+        unsigned.endorsing[0].token_signed = false;
+        let opened = open_with(&unsigned, service_keys(), &known(), &his, now()).unwrap();
+        let Signer::Context { owner, .. } = &opened.evidence().signatures[1].signer else {
+            panic!("no context");
+        };
+        assert_eq!(owner.to_string(), "mallory");
+    }
+}
+
+/// And where the endorsing signature is to cover its own token (8.9).
+#[test]
+fn a_protected_token_of_a_context_is_signed_by_its_key() {
+    let mut policy = endorsed(by_session_key());
+    let without = message(&policy);
+    policy.endorsing[0].covers_token = true;
+    assert_eq!(
+        refused(&policy, &known(), &without),
+        Rejected::Unsigned {
+            part: Part::EndorsingToken
+        }
+    );
+}
+
+#[test]
+fn certificates_and_a_context_endorse_together_and_neither_for_the_other() {
+    for binding in [by_session_key(), by_certificate()] {
+        let mut policy = binding;
+        policy.endorsing = vec![demand(), by_context()];
+        let good = message(&policy);
+        let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
+        assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
+        let [_, by_client, by_alice] = elements(&good, "ds:Signature").try_into().unwrap();
+        for gone in [by_client, by_alice] {
+            assert_eq!(refused(&policy, &known(), &good.replace(gone, "")), MISSING);
+        }
+        let mut twice = policy.clone();
+        twice.endorsing = vec![demand(), demand()];
+        let keys = endorsed_by(&[&PARTIES.client, &NOTARY]);
+        let by_two = text(&secure_with(&twice, keys, PLAIN, None));
+        assert_eq!(refused(&policy, &known(), &by_two), MISSING);
+        // The context first: of a message that nobody signed by name, its owner is the sender.
+        policy.endorsing.reverse();
+        let good = message(&policy);
+        let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
+        let signer = opened
+            .evidence()
+            .signer()
+            .map(|one| one.subject().to_owned());
+        let by_name = policy.uses(KeyBinding::Certificate);
+        assert_eq!(signer, by_name.then(|| "CN=client".to_owned()));
+    }
+}
+
+#[test]
+fn a_header_block_that_the_context_alone_covers_is_passed_on_if_its_owner_sends() {
+    for (binding, is_senders) in [(by_session_key(), true), (by_certificate(), false)] {
+        let mut policy = endorsed(binding);
+        policy.endorsing[0].parts = vec![to()];
+        let good = message(&policy);
+        let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
+        assert_eq!(forwarded(&opened).contains("urn:service"), is_senders);
+        let without = message(&endorsed(policy.clone()));
+        assert_eq!(
+            refused(&policy, &known(), &without),
+            Rejected::Unendorsed { part: to() }
+        );
+        // Of a certificate that is named first the context is not the sender.
+        policy.endorsing.insert(0, demand());
+        let good = message(&policy);
+        let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
+        assert!(!forwarded(&opened).contains("urn:service"));
+    }
+}
+
+#[test]
+fn both_signatures_make_a_message_known_to_who_receives_it_and_to_who_sent_it() {
+    let policy = endorsed(by_session_key());
+    let secured = secured_with(&policy, client_keys(), PLAIN, &context(VERSION));
+    let seen = marks(&policy, &text(&secured));
+    assert_eq!(seen.len(), 2);
+    let sent: Vec<_> = secured.receipt.marks.iter().map(|mark| mark.key).collect();
+    for mark in &seen {
+        assert!(sent.contains(&mark.key), "{sent:?}");
+    }
+    // An endorsement of his own makes no other message of it.
+    let copied = text(&secured);
+    let [_, endorsement] = signatures(&copied);
+    let his = beside(
+        &copied.replace(endorsement, ""),
+        &mallorys(),
+        path("Signature"),
+    );
+    let again = marks(&policy, &his);
+    assert!(again.iter().any(|mark| seen.contains(mark)));
+}
+
+#[test]
+fn plans_for_contexts_that_cannot_endorse_are_none() {
+    let problems = |change: &dyn Fn(&mut Policy)| {
+        let mut policy = endorsed(by_session_key());
+        change(&mut policy);
+        InboundPlan::compile(policy, service_keys()).unwrap_err()
+    };
+    let combination = |problem| PlanProblem::Combination { problem };
+    let hidden = combination(
+        "a security context is looked up before anything is deciphered: what names it must stay readable",
+    );
+    let one = combination("a message belongs to one conversation");
+    assert_eq!(
+        problems(&|policy| policy.endorsing[0].token_encrypted = true),
+        std::slice::from_ref(&hidden)
+    );
+    assert_eq!(
+        problems(&|policy| {
+            policy.endorsing[0].reference = KeyReference::KeyName;
+            let signature = EncryptedPart::customary(Part::Signature);
+            policy.encryption.as_mut().unwrap().parts.push(signature);
+        }),
+        [hidden]
+    );
+    assert_eq!(
+        problems(&|policy| policy.endorsing.push(by_context())),
+        std::slice::from_ref(&one)
+    );
+    assert_eq!(
+        problems(&|policy| {
+            policy.signature.as_mut().unwrap().key = KeyBinding::Context;
+            policy.encryption.as_mut().unwrap().key = KeyBinding::Context;
+        }),
+        [one]
+    );
+    assert_eq!(
+        problems(&|policy| policy.endorsing[0].key = KeyBinding::SessionKey),
+        [combination(
+            "an endorsing signature is made with a certificate, or with the key of a security context"
+        )]
+    );
+    assert_eq!(
+        problems(&|policy| policy.transport_protected = true),
+        [combination(
+            "where the connection protects messages, the key of a context makes their own signature"
+        )]
+    );
+    assert_eq!(
+        problems(&|policy| {
+            let mut keys = derived(VERSION, DerivedKeyForm::Explicit).unwrap();
+            keys.signature_length = 8;
+            policy.endorsing[0].derived_keys = Some(keys);
+        }),
+        [combination("a derived signature key has 16 to 64 octets")]
+    );
+    // Nobody is believed by name, and nobody signs by name.
+    let keys = Keys {
+        trust: None,
+        ..service_keys()
+    };
+    InboundPlan::compile(endorsed(by_session_key()), keys).unwrap();
+    let keys = Keys {
+        identity: None,
+        peer: Some(Arc::clone(&PARTIES.service).certificate().clone()),
+        ..Keys::default()
+    };
+    OutboundPlan::compile(endorsed(by_session_key()), keys).unwrap();
+}
