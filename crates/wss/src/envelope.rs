@@ -246,7 +246,7 @@ impl Envelope {
     }
 
     /// `wsse:Security` header blocks for `actor`; more than one is an error that the caller states.
-    pub(crate) fn security_headers<'e>(
+    pub fn security_headers<'e>(
         &'e self,
         actor: Option<&'e str>,
     ) -> impl Iterator<Item = Element<'e>> {

@@ -8,7 +8,7 @@ use soapstone::wss::{Envelope, OutboundPlan, Outgoing, SecurityContext, SoapVers
 use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
 use soapstone_store::MemoryReplay;
-use soapstone_trust::PendingCancel;
+use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
 
 use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send, send_over, soon};
 use crate::tls::connect;
@@ -286,6 +286,117 @@ async fn a_message_is_heard_once_at_its_own_route_and_while_its_context_is_there
     assert!(backend.seen.try_recv().is_err());
 }
 
+/// A request to renew a context, as an application would write it.
+fn renewing(context: &SecurityContext) -> String {
+    let rules = ClientRules::default();
+    let (_, request) = PendingIssue::renew(&rules, context, Timestamp::now());
+    let renew = String::from_utf8(request.body).expect("it is XML");
+    ENVELOPE.replace("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>", &renew)
+}
+
+/// WS-SecureConversation 1.4, 5: by the key of the context, and by its owner anew. WCF shows both in one message.
+#[tokio::test]
+async fn a_context_is_renewed_by_who_owns_it_and_has_its_key() {
+    let folder = Folder::with_keys("over-tls-renewal");
+    let mut backend = Backend::echo().await;
+    for (who, of_owner) in [(USERS, "alice"), (CERTIFICATES, "client")] {
+        folder.write("policy.xml", policy(who, ""));
+        let service = folder.gateway(&service_file(&backend, "")).await;
+        let client = Somebody::known_as(&folder, who);
+        let context = client.established(&service).await;
+        let (renewed, refused) = (event("renewed"), event("refused"));
+        let counts = async || {
+            let renewed = services(&service, &renewed).await;
+            (renewed, services(&service, &refused).await)
+        };
+        let send = async |message: Vec<u8>| send_over_tls(&service, "/echo", message).await;
+        let plain = renewing(&context);
+
+        // By its owner alone, or by its key alone.
+        for message in [client.as_bootstrap(&plain), client.within(&context, &plain)] {
+            let answer = send(message).await;
+            assert_eq!(
+                answer.status,
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "{of_owner}"
+            );
+        }
+        assert_eq!(counts().await, (0, 2), "{of_owner}");
+        // By the key of another one of the same owner.
+        let other = client.established(&service).await;
+        let answer = send(client.as_both(&other, &plain)).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(counts().await, (0, 3), "{of_owner}");
+        // A message of the application, which the context alone secures.
+        let reason = match who {
+            USERS => "element-unexpected",
+            _ => "algorithm-not-allowed",
+        };
+        let refusals = format!(
+            "soapstone_refusals_total{{route=\"/echo\",direction=\"inbound\",mechanism=\"secure-conversation\",reason=\"{reason}\"}}"
+        );
+        let answer = send(client.as_both(&context, ENVELOPE)).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(services(&service, &refusals).await, 1, "{of_owner}");
+        // One of the signatures, or what the other side of it is, alone.
+        let message = String::from_utf8(client.as_both(&context, &plain)).expect("it is UTF-8");
+        let first = message.find("<ds:Signature ").expect("a signature");
+        let end = message.find("</ds:Signature>").expect("a signature") + "</ds:Signature>".len();
+        let without = format!("{}{}", &message[..first], &message[end..]);
+        let answer = send(without.into_bytes()).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        let later = message.replace("Z</wsu:Expires>", "1Z</wsu:Expires>");
+        let answer = send(later.into_bytes()).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(counts().await, (0, 3), "{of_owner}");
+
+        let answer = send(message.clone().into_bytes()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{of_owner}: {}", answer.body);
+        assert!(answer.body.contains("RequestSecurityTokenResponse"));
+        assert_eq!(counts().await, (1, 3), "{of_owner}");
+        // Once.
+        let answer = send(message.into_bytes()).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(counts().await, (1, 3), "{of_owner}");
+        assert!(
+            backend.seen.try_recv().is_err(),
+            "none of it is the backend's"
+        );
+    }
+}
+
+/// A user renews no context of somebody else's, though he has got hold of its key.
+#[tokio::test]
+async fn a_context_is_not_renewed_by_another_user_who_has_its_key() {
+    let folder = Folder::with_keys("over-tls-others");
+    let backend = Backend::echo().await;
+    folder.write("policy.xml", policy(USERS, ""));
+    let users = |file: String| {
+        file.replace(
+            "users = [{ name = \"alice\", password = \"secret\" }]",
+            "users = [{ name = \"alice\", password = \"secret\" }, { name = \"bob\", password = \"other\" }]",
+        )
+    };
+    let service = folder.gateway(&users(service_file(&backend, ""))).await;
+    let client = Somebody::with(&folder);
+    let context = client.established(&service).await;
+    let as_alice = client.as_both(&context, &renewing(&context));
+    let as_alice = String::from_utf8(as_alice).expect("it is UTF-8");
+    let as_bob = as_alice
+        .replace(">alice<", ">bob<")
+        .replace(">secret<", ">other<");
+    assert_ne!(as_bob, as_alice);
+    let answer = send_over_tls(&service, "/echo", as_bob.into_bytes()).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    let fault = "soapstone_faults_total{route=\"/echo\",code=\"wsc:BadContextToken\"}";
+    assert_eq!(services(&service, fault).await, 1);
+    assert_eq!(services(&service, &event("refused")).await, 1);
+    let guessed = as_alice.replace(">secret<", ">guessed<");
+    let answer = send_over_tls(&service, "/echo", guessed.into_bytes()).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(services(&service, &event("renewed")).await, 0);
+}
+
 /// Nobody without a name begins a conversation, though TLS hides everything.
 #[tokio::test]
 async fn a_bootstrap_that_proves_nobody_gives_no_context_over_tls_either() {
@@ -305,15 +416,25 @@ async fn a_bootstrap_that_proves_nobody_gives_no_context_over_tls_either() {
 struct Somebody {
     endpoint: Endpoint,
     bootstrap: Endpoint,
+    /// Everything that the bootstrap has, and the context's signature.
+    renewal: Endpoint,
 }
 
 impl Somebody {
     fn with(folder: &Folder) -> Self {
+        Self::known_as(folder, USERS)
+    }
+
+    fn known_as(folder: &Folder, who: &str) -> Self {
         let begins = "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=";
         folder.write(
             "bootstrap.xml",
-            format!("{begins}\"{SP}\">{TRANSPORT}{USERS}</wsp:Policy>"),
+            format!("{begins}\"{SP}\">{TRANSPORT}{who}</wsp:Policy>"),
         );
+        let both = policy(who, "");
+        let (both, _) = both.split_once("<sp:SignedParts>").expect("To is signed");
+        let ends = "</wsp:Policy></sp:EndorsingSupportingTokens>";
+        folder.write("renewal.xml", format!("{both}{ends}{who}</wsp:Policy>"));
         let loaded = |policy: &str| {
             let file = tables("client", "").replace("policy.xml", policy);
             let file = folder.write("somebody.toml", file);
@@ -323,6 +444,7 @@ impl Somebody {
         Self {
             endpoint: loaded("policy.xml"),
             bootstrap: loaded("bootstrap.xml"),
+            renewal: loaded("renewal.xml"),
         }
     }
 
@@ -353,6 +475,11 @@ impl Somebody {
     /// By the plan alone: the endpoint would refuse to ask for tokens in somebody else's words.
     fn within(&self, context: &SecurityContext, plain: &str) -> Vec<u8> {
         let plan = self.endpoint.outbound().next().expect("it sends requests");
+        self.secured(plan, plain, Outgoing::within(context))
+    }
+
+    fn as_both(&self, context: &SecurityContext, plain: &str) -> Vec<u8> {
+        let plan = self.renewal.outbound().next().expect("it sends requests");
         self.secured(plan, plain, Outgoing::within(context))
     }
 

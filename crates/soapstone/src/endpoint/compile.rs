@@ -18,6 +18,7 @@ use soapstone_xml::Limits;
 use super::agreed::{Bootstrap, Exchange};
 use super::dated::Dated;
 use super::operations::Operations;
+use super::renewal::renewing;
 use super::sent::Sent;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
@@ -127,7 +128,9 @@ impl Compiler<'_> {
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
-                Some(self.conversation(bootstrap, bits, &keys, role)?)
+                let first = agreed.exchanges.first();
+                let renewing = first.and_then(|first| renewing(&bootstrap.request, &first.request));
+                Some(self.conversation(bootstrap, renewing, bits, &keys, role)?)
             }
             None => None,
         };
@@ -216,6 +219,7 @@ impl Compiler<'_> {
     fn conversation(
         &mut self,
         bootstrap: Bootstrap,
+        renewing: Option<Policy>,
         bits: Option<u32>,
         keys: &Keys,
         role: Role,
@@ -235,6 +239,10 @@ impl Compiler<'_> {
         };
         let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
         let bootstrap_outbound = self.plan(OutboundPlan::compile(outbound, keys.clone()), place);
+        let renewal_inbound = match renewing.filter(|_| role == Role::Service) {
+            Some(policy) => Some(self.plan(InboundPlan::compile(policy, keys.clone()), place)?),
+            None => None,
+        };
         let config = self.config.security.conversations.as_ref();
         let wanted = config.and_then(|config| config.key_size.as_ref());
         if let (Some(bits), Some(wanted)) = (bits, wanted)
@@ -253,6 +261,7 @@ impl Compiler<'_> {
         Some(Conversation {
             bootstrap_inbound: bootstrap_inbound?,
             bootstrap_outbound: bootstrap_outbound?,
+            renewal_inbound,
             service: SecurityTokenService::new(service),
             client,
             operations,

@@ -25,6 +25,8 @@ use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
 pub struct Conversation {
     pub(super) bootstrap_inbound: InboundPlan,
     pub(super) bootstrap_outbound: OutboundPlan,
+    /// Of requests that a context endorses and that are secured as the bootstrap's are besides.
+    pub(super) renewal_inbound: Option<InboundPlan>,
     /// For a service: what it grants.
     pub(super) service: SecurityTokenService,
     /// For a client: what it asks for.
@@ -201,13 +203,18 @@ impl Endpoint {
         } = request;
         // A request outside of conversations, at an endpoint that has them, is opened by the bootstrap's plan.
         let bootstrap = self.conversation.as_ref().filter(|_| !in_conversation);
-        let (agreement, expected) = match bootstrap {
-            Some(_) => (&self.agreements[0], Expected::Anything),
-            None => self.expect_request(&envelope, &actions, in_conversation)?,
+        // And one within them that shows besides who asks, by that plan and the context's key.
+        let renewal = self.conversation.as_ref().filter(|_| in_conversation);
+        let renewal = renewal.and_then(|conversation| conversation.renewal(&envelope));
+        let asks_only = bootstrap.is_some() || renewal.is_some();
+        let (agreement, expected) = match asks_only {
+            true => (&self.agreements[0], Expected::Anything),
+            false => self.expect_request(&envelope, &actions, in_conversation)?,
         };
-        let plan = match bootstrap {
-            Some(conversation) => &conversation.bootstrap_inbound,
-            None => agreement.inbound(),
+        let plan = match (renewal, bootstrap) {
+            (Some(renewal), _) => renewal,
+            (None, Some(conversation)) => &conversation.bootstrap_inbound,
+            (None, None) => agreement.inbound(),
         };
         let lookups = if std::ptr::eq(plan, self.for_tokens().inbound()) {
             lookups
@@ -224,17 +231,17 @@ impl Endpoint {
             .as_ref()
             .filter(|_| holds_token_request(verified.envelope()));
         let Some(conversation) = token_request else {
-            if bootstrap.is_some() {
+            if asks_only {
                 return Err(Rejected::NotInConversation.into());
             }
             let opened = agreement.rebuilt(verified, buffers, observer)?;
             return Ok(Arrived::Message(Box::new(opened)));
         };
         let requester = Requester::of(&verified, &contexts, private_transport);
-        let response = if in_conversation {
-            agreement.outbound()
-        } else {
+        let response = if asks_only {
             &conversation.bootstrap_outbound
+        } else {
+            agreement.outbound()
         };
         let answered = self.answer(
             &conversation.service,

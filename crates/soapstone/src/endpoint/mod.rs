@@ -12,6 +12,7 @@ mod dated;
 mod handshake;
 mod keys;
 mod operations;
+mod renewal;
 mod sent;
 mod suites;
 mod token_rules;

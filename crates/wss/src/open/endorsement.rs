@@ -106,6 +106,10 @@ impl Opening<'_> {
         signature: &SignatureEvidence,
         policy: &SignaturePolicy,
     ) -> Result<(), Rejected> {
+        // A context's is not, whatever it covers.
+        if signature.certificate().is_none() {
+            return Err(Rejected::EndorsementMissing);
+        }
         for part in &policy.parts {
             let nodes = match part {
                 Part::Token => signature.token.into_iter().collect(),

@@ -206,8 +206,8 @@ impl Policy {
                 "a message belongs to one conversation",
             ),
             (
-                contexts > 0 && self.transport_protected,
-                "where the connection protects messages, the key of a context makes their own signature",
+                contexts > 0 && self.transport_protected && !self.signs_by_certificate(),
+                "where the connection protects messages, a context endorses beside certificates: their own signature is made with one",
             ),
             (
                 self.endorsing_context().is_some_and(is_hidden),

@@ -559,7 +559,7 @@ fn plans_for_contexts_that_cannot_endorse_are_none() {
     assert_eq!(
         problems(&|policy| policy.transport_protected = true),
         [combination(
-            "where the connection protects messages, the key of a context makes their own signature"
+            "where the connection protects messages, a context endorses beside certificates: their own signature is made with one"
         )]
     );
     assert_eq!(

@@ -166,6 +166,61 @@ fn a_certificate_endorses_beside_a_context_whose_owner_sends() {
     }
 }
 
+/// Who renews a context: by name, and by its key.
+#[test]
+fn a_context_endorses_beside_a_certificate_that_says_who_asks() {
+    let mut policy = by(KeyBinding::Certificate);
+    policy.endorsing = vec![EndorsingPolicy::by(
+        KeyBinding::Context,
+        KeyReference::Direct,
+    )];
+    let facts = knowing(&[&context(VERSION)]);
+    let good = within(&policy, client_keys());
+    let opened = open_with(&policy, service_keys(), &facts, &good, now()).unwrap();
+    assert_eq!(
+        endorsers(opened.evidence()),
+        [
+            (SignatureRole::Message, "CN=client".to_owned()),
+            (SignatureRole::Endorsing, "alice".to_owned()),
+        ]
+    );
+    assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
+    for gone in signatures(&good) {
+        let stripped = good.replace(gone, "");
+        assert_eq!(
+            refused(&policy, &facts, &stripped),
+            Rejected::EndorsementMissing
+        );
+    }
+    let certificates = message(&certificates(), both());
+    assert_eq!(
+        refused(&policy, &facts, &certificates),
+        Rejected::EndorsementMissing
+    );
+    let [_, by_context] = signatures(&good);
+    let copy = by_context.replace("-endorsement\"", "-copy\"");
+    let [by_client, _] = signatures(&good);
+    let twice = good.replace(by_client, &copy);
+    let twice = twice.replace(elements(&good, "wsse:BinarySecurityToken")[0], "");
+    assert_eq!(refused(&policy, &facts, &twice), Rejected::EndorserRepeated);
+    let mut lenient = policy.clone();
+    lenient.same_endorser = true;
+    assert_eq!(
+        refused(&lenient, &facts, &twice),
+        Rejected::EndorsementMissing
+    );
+    // The context signs the Timestamp of this message.
+    let elsewhere = beside(
+        &message(&by(KeyBinding::Certificate), client_keys()),
+        &NOTARY,
+        &[to()],
+    );
+    assert_eq!(
+        refused(&policy, &facts, &elsewhere),
+        Rejected::EndorsementMissing
+    );
+}
+
 /// The key of `[[identity.endorsing]]` that is named first signs, with or without others beside it.
 #[test]
 fn whoever_is_named_first_among_those_who_endorse_signs_the_timestamp() {
