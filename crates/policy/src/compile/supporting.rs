@@ -203,32 +203,34 @@ impl Message<'_> {
             return;
         }
         let endorsing = EndorsingPolicy::by(KeyBinding::Certificate, reference);
-        let endorsing = self.as_demanded(supporting, endorsing, problems);
-        if self.protects_messages() {
-            self.endorse_message(supporting, token, endorsing, policy, problems);
-        } else {
-            self.endorse_timestamp(supporting, token, endorsing, policy, problems);
-        }
+        self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
-    /// With what the assertion and the binding demand of the token besides.
-    fn as_demanded(
+    /// Has a token endorse with its key, and with what the assertion and the binding demand of it besides.
+    fn endorse_with(
         &self,
         supporting: &SupportingTokens,
+        token: &Token,
         endorsing: EndorsingPolicy,
+        policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
-    ) -> EndorsingPolicy {
+    ) {
         let mut parts = Vec::new();
         self.own_parts(supporting, &mut parts, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         // The connection signs and encrypts whatever there is.
         let messages = self.protects_messages();
-        EndorsingPolicy {
+        let endorsing = EndorsingPolicy {
             parts,
             covers_token: properties.is_some_and(|properties| properties.protect_tokens),
             token_signed: messages && supporting.kind.signed,
             token_encrypted: messages && supporting.kind.encrypted,
             ..endorsing
+        };
+        if messages {
+            self.endorse_message(supporting, token, endorsing, policy, problems);
+        } else {
+            self.endorse_timestamp(supporting, token, endorsing, policy, problems);
         }
     }
 
@@ -260,12 +262,7 @@ impl Message<'_> {
             derived_keys: derived_keys(token, suite),
             ..EndorsingPolicy::by(KeyBinding::Context, reference)
         };
-        let endorsing = self.as_demanded(supporting, endorsing, problems);
-        if self.protects_messages() {
-            self.endorse_message(supporting, token, endorsing, policy, problems);
-        } else {
-            self.endorse_timestamp(supporting, token, endorsing, policy, problems);
-        }
+        self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
     /// Where the connection protects the message there is no signature to endorse: each token signs the Timestamp (8.3, 8.4) and what is named in

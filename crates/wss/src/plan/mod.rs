@@ -435,18 +435,18 @@ impl OutboundPlan {
         if let Some(signature) = &policy.signature {
             match signature.key {
                 KeyBinding::Certificate => {
-                    need(
-                        &keys.identity,
-                        KeyField::Identity,
-                        "our private key with its certificate",
-                        "sign",
-                        &mut problems,
-                    );
                     signer = match policy.transport_protected {
                         true => keys.endorsers().first().copied(),
                         false => keys.identity.as_ref(),
                     }
                     .map(Arc::clone);
+                    need(
+                        &signer,
+                        KeyField::Identity,
+                        "our private key with its certificate",
+                        "sign",
+                        &mut problems,
+                    );
                     let identity = signer.as_deref();
                     algorithm =
                         identity.and_then(|identity| fitting(&policy, identity, &mut problems));

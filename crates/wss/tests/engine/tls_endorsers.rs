@@ -225,9 +225,14 @@ fn a_context_endorses_beside_a_certificate_that_says_who_asks() {
 #[test]
 fn whoever_is_named_first_among_those_who_endorse_signs_the_timestamp() {
     let policy = by(KeyBinding::Certificate);
+    let alone = Keys {
+        identity: None,
+        ..endorsed_by(&[&NOTARY])
+    };
     for (keys, who) in [
         (client_keys(), "CN=client"),
         (endorsed_by(&[&NOTARY]), "CN=notary"),
+        (alone, "CN=notary"),
     ] {
         let opened = open(&policy, &message(&policy, keys)).unwrap();
         assert_eq!(opened.evidence().signer().unwrap().subject(), who);
