@@ -15,8 +15,8 @@ from pathlib import Path
 from . import envelopes, jobs
 from .endpoints import Endpoint
 from .installing import INTEROP
-from .policies import SERVICES, cells, presets, self_contained
-from .processes import Failure, free_port, server
+from .policies import SERVICES, cells, presets, self_contained, unsupported
+from .processes import Failure, free_port, must_refuse, server
 
 JAR = INTEROP / "cxf" / "target" / "cxf-peer.jar"
 JAVA = ["-Xmx512m", "-XX:+UseSerialGC"]
@@ -203,6 +203,9 @@ def run(report, soapstone, keys, folder):
             _gateway(report, peer, cell, DIRECTIONS)
         for cell in presets():
             _gateway(report, peer, cell, DIRECTIONS[:1])
+        for cell, assertion in unsupported():
+            report.check("cxf", f"{cell.name}, echo", "cxf -> cxf", lambda: _not_itself(peer, cell, "echo"))
+            report.check("cxf", f"{cell.name}, echo", "soapstone -> cxf", lambda: _unsupported(peer, cell, assertion))
         for name, theirs, demanded, reason in refusals():
             report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: _refused(peer, theirs, demanded, reason))
 
@@ -222,6 +225,13 @@ def _not_itself(peer, cell, service):
     except Failure:
         return
     raise Failure("expected CXF's service to refuse what its client writes")
+
+
+def _unsupported(peer, cell, assertion):
+    """Our program refuses the policy as CXF's service describes it, and names the assertion."""
+    done = must_refuse(peer.soapstone, "policy", peer.described(cell, "echo"))
+    if f"unsupported: sp:{assertion}" not in done.output + done.errors:
+        raise Failure(f"expected {assertion} to be named, found {done.describe()}")
 
 
 def _gateway(report, peer, cell, directions):

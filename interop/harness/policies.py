@@ -167,6 +167,20 @@ def cells():
         yield Cell(f"{mechanism} of 2005", endpoint, message, namespaces=DRAFT)
 
 
+def unsupported():
+    """Policies that our gateway refuses, with the assertion that it names: CXF's client and service have no reading of them in common."""
+    own = parts("EncryptedParts")
+    users = transport("Basic256") + supporting("SignedSupportingTokens", username()) + wss11() + trust13()
+    for name, endpoint, tls in (
+        ("symmetric endorsing", symmetric("Basic256") + wss11() + supporting("EndorsingSupportingTokens", CLIENT + own), False),
+        ("asymmetric endorsing", asymmetric("Basic256") + wss10() + supporting("EndorsingSupportingTokens", CLIENT + own), False),
+        ("symmetric signed username", symmetric("Basic256") + wss11() + supporting("SignedSupportingTokens", username() + own), False),
+        ("secure-conversation on TLS", conversation_over_tls("Basic256", users, own=own), True),
+    ):  # fmt: skip
+        message = "" if tls else parts("SignedParts")
+        yield Cell(f"{name}, encrypted parts of its own", endpoint, message, tls=tls, by_itself=False), "EncryptedParts"
+
+
 def presets():
     """Gateways that know of a mechanism and a suite only, and tell clients of them as a policy that they write themselves."""
     yield Cell("preset username", "", ours={"mechanism": "username"})
