@@ -1,0 +1,338 @@
+//! One message on its way through an endpoint: opened or secured by the plans that fit it, and remembered.
+//!
+//! The one rule: what is given back of a message that arrived is rebuilt from what was proven.
+
+use jiff::Timestamp;
+use soapstone_wss::{
+    Envelope, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
+    SecureError, Secured, SecurityContext, Verified,
+};
+use soapstone_xml::{Buffers, NodeId};
+
+use super::operations::{Expected, Operations, carries_token_request};
+use super::sent::Known;
+use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing};
+use crate::conversation::ContextStore;
+use crate::replay::ReplayError;
+
+impl Endpoint {
+    /// Verifies a message: parses, looks up, decrypts, verifies, compares, asks the replay cache.
+    ///
+    /// `request` is what our own request left behind, where this message is its answer.
+    ///
+    /// # Errors
+    /// Why the message is refused.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub fn verify(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Verified<Envelope>, Rejected> {
+        self.verified(bytes, request, memory, now, buffers, observer)
+            .map(|(verified, _)| verified)
+    }
+
+    /// A message that was verified, and the agreement that it was verified by.
+    pub(super) fn verified(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<(Verified<Envelope>, &Plans), Rejected> {
+        let now = self.clock(now);
+        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        observer.ended(Step::Parse);
+        let (agreement, expected) = match &self.operations {
+            Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
+            _ => self.expect_request(&envelope, &[], false)?,
+        };
+        let plan = agreement.inbound();
+        let facts = self.facts(&plan.peek(&envelope), request, memory, now)?;
+        let verified = self.proven(
+            plan, expected, envelope, &facts, memory, now, buffers, observer,
+        )?;
+        Ok((verified, agreement))
+    }
+
+    /// By which agreement a request is to be opened, and as what. `actions` is what was said beside it.
+    pub(super) fn expect_request(
+        &self,
+        envelope: &Envelope,
+        actions: &[String],
+        in_conversation: bool,
+    ) -> Result<(&Plans, Expected), Rejected> {
+        let Some(operations) = &self.operations else {
+            return Ok((&self.agreements[0], Expected::Anything));
+        };
+        let expected = operations.expect_request(envelope, actions, in_conversation)?;
+        let agreement = match &expected {
+            Expected::Request { agreement, .. } => &self.agreements[*agreement],
+            _ => self.for_tokens(),
+        };
+        Ok((agreement, expected))
+    }
+
+    /// By which agreement the answer to a request is to be opened, and as what.
+    pub(super) fn expect_answer(
+        &self,
+        request: Option<&Receipt>,
+    ) -> Result<(&Plans, Expected), Rejected> {
+        let answered = request.map(|receipt| receipt.operations.clone());
+        let operations = answered.unwrap_or_default();
+        match self.agreed(&operations) {
+            Some(agreement) => Ok((agreement, Expected::Answer { operations })),
+            None => Err(Rejected::OperationUnclear {
+                problem: NO_REQUEST,
+            }),
+        }
+    }
+
+    /// The agreement of operations that are treated alike; `None` of no operations.
+    pub(super) fn agreed(&self, operations: &[usize]) -> Option<&Plans> {
+        let table = self.operations.as_ref()?;
+        self.agreements.get(table.agreement_of(operations)?)
+    }
+
+    /// By which agreement a message is to be secured, and which operations it may be of.
+    pub(super) fn leaving(
+        &self,
+        envelope: &Envelope,
+        outgoing: Outgoing<'_>,
+    ) -> Result<(&Plans, Vec<usize>), SecureError> {
+        let Some(table) = &self.operations else {
+            return Ok((&self.agreements[0], Vec::new()));
+        };
+        let operations = match (table.serves(), outgoing.answers) {
+            (false, _) => table.of_plain(envelope, outgoing.action)?,
+            (true, Some(receipt)) => receipt.operations.clone(),
+            (true, None) => Vec::new(),
+        };
+        match self.agreed(&operations) {
+            Some(agreement) => Ok((agreement, operations)),
+            None => Err(SecureError::OperationUnclear {
+                problem: NO_REQUEST,
+            }),
+        }
+    }
+
+    /// The agreement of requests for tokens in a conversation: that of the first operation whose requests have a signed Body.
+    pub(super) fn for_tokens(&self) -> &Plans {
+        let serves = self.operations.as_ref().is_none_or(Operations::serves);
+        let signs_body = |agreement: &&Plans| {
+            agreement
+                .of_requests(serves)
+                .and_then(|policy| policy.signature.as_ref())
+                .is_some_and(|signature| signature.parts.contains(&Part::Body))
+        };
+        self.agreements
+            .iter()
+            .find(signs_body)
+            .unwrap_or(&self.agreements[0])
+    }
+
+    /// What a plan asks for about a message, as far as this endpoint knows.
+    pub(super) fn facts(
+        &self,
+        lookups: &Lookups,
+        request: Option<Receipt>,
+        memory: Memory<'_>,
+        now: Timestamp,
+    ) -> Result<Facts, Rejected> {
+        let passwords = self
+            .users
+            .iter()
+            .filter(|(name, _)| lookups.hidden_user || lookups.users.contains(name))
+            .map(|(name, password)| (name.clone(), password.duplicate()))
+            .collect();
+        Ok(Facts {
+            passwords,
+            contexts: self.contexts(lookups, memory.contexts, now)?,
+            request,
+            ..Facts::default()
+        })
+    }
+
+    /// Remembers a message that `plan` has secured and that is about to be sent, if it could be taken for the peer's.
+    pub(super) fn note_sent(&self, plan: &OutboundPlan, receipt: &Receipt, now: Timestamp) {
+        if receipt.marks.is_empty() {
+            return;
+        }
+        let skew = |policy: &Policy| policy.timestamp.unwrap_or_default().skew;
+        let bootstrap = self.conversation.iter().map(|one| &one.bootstrap_inbound);
+        let opening = self.inbound().chain(bootstrap);
+        // An endpoint that opens nothing has nothing to fear.
+        if let Some(longest) = opening.map(|plan| skew(plan.policy())).max() {
+            let longer = longest.saturating_sub(skew(plan.policy()));
+            self.sent.remember(&receipt.marks, longer, now);
+        }
+    }
+
+    /// Opens a message with a plan, asks whether it is what it was taken for and nothing that was sent from here, and then the replay cache.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "everything that a verdict depends on"
+    )]
+    pub(super) fn proven(
+        &self,
+        plan: &InboundPlan,
+        expected: Expected,
+        envelope: Envelope,
+        facts: &Facts,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Verified<Envelope>, Rejected> {
+        let opened = plan.open(envelope, facts, now, buffers)?;
+        let operations = match &self.operations {
+            Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
+            None => Vec::new(),
+        };
+        match self.sent.known(opened.marks(), now) {
+            Known::Foreign => {}
+            Known::Sent => return Err(opened.refused(Rejected::Reflected)),
+            Known::Forgotten => {
+                let problem = "the clock was set back: whether the message was sent from here is not known any more".to_owned();
+                return Err(opened.refused(Rejected::ReplayUnknown { problem }));
+            }
+        }
+        observer.ended(Step::Open);
+        let first_seen = memory
+            .replay
+            .first_seen(opened.marks(), now)
+            .map_err(|error| {
+                opened.refused(match error {
+                    ReplayError::Seen => Rejected::Replayed,
+                    other => Rejected::ReplayUnknown {
+                        problem: other.to_string(),
+                    },
+                })
+            })?;
+        let mut verified = opened.admit(first_seen)?;
+        verified.note_operations(operations);
+        observer.ended(Step::Replay);
+        Ok(verified)
+    }
+
+    /// The contexts that a message names, as far as this endpoint has them.
+    pub(super) fn contexts(
+        &self,
+        lookups: &Lookups,
+        contexts: &dyn ContextStore,
+        now: Timestamp,
+    ) -> Result<Vec<SecurityContext>, Rejected> {
+        let found = lookups.contexts.iter().map(|name| {
+            contexts
+                .find(&self.scope, name, now)
+                .map_err(|error| Rejected::ContextsUnavailable {
+                    problem: error.to_string(),
+                })
+        });
+        found.filter_map(Result::transpose).collect()
+    }
+
+    /// Opens a message: [verifies](Self::verify) it, and rebuilds it from what was proven.
+    ///
+    /// # Errors
+    /// Why the message is refused.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub fn open(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        memory: Memory<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        let (verified, agreement) =
+            self.verified(bytes, request, memory, now, buffers, observer)?;
+        agreement.rebuilt(verified, buffers, observer)
+    }
+
+    /// Secures a plain message of an application. In a conversation it is no request for a token, which would be obeyed as our own.
+    ///
+    /// # Errors
+    /// Why the message cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no outbound direction.
+    pub fn secure(
+        &self,
+        bytes: Vec<u8>,
+        outgoing: Outgoing<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Secured, SecureError> {
+        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        observer.ended(Step::Parse);
+        let is_request = outgoing.answers.is_none();
+        if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
+            return Err(SecureError::TokenRequest);
+        }
+        let (agreement, operations) = self.leaving(&envelope, outgoing)?;
+        let plan = agreement.outbound();
+        let now = self.clock(now);
+        let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
+        self.note_sent(plan, &secured.receipt, now);
+        secured.receipt.operations = operations;
+        observer.ended(Step::Secure);
+        Ok(secured)
+    }
+}
+
+/// What answers depend on is not there.
+const NO_REQUEST: &str = "the request that it answers is not known";
+
+impl Plans {
+    /// A message that is passed on, rebuilt from what was proven.
+    pub(super) fn rebuilt(
+        &self,
+        mut verified: Verified<Envelope>,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        let version = verified.envelope().version();
+        let addressing = self
+            .addressing
+            .then(|| addressing::of(verified.envelope()))
+            .flatten()
+            .map(Box::new);
+        let action = addressing.as_deref().and_then(|read| {
+            let document = verified.envelope().document();
+            let mut passed = verified.blocks().iter();
+            let is_action = |block: &NodeId| {
+                let block = document.element(*block);
+                block.is(read.version.namespace(), "Action")
+            };
+            passed.any(is_action).then(|| read.action.clone())
+        });
+        if self.addressing {
+            verified.drop_blocks(addressing::is_block);
+        }
+        let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
+        verified.forward(&mut forwarded, buffers)?;
+        let (evidence, receipt) = verified.finish(buffers);
+        observer.ended(Step::Forward);
+        Ok(OpenedMessage {
+            bytes: forwarded,
+            version,
+            evidence,
+            receipt,
+            addressing,
+            action,
+        })
+    }
+}
