@@ -31,6 +31,8 @@ const CONNECTIONS: u32 = 8;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Rows per INSERT: 7 columns × 2,000 rows stay below SQLite's limit of 32,766 parameters.
 const ROWS_PER_INSERT: usize = 2_000;
+/// Rows that SQLite's thread reads ahead. With the driver's 50 it waits for the thread that writes the answer most of the time.
+const ROWS_AHEAD: usize = 1024;
 
 /// Where the books are kept. Read from the text that `--database` takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -248,7 +250,8 @@ impl Database {
                 let options = SqliteConnectOptions::new()
                     .filename(format!("/soapstone-books-{number}"))
                     .vfs("memdb")
-                    .create_if_missing(true);
+                    .create_if_missing(true)
+                    .row_buffer_size(ROWS_AHEAD);
                 anchor = Some(options.connect().await.map_err(unavailable)?);
                 let pool = connect::<Sqlite>(options).await.map_err(unavailable)?;
                 let found = prepare(&pool, &SQLITE).await.map_err(unavailable)?;
@@ -264,7 +267,8 @@ impl Database {
                 let options = SqliteConnectOptions::new()
                     .filename(path)
                     .create_if_missing(true)
-                    .busy_timeout(Duration::from_secs(30));
+                    .busy_timeout(Duration::from_secs(30))
+                    .row_buffer_size(ROWS_AHEAD);
                 let pool = connect::<Sqlite>(options).await.map_err(unavailable)?;
                 let found = prepare(&pool, &SQLITE).await.map_err(unavailable)?;
                 (Tables::Sqlite(pool), found)
