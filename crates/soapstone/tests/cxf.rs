@@ -1,6 +1,9 @@
 //! What CXF's clients and services said to each other under many policies, recorded in `interop/recorded/cxf`: an endpoint that is configured
 //! from the same WSDL accepts the request as a service and the response as a client, and a request for a security context is granted.
 
+#[path = "support/forgetful.rs"]
+mod forgetful;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -9,21 +12,11 @@ use soapstone::config::EndpointConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{PHash, SymmetricKey, base64};
 use soapstone::endpoint::{Arrived, Endpoint, Memory, Role};
-use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{
-    ContextName, ContextOwner, ConversationVersion, FirstSeen, Mark, Receipt, SecurityContext,
-};
+use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, Receipt, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
 
-/// Every message is opened on purpose.
-struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
-    }
-}
+use forgetful::Forgetful;
 
 /// The contexts that were granted.
 #[derive(Debug, Default)]

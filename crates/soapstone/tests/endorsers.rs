@@ -1,5 +1,8 @@
 //! Endpoints of a policy with several endorsing tokens: which keys make the signatures, and what is wrong with files that name too few.
 
+#[path = "support/forgetful.rs"]
+mod forgetful;
+
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -7,9 +10,10 @@ use soapstone::config::EndpointConfig;
 use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark, Outgoing, Receipt, Rejected};
+use soapstone::wss::{Outgoing, Receipt, Rejected};
 use soapstone::xml::Buffers;
+
+use forgetful::Forgetful;
 
 const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
                         <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
@@ -25,16 +29,6 @@ const POLICY: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' \
     <sp:EndorsingSupportingTokens><wsp:Policy><sp:X509Token/></wsp:Policy></sp:EndorsingSupportingTokens>\
     <sp:Wss11><wsp:Policy><sp:MustSupportRefThumbprint/><sp:MustSupportRefEncryptedKey/><sp:RequireSignatureConfirmation/></wsp:Policy></sp:Wss11>\
     <sp:SignedParts><sp:Body/></sp:SignedParts><sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>";
-
-/// Takes every message for the first of its kind.
-#[derive(Debug)]
-struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
-    }
-}
 
 /// A folder with the policy and the key pairs of a client, a notary and a service.
 struct Folder(PathBuf);

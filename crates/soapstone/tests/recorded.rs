@@ -1,25 +1,21 @@
 //! Messages that live peers made, recorded in `interop/recorded` by `interop/record`: each is accepted at the moment of its
 //! recording, and holds the body that the peer was given.
 
+#[path = "support/forgetful.rs"]
+mod forgetful;
+#[path = "support/moment.rs"]
+mod moment;
+
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
-use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark, Rejected};
+use jiff::Timestamp;
+use soapstone::endpoint::{Memory, Role};
+use soapstone::wss::Rejected;
 use soapstone::xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
 };
 
-/// Every message is opened once or twice here, on purpose.
-struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
-    }
-}
+use forgetful::Forgetful;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded")
@@ -42,17 +38,7 @@ fn endpoint_files() -> Vec<PathBuf> {
 fn open(file: &Path, hours: i64) -> Result<Vec<u8>, Rejected> {
     let message =
         std::fs::read(file.with_extension("xml")).expect("the message beside its endpoint file");
-    let text = std::fs::read_to_string(file).expect("an endpoint file");
-    let (before, rest) = text
-        .split_once("time = \"")
-        .expect("the moment of recording");
-    let (moment, after) = rest.split_once('"').expect("its end");
-    let pretended =
-        moment.parse::<Timestamp>().expect("a moment") + SignedDuration::from_hours(hours);
-    let text = format!("{before}time = \"{pretended}\"{after}");
-    let endpoint = EndpointConfig::from_text(&text, file, &|_| None)
-        .and_then(|config| Endpoint::compile(&config, Role::Open))
-        .unwrap_or_else(|problems| panic!("{problems}"));
+    let endpoint = moment::endpoint(file, Role::Open, hours);
     let opened = endpoint.open(
         message,
         None,

@@ -1,5 +1,8 @@
 //! An endpoint knows what it has sent under a key that its peer holds as well, and takes none of it for the peer's.
 
+#[path = "support/forgetful.rs"]
+mod forgetful;
+
 use std::path::Path;
 
 use jiff::{Timestamp, ToSpan};
@@ -9,18 +12,10 @@ use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark, Outgoing, Receipt, Rejected, Secured};
 use soapstone::xml::Buffers;
 
+use forgetful::Forgetful;
+
 const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
                         <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
-
-/// Takes every message for the first of its kind.
-#[derive(Debug)]
-struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
-    }
-}
 
 /// A replay cache that must not be asked.
 #[derive(Debug)]

@@ -1,23 +1,19 @@
 //! What WCF's clients and services said to each other, as far as Mono has them, recorded in `interop/recorded/wcf`: our endpoints, configured from
 //! the policy that they obeyed, accept the request as a service and the response as a client.
 
+#[path = "support/forgetful.rs"]
+mod forgetful;
+#[path = "support/moment.rs"]
+mod moment;
+
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
-use soapstone::config::EndpointConfig;
+use jiff::Timestamp;
 use soapstone::endpoint::{Endpoint, Memory, OpenedMessage, Role};
-use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark, Receipt, Rejected};
+use soapstone::wss::{Receipt, Rejected};
 use soapstone::xml::Buffers;
 
-/// Every message is opened on purpose.
-struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
-    }
-}
+use forgetful::Forgetful;
 
 fn cells() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/wcf");
@@ -37,17 +33,7 @@ fn endpoint(cell: &Path, role: Role, hours: i64) -> Endpoint {
         Role::Client => "client.toml",
         _ => "service.toml",
     });
-    let text = std::fs::read_to_string(&file).expect("an endpoint file");
-    let (before, rest) = text
-        .split_once("time = \"")
-        .expect("the moment of recording");
-    let (moment, after) = rest.split_once('"').expect("its end");
-    let pretended =
-        moment.parse::<Timestamp>().expect("a moment") + SignedDuration::from_hours(hours);
-    let text = format!("{before}time = \"{pretended}\"{after}");
-    EndpointConfig::from_text(&text, &file, &|_| None)
-        .and_then(|config| Endpoint::compile(&config, role))
-        .unwrap_or_else(|problems| panic!("{problems}"))
+    moment::endpoint(&file, role, hours)
 }
 
 fn recorded(cell: &Path, name: &str) -> String {

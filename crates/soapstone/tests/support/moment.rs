@@ -1,0 +1,22 @@
+//! Endpoint files beside recorded messages, which stop the clock at the moment of recording.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use soapstone::config::EndpointConfig;
+use soapstone::endpoint::{Endpoint, Role};
+
+/// The endpoint of a file, some hours after its moment.
+pub(crate) fn endpoint(file: &Path, role: Role, hours: i64) -> Endpoint {
+    let text = std::fs::read_to_string(file).expect("an endpoint file");
+    let (before, rest) = text
+        .split_once("time = \"")
+        .expect("the moment of recording");
+    let (moment, after) = rest.split_once('"').expect("its end");
+    let pretended =
+        moment.parse::<Timestamp>().expect("a moment") + SignedDuration::from_hours(hours);
+    let text = format!("{before}time = \"{pretended}\"{after}");
+    EndpointConfig::from_text(&text, file, &|_| None)
+        .and_then(|config| Endpoint::compile(&config, role))
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
