@@ -278,9 +278,12 @@ impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         queue.taken -= 1;
-        let awaited = !queue.work.is_empty();
+        let (awaited, open) = (!queue.work.is_empty(), queue.open);
         drop(queue);
-        if awaited {
+        if !open {
+            // Whoever waits is to see that it is over.
+            self.0.arrived.notify_all();
+        } else if awaited {
             self.0.arrived.notify_one();
         }
     }
