@@ -37,7 +37,8 @@ pub struct Policy {
     pub refuse_own_signatures: bool,
     /// Weak algorithms of the suite that are used and accepted only for a while yet.
     pub retirements: Vec<Retirement>,
-    /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
+    /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them. A private key signs itself, whatever this says:
+    /// what anybody derives from a session key that he wrapped proves nobody.
     pub derived_keys: Option<DerivedKeyPolicy>,
     /// Signatures by certificates and by a security context over the message's own: all of them, each with a key of its own. Where the connection protects messages
     /// ([`transport_protected`](Self::transport_protected)) there is no other signature to endorse: these and [`signature`](Self::signature) are all

@@ -56,6 +56,10 @@ impl Opening<'_> {
         }
         let wrapped = EncryptedKey::parse(&self.envelope.document, node, limits.references)?;
         self.count_references(wrapped.data_references.len())?;
+        if self.plan.policy.derived_keys.is_some() && !wrapped.data_references.is_empty() {
+            // What a key lists is enciphered with itself (XML-Enc 3.5.1).
+            return Err(Rejected::KeyNotDerived);
+        }
         let (evidence, agreement) = self.key_method(&wrapped)?;
         let locator = match &agreement {
             Some(agreement) => self.recipient(&agreement.method)?,

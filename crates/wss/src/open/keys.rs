@@ -61,6 +61,12 @@ impl Opening<'_> {
         purpose: Purpose,
     ) -> Result<Resolved, Rejected> {
         let document = &self.envelope.document;
+        if purpose == Purpose::Verifying && self.binding(purpose) == Some(KeyBinding::Certificate) {
+            // Whoever has our certificate makes session keys, and derives what he likes from them.
+            return Err(Rejected::KeyMisused {
+                problem: "expected a signature with a certificate's private key, found one with a symmetric key".to_owned(),
+            });
+        }
         let wanted = self.derivation(purpose);
         let derived_wanted = wanted.is_some();
         let Some(info) = key_info.map(|info| document.element(info)) else {
@@ -124,11 +130,10 @@ impl Opening<'_> {
     /// How the plan wants keys derived, if it does.
     fn derivation(&self, purpose: Purpose) -> Option<DerivedKeyPolicy> {
         let policy = &self.plan.policy;
-        if purpose == Purpose::Endorsing {
-            return policy.endorsing_context()?.derived_keys;
+        match purpose {
+            Purpose::Endorsing => policy.endorsing_context()?.derived_keys,
+            Purpose::Verifying | Purpose::Deciphering => policy.derived_keys,
         }
-        let by_certificate = self.binding(purpose) == Some(KeyBinding::Certificate);
-        policy.derived_keys.filter(|_| !by_certificate)
     }
 
     /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a context endorses and nothing else is protected with one,
@@ -245,10 +250,12 @@ impl Opening<'_> {
     }
 
     /// Where a session key both signs and encrypts, it is one (WS-SecurityPolicy 1.3, 7.4: the `ProtectionToken`). Anybody can make one to sign with, and
-    /// have beside it what somebody else enciphered: a password, whose cipher text he signs, or which nobody signs.
+    /// have beside it what somebody else enciphered: a password, whose cipher text he signs, or which nobody signs. So it is where keys are derived: all
+    /// of them come from one.
     pub(super) fn use_session_key(&mut self, token: NodeId) -> Result<(), Rejected> {
+        let policy = &self.plan.policy;
         let used = *self.session_key_in_use.get_or_insert(token);
-        if used != token && self.plan.policy.uses(KeyBinding::SessionKey) {
+        if used != token && (policy.uses(KeyBinding::SessionKey) || policy.derived_keys.is_some()) {
             return Err(Rejected::KeyMisused {
                 problem: "one message is secured with two session keys".to_owned(),
             });

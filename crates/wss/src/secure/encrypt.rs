@@ -21,7 +21,7 @@ use crate::key_reference;
 use crate::marks;
 use crate::names::WSSE11;
 use crate::part::Part;
-use crate::policy::{Extent, KeyBinding, ProtectionOrder, Recipient};
+use crate::policy::{Extent, KeyBinding, ProtectionOrder};
 
 /// An `EncryptedData` whose cipher text is still to be made, of a plaintext in the source.
 pub(super) struct Postponed {
@@ -281,13 +281,14 @@ impl Securing<'_> {
             return Ok(());
         };
         let algorithm = plan.policy.suite.data[0];
-        let (key, key_info) = if policy.key == KeyBinding::Certificate {
-            let mut key_info = Vec::new();
-            key_reference::write_encrypted_key(&self.named("key"), None, &mut key_info);
-            (SymmetricKey::generate(algorithm.key_length())?, key_info)
-        } else {
-            let ready = self.encrypting.take().ok_or(SecureError::KeyMissing)?;
-            (ready.key, ready.key_info)
+        let (key, key_info) = match self.encrypting.take() {
+            Some(ready) => (ready.key, ready.key_info),
+            None if policy.key == KeyBinding::Certificate => {
+                let mut key_info = Vec::new();
+                key_reference::write_encrypted_key(&self.named("key"), None, &mut key_info);
+                (SymmetricKey::generate(algorithm.key_length())?, key_info)
+            }
+            None => return Err(SecureError::KeyMissing),
         };
         self.session = Some(Session {
             key,
@@ -319,17 +320,10 @@ impl Securing<'_> {
             signature.iter().chain(&others).copied().collect()
         };
         match policy.key {
-            KeyBinding::Certificate => {
+            // Where keys are derived, their session key is written before them.
+            KeyBinding::Certificate if plan.policy.derived_keys.is_none() => {
                 let key = session.key.clone();
-                let recipient = match policy.recipient {
-                    Recipient::Peer => plan.keys.peer.as_ref(),
-                    Recipient::Requester => self
-                        .outgoing
-                        .answers
-                        .and_then(|request| request.signer.as_ref())
-                        .or(plan.keys.peer.as_ref()),
-                }
-                .ok_or(SecureError::RequestKeyMissing)?;
+                let recipient = self.recipient()?;
                 let mut written = Vec::new();
                 let sha1 = self.wrap(&key, recipient, policy.reference, &listed, &mut written)?;
                 self.encrypted_key = written;

@@ -1,9 +1,10 @@
 //! The symmetric keys of a message: where they come from, and how the elements that use them name them.
 //!
 //! There is one root: a shared key, the request's session key, a fresh session key, or a security context. What signs and what encrypts
-//! is the root itself or, where the plan wants it, a key derived from it.
+//! is the root itself or, where the plan wants it, a key derived from it. Beside a private key that signs, the fresh session key is made here
+//! only where keys are derived from it.
 
-use soapstone_crypto::{PHash, SymmetricKey, base64};
+use soapstone_crypto::{Certificate, PHash, SymmetricKey, base64};
 
 use super::{Endorsement, SecureError, Securing, numbered};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
@@ -67,8 +68,9 @@ impl<'p> Securing<'p> {
             self.signing = Some(self.key_for(&found, Purpose::Signing)?);
             root = Some((binding, found));
         }
+        let derives = policy.derived_keys.is_some();
         if let Some((binding, reference)) =
-            encrypting.filter(|(binding, _)| *binding != KeyBinding::Certificate)
+            encrypting.filter(|(binding, _)| *binding != KeyBinding::Certificate || derives)
         {
             let known = root
                 .take()
@@ -128,8 +130,11 @@ impl<'p> Securing<'p> {
                 self.context_token = token;
                 Ok(root)
             }
-            KeyBinding::SessionKey => self.session_root(reference),
-            KeyBinding::Certificate => Err(SecureError::KeyMissing),
+            KeyBinding::SessionKey => {
+                let peer = self.plan.keys.peer.as_ref();
+                self.session_root(peer.ok_or(SecureError::KeyMissing)?, reference)
+            }
+            KeyBinding::Certificate => self.session_root(self.recipient()?, reference),
         }
     }
 
@@ -176,19 +181,17 @@ impl<'p> Securing<'p> {
             .ok_or(SecureError::ContextMissing)
     }
 
-    /// A fresh key, wrapped to the peer.
-    fn session_root(&mut self, reference: KeyReference) -> Result<Root, SecureError> {
+    /// A fresh key, wrapped to `recipient`.
+    fn session_root(
+        &mut self,
+        recipient: &Certificate,
+        reference: KeyReference,
+    ) -> Result<Root, SecureError> {
         let suite = &self.plan.policy.suite;
         let length = suite.data.first().map_or(32, |method| method.key_length());
         let key = SymmetricKey::generate(length)?;
         let id = self.named("key");
         let mut written = Vec::new();
-        let recipient = self
-            .plan
-            .keys
-            .peer
-            .as_ref()
-            .ok_or(SecureError::KeyMissing)?;
         let sha1 = self.wrap(&key, recipient, reference, &[], &mut written)?;
         self.session_key = written;
         self.receipt.session_keys.push((sha1, key.clone()));

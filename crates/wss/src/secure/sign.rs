@@ -381,7 +381,10 @@ impl Securing<'_> {
                 Part::UsernameToken => put(&self.username, "user")?,
                 Part::Token => {
                     put(&self.tokens, "cert")?;
-                    put(&self.session_key, "key")?;
+                    // Beside a certificate's signature, the session key is none of its tokens.
+                    if policy.key != KeyBinding::Certificate {
+                        put(&self.session_key, "key")?;
+                    }
                     put(&self.context_token, "sct")?;
                 }
                 Part::SignatureConfirmation => {

@@ -13,13 +13,29 @@ use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKe
 use super::{SecureError, Securing};
 use crate::digest;
 use crate::key_reference;
-use crate::policy::KeyReference;
+use crate::policy::{KeyReference, Recipient};
 use crate::suite::{KeyAgreementMethod, Wrapping};
 
 /// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
 const SALT: usize = 32;
 
-impl Securing<'_> {
+impl<'p> Securing<'p> {
+    /// Whose certificate the session key of a message is wrapped to that encrypts alone.
+    pub(super) fn recipient(&self) -> Result<&'p Certificate, SecureError> {
+        let plan = self.plan;
+        let encryption = plan.policy.encryption.as_ref();
+        let peer = plan.keys.peer.as_ref();
+        let found = match encryption.map(|encryption| encryption.recipient) {
+            Some(Recipient::Requester) => self
+                .outgoing
+                .answers
+                .and_then(|request| request.signer.as_ref())
+                .or(peer),
+            _ => peer,
+        };
+        found.ok_or(SecureError::RequestKeyMissing)
+    }
+
     /// Writes an `EncryptedKey` with `key` for `recipient`; returns the SHA-1 of what it carries.
     pub(super) fn wrap(
         &mut self,

@@ -29,7 +29,7 @@ fn sent(policy: &Policy) -> Secured {
 }
 
 /// The part of a message from one text to the end of another.
-fn cut<'m>(message: &'m str, from: &str, to: &str) -> &'m str {
+pub(crate) fn cut<'m>(message: &'m str, from: &str, to: &str) -> &'m str {
     let start = message
         .find(from)
         .unwrap_or_else(|| panic!("no {from} in {message}"));
@@ -47,11 +47,11 @@ fn tokens(message: &str) -> [&str; 2] {
     [first, second]
 }
 
-fn encrypted_key(message: &str) -> &str {
+pub(crate) fn encrypted_key(message: &str) -> &str {
     cut(message, "<xenc:EncryptedKey", "</xenc:EncryptedKey>")
 }
 
-fn id(element: &str) -> &str {
+pub(crate) fn id(element: &str) -> &str {
     let start = element.find("Id=\"").unwrap() + 4;
     &element[start..start + element[start..].find('"').unwrap()]
 }

@@ -15,3 +15,4 @@ mod round_trips;
 mod support;
 mod tls_endorsers;
 mod tunings;
+mod wrapped_derivations;
