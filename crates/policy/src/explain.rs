@@ -143,7 +143,16 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
         ));
     }
     if let Some(derived) = &policy.derived_keys {
-        words.push(derivation_in_words(derived, "Keys are"));
+        words.push(
+            match policy.signature.as_ref().map(|signature| signature.key) {
+                Some(KeyBinding::Certificate) => format!(
+                    "{}; nothing is derived from the private key that signs.",
+                    derivation_in_words(derived, "What encrypts is")
+                ),
+                None => format!("{}.", derivation_in_words(derived, "What encrypts is")),
+                Some(_) => signature_derivation_in_words(derived, "Keys are"),
+            },
+        );
     }
     words.extend(endorsements_in_words(policy));
     if policy.signature_confirmation {
@@ -193,8 +202,16 @@ fn derivation_in_words(derived: &DerivedKeyPolicy, keys_are: &str) -> String {
         ""
     };
     format!(
-        "{keys_are} derived from that key ({}), and described in {form}{alone}; signature keys have {} octets.",
-        version_name(derived.version),
+        "{keys_are} derived from that key ({}), and described in {form}{alone}",
+        version_name(derived.version)
+    )
+}
+
+/// The same, where one of them signs.
+fn signature_derivation_in_words(derived: &DerivedKeyPolicy, keys_are: &str) -> String {
+    format!(
+        "{}; signature keys have {} octets.",
+        derivation_in_words(derived, keys_are),
         derived.signature_length
     )
 }
@@ -244,7 +261,7 @@ fn endorsements_in_words(policy: &Policy) -> Vec<String> {
             }
         });
         if let Some(derived) = &endorsing.derived_keys {
-            words.push(derivation_in_words(derived, "Its key is"));
+            words.push(signature_derivation_in_words(derived, "Its key is"));
         }
         if !endorsing.parts.is_empty() {
             let parts = parts_in_words(endorsing.parts.iter().map(|part| (part, None)));

@@ -195,12 +195,17 @@ impl Message<'_> {
             Direction::Request => ["sp:InitiatorToken", "sp:RecipientToken"],
             Direction::Response { .. } => ["sp:RecipientToken", "sp:InitiatorToken"],
         };
+        let encrypts_too = match self.direction {
+            Direction::Request => &binding.initiator_encryption,
+            Direction::Response { .. } => &binding.recipient_encryption,
+        };
         // A binding may have tokens that encrypt alone (7.5: one of its own for either purpose).
         let is_signed = !self.covered(properties).is_empty();
         let signing = (is_signed || signing.is_some())
             .then(|| self.present(signing.as_ref(), properties, wanted[0], problems))
             .flatten();
         if let Some(token) = signing {
+            refuse_derived_signature(token, encrypts_too, problems);
             let named = self.name(token, problems);
             if properties.protect_tokens && named == KeyReference::Embedded {
                 problems.push(refused(token, TOKEN_INSIDE));
@@ -219,6 +224,7 @@ impl Message<'_> {
                 _ => Recipient::Peer,
             };
             let named = self.name(token, problems);
+            policy.derived_keys = derived_keys(token, properties.suite.as_ref());
             self.encrypt(
                 policy,
                 properties,
@@ -243,11 +249,6 @@ impl Message<'_> {
             }
             return None;
         };
-        if token.derived_keys.is_some() {
-            let reason = "in an asymmetric binding stacks do not agree on what is derived from a certificate: derive keys in a symmetric one";
-            problems.push(refused(token, reason));
-            return None;
-        }
         certificate(token, problems).then_some(token)
     }
 
@@ -346,6 +347,21 @@ impl Message<'_> {
                 },
             ));
         }
+    }
+}
+
+/// Derived keys of a token that signs with its private key (WS-SecurityPolicy 1.3, 5.3): nothing is derived from that, and a key derived from one that
+/// the sender wrapped for us proves nobody. Where the token encrypts, too, that is what they are for; where it signs alone, there is nothing else
+/// that they could be for.
+fn refuse_derived_signature(
+    token: &Token,
+    encrypts_too: &Option<Token>,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    let both = encrypts_too.as_ref();
+    if token.derived_keys.is_some() && both.is_none_or(|both| both.place != token.place) {
+        let reason = "nothing is derived from the private key that signs, and other keys prove nobody: demand derived keys of the token that encrypts";
+        problems.push(refused(token, reason));
     }
 }
 

@@ -167,6 +167,8 @@ impl Message<'_> {
                 let token = binding.recipient_encryption.as_ref();
                 let what = "sp:RecipientToken";
                 let token = self.present(token, &binding.properties, what, problems);
+                let suite = binding.properties.suite.as_ref();
+                policy.derived_keys = token.and_then(|token| derived_keys(token, suite));
                 (KeyBinding::Certificate, token)
             }
             _ => return,

@@ -4,6 +4,7 @@ mod agreements;
 mod attachments;
 mod bounds;
 mod causes;
+mod derived_keys;
 mod endorsements;
 mod endorsing_contexts;
 mod normal_forms;

@@ -55,6 +55,11 @@ fn nothing_that_is_demanded_is_left_out_of_what_is_written() {
         &x509("Never", "<sp:RequireDerivedKeys/>"),
         &format!("{}<sp:IncludeTimestamp/>", suite("Basic256")),
     );
+    let derived_encryption = binding.replace(
+        "<sp:RequireThumbprintReference/>",
+        "<sp:RequireDerivedKeys/><sp:RequireThumbprintReference/>",
+    );
+    assert_ne!(derived_encryption, binding);
     for (assertions, what) in [
         (
             format!(
@@ -71,6 +76,10 @@ fn nothing_that_is_demanded_is_left_out_of_what_is_written() {
             Some("the request"),
         ),
         (derived, Some("the request")),
+        (
+            format!("{derived_encryption}{ENCRYPTED_BODY}"),
+            Some("the request"),
+        ),
         (
             format!(
                 "{binding}<a:Addressing xmlns:a='http://www.w3.org/2007/05/addressing/metadata'/>"
