@@ -27,12 +27,20 @@ def x509(inclusion, options=""):
 CLIENT = x509("AlwaysToRecipient")
 
 
-def asymmetric(suite, timestamp=True, options="", initiator=CLIENT):
+def asymmetric(suite, timestamp=True, options="", initiator=CLIENT, recipient=x509("Never")):
     """Each side has a certificate."""
-    return (
-        f"<sp:AsymmetricBinding><wsp:Policy>{_token('InitiatorToken', initiator)}"
-        f"{_token('RecipientToken', x509('Never'))}{_common(suite, timestamp, options)}</wsp:Policy></sp:AsymmetricBinding>"
+    tokens = _token("InitiatorToken", initiator) + _token("RecipientToken", recipient)
+    return f"<sp:AsymmetricBinding><wsp:Policy>{tokens}{_common(suite, timestamp, options)}</wsp:Policy></sp:AsymmetricBinding>"
+
+
+def apart(suite, initiator="", recipient="", options=""):
+    """Each side has a certificate: one token says how it signs, and another one, with demands of its own, how messages are encrypted for it."""
+    tokens = "".join(
+        _token(f"{side}{purpose}Token", x509(inclusion, demands))
+        for side, inclusion, own in (("Initiator", "AlwaysToRecipient", initiator), ("Recipient", "Never", recipient))
+        for purpose, demands in (("Signature", ""), ("Encryption", own))
     )
+    return f"<sp:AsymmetricBinding><wsp:Policy>{tokens}{_common(suite, True, options)}</wsp:Policy></sp:AsymmetricBinding>"
 
 
 def symmetric(suite, derived=False, options=""):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xml.dom import minidom
 
 from .assertions import (
-    ADDRESSING, CLIENT, CURRENT, asymmetric, both, conversation, conversation_over_tls, endorsed_in_conversation, parts, supporting,
+    ADDRESSING, CLIENT, CURRENT, apart, asymmetric, both, conversation, conversation_over_tls, endorsed_in_conversation, parts, supporting,
     symmetric, transport, trust13, username, wss10, wss11, x509,
 )  # fmt: skip
 
@@ -67,6 +67,8 @@ class Cell:
     by_client: bool = True
     # Whether CXF's service understands CXF's client.
     by_itself: bool = True
+    # Where our gateway refuses what CXF's service answers: the reason that it gives.
+    unanswered: str | None = None
 
     @property
     def path(self):
@@ -311,12 +313,37 @@ def _asymmetric():
         binding = asymmetric("Basic256", options=options, initiator=x509("Never")) + wss10()
         # CXF's client puts the encrypted token in front of the key that deciphers it.
         yield from _hidden_endorsements(name, binding, refused="element-unexpected", by_itself=False)
+    yield from _asymmetric_derived()
     named = supporting("SignedSupportingTokens", username())
     yield Cell("asymmetric signed username", asymmetric("Basic256") + wss10() + named, both())
     yield Cell(
         "sign-encrypt Basic256Sha256, rsa-sha256", *mechanism_assertions("sign-encrypt", "Basic256Sha256"), signature=RSA_SHA256,
         ours={"sha256_suites": "sha256"},
     )  # fmt: skip
+
+
+def _asymmetric_derived():
+    """Keys derived from the one that is wrapped to a certificate."""
+    derived = "<sp:RequireDerivedKeys/>"
+    for suite in ("Basic256", "Basic128", "TripleDes", "Basic128GCM"):
+        yield Cell(f"asymmetric derived keys for requests {suite}", apart(suite, recipient=derived) + wss10(), both())
+    # Where the signature is encrypted as well, and made first, CXF's client fails before it sends anything.
+    for name, options in (
+        ("encrypt-sign", "<sp:EncryptBeforeSigning/>"),
+        ("encrypt-sign encrypted signature", "<sp:EncryptBeforeSigning/><sp:EncryptSignature/>"),
+        ("protected tokens", "<sp:ProtectTokens/>"),
+    ):
+        binding = apart("Basic256", recipient=derived, options=options) + wss10()
+        yield Cell(f"asymmetric derived keys for requests, {name}", binding, both())
+    # CXF's service derives the keys of an answer from the one of the request, and names that as if it were in the answer.
+    astray = {"by_itself": False, "unanswered": "key-not-found"}
+    yield Cell("asymmetric derived keys for both", apart("Basic256", derived, derived) + wss10(), both(), **astray)
+    yield Cell("asymmetric derived keys for answers", apart("Basic256", derived) + wss10(), both(), **astray)
+    # Where a token signs as well, CXF signs with a key that it derives from one that it wraps for the receiver: so does everybody.
+    binding = asymmetric("Basic256", recipient=x509("Never", derived)) + wss10()
+    yield Cell("asymmetric derived keys of the recipient", binding, both(), by_itself=False, unanswered="element-unexpected")
+    both_tokens = asymmetric("Basic256", initiator=x509("AlwaysToRecipient", derived), recipient=x509("Never", derived)) + wss10()
+    yield Cell("asymmetric derived keys of both", both_tokens, both(), refused="algorithm-not-allowed", **astray)
 
 
 def _several_endorsements(name, binding, kinds, by_itself):

@@ -85,8 +85,25 @@ def _asymmetric():
     options = {**binding, "order": "sign-encrypt-signature"}
     hidden = _by_thumbprint("Basic256Sha256", "<sp:EncryptSignature/>")
     yield Cell("asymmetric, encrypted signature", options, hidden, both(), ours=reading)
+    yield from _asymmetric_derived(reading)
     trust13 = {**binding, "version": "wss11-trust13"}
     yield Cell("asymmetric, WS-Trust 1.3", trust13, _by_thumbprint("Basic256Sha256"), both(), ours=reading)
+
+
+def _asymmetric_derived(reading):
+    """As X509SecurityTokenParameters are unless told otherwise: a key derived from the wrapped one enciphers, the private key signs."""
+    for suite in ("Basic256Sha256", "Basic128Sha256", "Basic192Sha256"):
+        binding = {"security": "asymmetric", "suite": suite, "derived": "true"}
+        policy = _by_thumbprint(suite, derived=True)
+        yield Cell(f"asymmetric derived keys {suite}", binding, policy, both(), draft=True, ours=reading)
+    binding = {"security": "asymmetric", "suite": "Basic256Sha256", "derived": "true"}
+    options = {**binding, "order": "sign-encrypt-signature"}
+    policy = _by_thumbprint("Basic256Sha256", "<sp:EncryptSignature/>", derived=True)
+    yield Cell("asymmetric derived keys, encrypted signature", options, policy, both(), draft=True, ours=reading)
+    confirmed = _by_thumbprint("Basic256Sha256", derived=True) + wss11("<sp:RequireSignatureConfirmation/>")
+    policy = confirmed.replace(wss11(), "")
+    options = {**binding, "confirmation": "true"}
+    yield Cell("asymmetric derived keys, signature confirmation", options, policy, both(), draft=True, ours=reading)
 
 
 def _without_addressing():
@@ -135,9 +152,10 @@ def _symmetric():
     yield Cell("symmetric Basic256Rsa15", binding, policy, both(), draft=True, anonymous=True, refused="malformed")
 
 
-def _by_thumbprint(suite, options=""):
-    policy = asymmetric(suite, options=options, initiator=x509("AlwaysToRecipient", BY_THUMBPRINT))
-    return WITH_ADDRESSING + policy.replace(x509("Never"), x509("Never", BY_THUMBPRINT)) + wss11()
+def _by_thumbprint(suite, options="", derived=False):
+    demands = ("<sp:RequireDerivedKeys/>" if derived else "") + BY_THUMBPRINT
+    policy = asymmetric(suite, options=options, initiator=x509("AlwaysToRecipient", demands))
+    return WITH_ADDRESSING + policy.replace(x509("Never"), x509("Never", demands)) + wss11()
 
 
 def _symmetric_policy(suite, derived, options="", wss=""):
@@ -147,7 +165,6 @@ def _symmetric_policy(suite, derived, options="", wss=""):
 def refusals():
     """What a client is told to do, what our gateway demands, and the reason that the gateway gives."""
     known = {cell.name: cell for cell in cells()}
-    derived = {"security": "asymmetric", "suite": "Basic256Sha256", "derived": "true"}
     triple = {"security": "anonymous", "suite": "TripleDes"}
     wrong = {**known["symmetric username"].binding, "password": "guess"}
     for name, binding, demanded, reason in (
@@ -159,8 +176,10 @@ def refusals():
         ("symmetric Basic256", None, "symmetric encrypted signature", "unencrypted"),
         ("symmetric Basic256", None, "symmetric username", "username-missing"),
         ("symmetric username with another password", wrong, "symmetric username", "authentication-failed"),
-        # Mono derives keys of a certificate's key where they are demanded: it enciphers with one, and the policy has none.
-        ("asymmetric derived keys", derived, "asymmetric Basic256Sha256", "element-unexpected"),
+        # What nobody demands nobody derives, and the other way round.
+        ("asymmetric derived keys Basic256Sha256", None, "asymmetric Basic256Sha256", "element-unexpected"),
+        ("asymmetric Basic256Sha256", None, "asymmetric derived keys Basic256Sha256", "key-not-derived"),
+        ("symmetric derived keys Basic256", None, "asymmetric derived keys Basic256Sha256", "algorithm-not-allowed"),
         # Mono's initialization vectors have 16 octets, which are two blocks.
         ("symmetric TripleDes", triple, "symmetric TripleDes", "decryption-failed"),
     ):
@@ -303,7 +322,8 @@ def run(report, soapstone, keys, folder):
                     report.check("wcf", name, "soapstone -> wcf", lambda: _misunderstood(ours, cell))
                 else:
                     report.check("wcf", cell.name, "soapstone -> wcf", lambda: _from_gateway(peer, ours, cell))
-        for cell in (known["asymmetric Basic256Sha256"], known["symmetric derived keys Basic256"]):
+        for name in ("asymmetric Basic256Sha256", "asymmetric derived keys Basic256Sha256", "symmetric derived keys Basic256"):
+            cell = known[name]
             report.check("wcf", f"{cell.name}, altered", "soapstone -> wcf", lambda: _altered(peer, cell))
 
 
