@@ -224,7 +224,6 @@ impl Message<'_> {
                 _ => Recipient::Peer,
             };
             let named = self.name(token, problems);
-            policy.derived_keys = derived_keys(token, properties.suite.as_ref());
             self.encrypt(
                 policy,
                 properties,
@@ -232,6 +231,10 @@ impl Message<'_> {
                 named,
                 recipient,
             );
+            // There may be nothing to encrypt: a signature, and none that is made.
+            if policy.encryption.is_some() {
+                policy.derived_keys = derived_keys(token, properties.suite.as_ref());
+            }
         }
     }
 

@@ -76,6 +76,25 @@ fn where_nothing_is_encrypted_nothing_is_derived() {
     }
 }
 
+/// A signature that is to be encrypted where there is none: in answers, which have neither a Timestamp nor the request's user.
+#[test]
+fn an_answer_without_a_signature_to_encrypt_derives_nothing() {
+    let both = binding("<sp:RequireDerivedKeys/>", "<sp:RequireDerivedKeys/>");
+    let hidden = both.replace(
+        &suite("Basic256"),
+        &format!("{}<sp:EncryptSignature/>", suite("Basic256")),
+    );
+    assert_ne!(hidden, both);
+    let users = nest(
+        "SignedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", "<sp:HashPassword/>"),
+    );
+    let agreement = agreement(&format!("{hidden}{users}"));
+    assert_eq!(form(&agreement.request), Some(DERIVED_KEYS[0].1));
+    assert!(agreement.response.signature.is_none() && agreement.response.encryption.is_none());
+    assert_eq!(form(&agreement.response), None);
+}
+
 /// A user who is encrypted where no parts are (8.5) is so with a key that the policy wants.
 #[test]
 fn a_user_alone_is_encrypted_with_a_derived_key() {
