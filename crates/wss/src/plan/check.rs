@@ -117,8 +117,7 @@ impl Policy {
         }
         if self.derived_keys.is_some() {
             // A private key signs; what is wrapped to a certificate is a symmetric key.
-            let symmetric = signature.is_some_and(|key| key != KeyBinding::Certificate);
-            if !symmetric && encryption.is_none() {
+            if signature == Some(KeyBinding::Certificate) && encryption.is_none() {
                 problems.push(PlanProblem::Combination {
                     problem: "keys are derived from symmetric keys, and nothing is signed or encrypted with one",
                 });

@@ -438,4 +438,8 @@ fn nothing_is_derived_where_a_private_key_is_all_there_is() {
             problem: "keys are derived from symmetric keys, and nothing is signed or encrypted with one"
         }]
     );
+    // Answers may be unprotected where requests are not: there is nothing that could be wrong about their keys.
+    let mut unprotected = deriving(Mechanism::Sign, DerivedKeyForm::Explicit);
+    unprotected.signature = None;
+    OutboundPlan::compile(unprotected, service_keys()).unwrap();
 }
