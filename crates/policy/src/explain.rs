@@ -142,7 +142,9 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             listed([parts].into_iter().chain(tokens))
         ));
     }
-    if let Some(derived) = &policy.derived_keys {
+    // An answer may have nothing that its keys would protect.
+    let protects = policy.signature.is_some() || policy.encryption.is_some();
+    if let Some(derived) = policy.derived_keys.as_ref().filter(|_| protects) {
         words.push(
             match policy.signature.as_ref().map(|signature| signature.key) {
                 Some(KeyBinding::Certificate) => format!(

@@ -95,6 +95,23 @@ fn an_answer_without_a_signature_to_encrypt_derives_nothing() {
     assert_eq!(form(&agreement.response), None);
 }
 
+/// The same under a symmetric binding, whose policy of answers has a derivation and nothing that it could be of.
+#[test]
+fn of_an_answer_without_protection_no_derivation_is_told() {
+    let binding = symmetric(
+        &x509("Never", "<sp:RequireDerivedKeys/>"),
+        &suite("Basic256"),
+    );
+    let users = nest(
+        "SignedSupportingTokens",
+        &token("UsernameToken", "AlwaysToRecipient", "<sp:HashPassword/>"),
+    );
+    let agreement = agreement(&format!("{binding}{users}"));
+    let tells = |policy: &Policy| message_in_words(policy).concat().contains("derived");
+    assert!(tells(&agreement.request));
+    assert!(!tells(&agreement.response));
+}
+
 /// A user who is encrypted where no parts are (8.5) is so with a key that the policy wants.
 #[test]
 fn a_user_alone_is_encrypted_with_a_derived_key() {
