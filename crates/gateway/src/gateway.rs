@@ -64,6 +64,17 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether nothing but the request of whoever asks is in hand.
+    pub(crate) fn has_one_in_hand(&self) -> bool {
+        self.metrics.in_flight.load(Ordering::Relaxed) <= 1
+    }
+
+    /// Whether so little is in hand that sockets may wait for all of it.
+    pub(crate) fn is_calm(&self) -> bool {
+        let most = CALM * self.workers.count() as u64;
+        self.metrics.in_flight.load(Ordering::Relaxed) <= most
+    }
+
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
@@ -94,6 +105,10 @@ impl Drop for InFlight<'_> {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// Most requests in hand for each processor while work on messages that takes a private-key operation keeps the thread's sockets waiting: at
+/// some 0.3 ms each (RSA-2048), the last of them waits for 5 ms.
+const CALM: u64 = 16;
 
 /// How long a gateway that ends waits for backends to hear that conversations are over.
 const FAREWELL: Duration = Duration::from_secs(2);

@@ -21,7 +21,7 @@ use crate::metrics::RouteMetrics;
 use crate::route::{Route, Serving};
 use crate::side::Side;
 use crate::unsecured;
-use crate::workers::NotDone;
+use crate::workers::{Effort, NotDone};
 
 /// Everything that a handshake takes, so that it can go on without the message that it began for.
 #[derive(Clone)]
@@ -269,7 +269,7 @@ impl Parties {
         &self,
         work: impl FnOnce(&mut Buffers) -> Result<T, Failed> + Send + 'static,
     ) -> Result<T, Failed> {
-        match self.shared.workers.run(work).await {
+        match self.shared.workers.run(Effort::Heavy, work).await {
             Ok(done) => {
                 self.shared.metrics.queue_wait.record(done.waited);
                 done.result

@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! The rule kept here: cryptography runs on a bounded number of threads of its own, sockets on the runtime's.
+//! The rule kept here: a bounded number of messages is worked on at once, and whatever is to be done, sockets do not wait for long.
 #![forbid(unsafe_code)]
 
 mod activity;
@@ -41,6 +41,7 @@ mod refusing;
 mod route;
 mod run;
 mod secured;
+mod settled;
 mod side;
 mod steps;
 mod tls;

@@ -26,6 +26,7 @@ use crate::activity::{Activity, InHand, Patience, Watched};
 use crate::body::{PassError, Reply};
 use crate::gateway::Shared;
 use crate::headers::Forwarded;
+use crate::settled::Settled;
 
 /// What the gateway is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +115,9 @@ impl Listener {
         let (phase, alive) = (self.phase.clone(), self.alive.clone());
         tokio::spawn(async move {
             let (role, shared) = (connection.role, Arc::clone(&connection.shared));
-            serve(connection, stream, tls, phase).await;
+            let others = Arc::clone(&shared);
+            let served = serve(connection, stream, tls, phase);
+            Settled::new(served, move || others.has_one_in_hand()).await;
             role.connections(&shared).fetch_sub(1, Ordering::Relaxed);
             drop(alive);
         });

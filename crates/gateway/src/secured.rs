@@ -155,10 +155,10 @@ pub(crate) struct Call<'c> {
 /// Opening a message of the default limit, 8 MiB, takes about half of it.
 const REFUSAL_TICK: Duration = Duration::from_millis(50);
 
-/// The largest message that is brief to work on, if no key pair is needed for it: octets.
+/// The largest message that is not heavy to work on for its size: octets.
 ///
 /// Both operations of a conversation take some 0.15 ms for it (`soapstone lab run engine --filter secure-conversation`: 0.24 ms for 100 kB).
-const BRIEF_MESSAGE: usize = 64 * 1024;
+const SMALL_MESSAGE: usize = 64 * 1024;
 
 /// The first multiple of [`REFUSAL_TICK`] after `arrived` that is not past.
 fn next_tick(arrived: tokio::time::Instant) -> tokio::time::Instant {
@@ -314,19 +314,21 @@ impl Call<'_> {
         inbound: Option<&Side>,
         outbound: Option<&(Arc<Side>, Option<InUse>)>,
     ) -> Result<(Option<ReadRequest>, Effort), Box<Response<Reply>>> {
-        let secures_briefly =
-            outbound.is_none_or(|(side, context)| side.secures_briefly(context.is_some()));
-        if octets.len() > BRIEF_MESSAGE || !secures_briefly {
+        if octets.len() > SMALL_MESSAGE {
             return Ok((None, Effort::Heavy));
         }
+        let securing = outbound.map_or(Effort::Brief, |(side, context)| {
+            side.securing(context.is_some())
+        });
         let Some(side) = inbound else {
-            return Ok((None, Effort::Brief));
+            return Ok((None, securing));
         };
-        if side.opens_briefly(false) {
-            return Ok((None, Effort::Brief));
-        }
-        if !side.opens_briefly(true) {
-            return Ok((None, Effort::Heavy));
+        let opening = side.opening(false);
+        if opening == Effort::Brief
+            || securing > Effort::Brief
+            || side.opening(true) > Effort::Brief
+        {
+            return Ok((None, opening.max(securing)));
         }
         let octets = std::mem::take(octets);
         let metrics = &self.exchange.route.metrics;
@@ -339,7 +341,7 @@ impl Call<'_> {
         let effort = if request.names_context() {
             Effort::Brief
         } else {
-            Effort::Heavy
+            opening
         };
         Ok((Some(request), effort))
     }
@@ -466,13 +468,14 @@ impl Call<'_> {
             let context = receipt.as_ref().map(|receipt| receipt.context.is_some());
             context.unwrap_or_default()
         };
-        let opens_briefly = |side: &Side| side.opens_briefly(in_conversation(&receipts.outbound));
-        let secures_briefly =
-            |side: &Side| side.secures_briefly(in_conversation(&receipts.inbound));
-        let brief = octets.len() <= BRIEF_MESSAGE
-            && outbound.as_deref().is_none_or(opens_briefly)
-            && inbound.as_deref().is_none_or(secures_briefly);
-        let effort = if brief { Effort::Brief } else { Effort::Heavy };
+        let opening = |side: &Side| side.opening(in_conversation(&receipts.outbound));
+        let securing = |side: &Side| side.securing(in_conversation(&receipts.inbound));
+        let effort = if octets.len() > SMALL_MESSAGE {
+            Effort::Heavy
+        } else {
+            let opening = outbound.as_deref().map_or(Effort::Brief, opening);
+            opening.max(inbound.as_deref().map_or(Effort::Brief, securing))
+        };
         let metrics = Arc::clone(&self.exchange.route.metrics);
         let work = move |buffers: &mut Buffers| -> Result<Vec<u8>, Trouble> {
             let mut octets = octets;
@@ -517,12 +520,18 @@ impl Call<'_> {
         answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
     ) -> Result<T, Response<Reply>> {
         let shared = self.exchange.shared();
-        let done = match effort {
-            Effort::Brief => shared.workers.run_here(work),
-            Effort::Heavy => shared.workers.run(work).await.map(|done| {
+        let done = if effort == Effort::Brief {
+            shared.workers.run_here(work)
+        } else {
+            let effort = if shared.is_calm() {
+                effort
+            } else {
+                Effort::Heavy
+            };
+            shared.workers.run(effort, work).await.map(|done| {
                 shared.metrics.queue_wait.record(done.waited);
                 done.result
-            }),
+            })
         };
         self.done(version, done, answer).map_err(|answer| *answer)
     }

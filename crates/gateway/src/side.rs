@@ -10,6 +10,7 @@ use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
 use crate::established::Established;
+use crate::workers::Effort;
 use crate::wsdl::{PublishedPolicy, Telling};
 
 /// One endpoint of a route, and what it remembers.
@@ -127,17 +128,31 @@ pub(crate) fn read_side(
 }
 
 impl Side {
-    /// Whether a message, one of a conversation or one outside of all, is opened in tens of microseconds, without waiting for a store.
-    pub(crate) fn opens_briefly(&self, in_conversation: bool) -> bool {
-        in_conversation == self.endpoint.conversation().is_some()
-            && self.endpoint.opens_lightly()
-            && matches!(&*self.replay, Replay::Memory(_))
-            && matches!(&*self.contexts, Contexts::Memory(_))
+    /// What it takes to open a message that is not large, one of a conversation or one outside of all.
+    pub(crate) fn opening(&self, in_conversation: bool) -> Effort {
+        let waits_for_nobody = matches!(&*self.replay, Replay::Memory(_))
+            && matches!(&*self.contexts, Contexts::Memory(_));
+        if !waits_for_nobody {
+            Effort::Heavy
+        } else if self.is_ordinary(in_conversation) && self.endpoint.opens_lightly() {
+            Effort::Brief
+        } else {
+            Effort::Short
+        }
     }
 
-    /// Whether a message, one of a conversation or one outside of all, is secured in tens of microseconds.
-    pub(crate) fn secures_briefly(&self, in_conversation: bool) -> bool {
-        in_conversation == self.endpoint.conversation().is_some() && self.endpoint.secures_lightly()
+    /// What it takes to secure a message that is not large, one of a conversation or one outside of all.
+    pub(crate) fn securing(&self, in_conversation: bool) -> Effort {
+        if self.is_ordinary(in_conversation) && self.endpoint.secures_lightly() {
+            Effort::Brief
+        } else {
+            Effort::Short
+        }
+    }
+
+    /// Whether such a message is what the plans are for: of a conversation where there are conversations.
+    fn is_ordinary(&self, in_conversation: bool) -> bool {
+        in_conversation == self.endpoint.conversation().is_some()
     }
 
     /// Whether it has conversations that begin with messages which everybody on the way can read.

@@ -1,7 +1,7 @@
 //! A bounded number of messages that are worked on at once, so that a burst of RSA does not starve the sockets.
 //!
-//! Each has a seat. While there are free ones, work is done where it arrived, and the runtime hands that thread's sockets to another one: a
-//! change of threads and back takes as long as opening a small message. Without a free seat work waits for one of our own threads, in a
+//! Each has a seat. While there are free ones, work is done where it arrived. If it is heavy, the runtime hands that thread's sockets to
+//! another one meanwhile; a change of threads and back takes as long as opening a small message. Without a free seat work waits for one of our own threads, in a
 //! queue that is bounded: what does not fit is refused at once, which the peer learns as `503`. The engine's buffers go from one message to
 //! the next, whichever thread works on it.
 //!
@@ -25,11 +25,13 @@ pub(crate) struct Workers {
 }
 
 /// How long work takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effort {
     /// Some tens of microseconds, a tenth of a millisecond at most: a message that is not large and no private key, nothing to wait for.
     /// Handing the sockets on would take as long.
     Brief,
+    /// Less than a millisecond: private-key operations on a message that is not large, and nothing to wait for.
+    Short,
     /// Anything else.
     Heavy,
 }
@@ -152,22 +154,27 @@ impl Workers {
         self.shared.spare().iter_mut().for_each(Buffers::trim);
     }
 
-    /// Has work done: on this thread if a seat is free, and on one of ours when there is one otherwise.
+    /// Has work done: on this thread if a seat is free, and on one of ours when there is one otherwise. Short work keeps this thread's sockets
+    /// waiting.
     ///
     /// # Errors
     ///
     /// See [`NotDone`]. When the returned future is dropped before the work begins, it never begins.
-    pub(crate) async fn run<F, T>(&self, job: F) -> Result<Done<T>, NotDone>
+    pub(crate) async fn run<F, T>(&self, effort: Effort, job: F) -> Result<Done<T>, NotDone>
     where
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
         // Only a runtime of several threads can hand its sockets on.
-        let flavor = Handle::current().runtime_flavor();
-        if flavor == RuntimeFlavor::MultiThread
+        let hands_on = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+        if (hands_on || effort < Effort::Heavy)
             && let Some(seat) = self.shared.free_seat()
         {
-            let result = tokio::task::block_in_place(|| self.shared.work(seat, job));
+            let result = if effort < Effort::Heavy {
+                self.shared.work(seat, job)
+            } else {
+                tokio::task::block_in_place(|| self.shared.work(seat, job))
+            };
             let waited = Duration::ZERO;
             return result
                 .map(|result| Done { result, waited })
@@ -306,7 +313,7 @@ mod tests {
                 released.recv().expect_err("nothing is sent");
             };
             workers
-                .run(job)
+                .run(Effort::Heavy, job)
                 .await
                 .map(|_| ())
                 .expect("the work is done");
@@ -319,7 +326,7 @@ mod tests {
     async fn work_beyond_the_queue_is_refused_at_once() {
         let workers = Arc::new(Workers::start(1, 1).expect("threads"));
         let (release, blocked) = block(&workers);
-        let mut queued = Box::pin(workers.run(|_| 1));
+        let mut queued = Box::pin(workers.run(Effort::Heavy, |_| 1));
         let first_poll = std::future::poll_fn(|context| {
             std::task::Poll::Ready(queued.as_mut().poll(context).is_pending())
         });
@@ -327,7 +334,7 @@ mod tests {
         assert_eq!(workers.waiting(), 1);
         assert_eq!(
             workers
-                .run(|_| 2)
+                .run(Effort::Heavy, |_| 2)
                 .await
                 .map(|done| done.result)
                 .unwrap_err(),
@@ -343,7 +350,9 @@ mod tests {
         let workers = Arc::new(Workers::start(1, 2).expect("threads"));
         let (release, blocked) = block(&workers);
         let (ran, observed) = mpsc::channel();
-        let mut abandoned = Box::pin(workers.run(move |_| ran.send(()).expect("the test waits")));
+        let mut abandoned = Box::pin(workers.run(Effort::Heavy, move |_| {
+            ran.send(()).expect("the test waits")
+        }));
         std::future::poll_fn(|context| {
             std::task::Poll::Ready(abandoned.as_mut().poll(context).is_pending())
         })
@@ -351,18 +360,28 @@ mod tests {
         drop(abandoned);
         drop(release);
         blocked.await.expect("no panic");
-        workers.run(|_| ()).await.map(|_| ()).expect("done");
+        workers
+            .run(Effort::Heavy, |_| ())
+            .await
+            .map(|_| ())
+            .expect("done");
         assert_eq!(observed.try_recv(), Err(mpsc::TryRecvError::Disconnected));
     }
 
     async fn panic_then_work() {
         let workers = Workers::start(1, 2).expect("threads");
         let panicked = workers
-            .run(|_| panic!("a bug"))
+            .run(Effort::Heavy, |_| panic!("a bug"))
             .await
             .map(|done| done.result);
         assert_eq!(panicked, Err(NotDone::Failed));
-        assert_eq!(workers.run(|_| 7).await.map(|done| done.result), Ok(7));
+        assert_eq!(
+            workers
+                .run(Effort::Heavy, |_| 7)
+                .await
+                .map(|done| done.result),
+            Ok(7)
+        );
     }
 
     #[tokio::test]
@@ -380,11 +399,38 @@ mod tests {
         let workers = Arc::new(Workers::start(1, 2).expect("threads"));
         let here = || std::thread::current().id();
         let asked = tokio::spawn(async move {
-            let done = workers.run(move |_| here()).await;
+            let done = workers.run(Effort::Heavy, move |_| here()).await;
             (here(), done.map(|done| done.result).expect("done"))
         });
         let (asker, worker) = asked.await.expect("no panic");
         assert_eq!(asker, worker);
+    }
+
+    /// Whether such work is done on the thread that asks for it.
+    async fn is_done_here(effort: Effort, when_taken: bool) -> bool {
+        let workers = Workers::start(1, 2).expect("threads");
+        let here = std::thread::current().id();
+        let seat = when_taken.then(|| workers.shared.free_seat().expect("it is free"));
+        let mut work = Box::pin(workers.run(effort, move |_| std::thread::current().id() == here));
+        let first = std::future::poll_fn(|context| match work.as_mut().poll(context) {
+            std::task::Poll::Ready(done) => std::task::Poll::Ready(Some(done)),
+            std::task::Poll::Pending => std::task::Poll::Ready(None),
+        });
+        let first = first.await;
+        drop(seat);
+        let done = match first {
+            Some(done) => done,
+            None => work.await,
+        };
+        done.map(|done| done.result).expect("done")
+    }
+
+    #[tokio::test]
+    async fn short_work_is_done_here_whatever_the_runtime_if_there_is_a_seat() {
+        assert!(is_done_here(Effort::Short, false).await);
+        assert!(!is_done_here(Effort::Short, true).await);
+        // This runtime has nobody to hand its sockets to.
+        assert!(!is_done_here(Effort::Heavy, false).await);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -399,7 +445,11 @@ mod tests {
                     std::thread::sleep(Duration::from_millis(5));
                     busy.fetch_sub(1, Ordering::SeqCst);
                 };
-                workers.run(job).await.map(|_| ()).expect("done");
+                workers
+                    .run(Effort::Heavy, job)
+                    .await
+                    .map(|_| ())
+                    .expect("done");
             })
         };
         for asked in (0..32).map(ask).collect::<Vec<_>>() {

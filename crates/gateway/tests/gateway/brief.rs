@@ -1,4 +1,4 @@
-//! What small messages without a key pair cost: no change of threads.
+//! What small messages without a key pair cost: no seat, and so no waiting for one.
 
 use http::StatusCode;
 
@@ -20,8 +20,8 @@ fn envelope(octets: usize) -> String {
     )
 }
 
-/// How often each of two gateways had a crypto worker do something for one call: that before the backend, that behind the client.
-async fn changes_of_threads(folder: &Folder, tables: &str, octets: usize) -> [u64; 2] {
+/// How often something took a seat in each of two gateways for one call: that before the backend, that behind the client.
+async fn seats_taken(folder: &Folder, tables: &str, octets: usize) -> [u64; 2] {
     let backend = Backend::echo().await;
     let route = |backend: std::net::SocketAddr, which: &str| {
         format!(
@@ -45,27 +45,23 @@ async fn changes_of_threads(folder: &Folder, tables: &str, octets: usize) -> [u6
 }
 
 #[tokio::test]
-async fn small_messages_without_a_key_pair_are_worked_on_where_they_arrive() {
+async fn small_messages_without_a_key_pair_take_none() {
     let folder = Folder::with_keys("brief");
     for tables in [USER, SHARED] {
-        assert_eq!(
-            changes_of_threads(&folder, tables, 10).await,
-            [0, 0],
-            "{tables}"
-        );
+        assert_eq!(seats_taken(&folder, tables, 10).await, [0, 0], "{tables}");
     }
 }
 
 #[tokio::test]
-async fn key_pairs_and_large_messages_are_for_the_crypto_workers() {
+async fn key_pairs_and_large_messages_take_a_seat() {
     let folder = Folder::with_keys("not-brief");
     assert_eq!(
-        changes_of_threads(&folder, CERTIFICATES, 10).await,
+        seats_taken(&folder, CERTIFICATES, 10).await,
         [2, 2],
         "a request and its answer"
     );
     assert_eq!(
-        changes_of_threads(&folder, SHARED, 100_000).await,
+        seats_taken(&folder, SHARED, 100_000).await,
         [2, 2],
         "a request and its answer"
     );
