@@ -235,6 +235,12 @@ impl Opening<'_> {
         buffers: &mut Buffers,
         mut key: impl FnMut(&mut Self, &EncryptedData) -> Result<SymmetricKey, Rejected>,
     ) -> Result<(), Rejected> {
+        if let (None, Some(data)) = (&self.plan.policy.encryption, listed.data.first()) {
+            let element = self.envelope.document.element(data.node);
+            return Err(Rejected::ElementUnexpected {
+                element: expanded_name(element),
+            });
+        }
         loop {
             for data in &listed.data {
                 let key = key(self, data)?;

@@ -40,6 +40,42 @@ fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
     }
 }
 
+/// A key that may sign does not decipher what the policy leaves as it is, whoever lists it: the key itself or a list of its own.
+#[test]
+fn what_no_policy_encrypts_is_not_deciphered() {
+    let version = ConversationVersion::V13;
+    let by_session_key = bound(
+        Mechanism::SignEncrypt,
+        "Basic256GCM",
+        KeyBinding::SessionKey,
+        KeyReference::Thumbprint,
+    );
+    let by_derived_keys = Policy {
+        derived_keys: derived(version, DerivedKeyForm::Explicit),
+        ..by_session_key.clone()
+    };
+    let secured = |policy: &Policy| text(&secure_with(policy, client_keys(), PLAIN, None));
+    let messages = [
+        (secured(&by_session_key), by_session_key),
+        (secured(&by_derived_keys), by_derived_keys),
+        (
+            text(&within(&conversation(version), &context(version))),
+            conversation(version),
+        ),
+    ];
+    for (message, policy) in messages {
+        let signing = Policy {
+            encryption: None,
+            ..policy
+        };
+        let refused = refused(&signing, &knowing(&[&context(version)]), &message);
+        assert!(
+            matches!(&refused, Rejected::ElementUnexpected { element } if element.ends_with("EncryptedData")),
+            "{refused}"
+        );
+    }
+}
+
 #[test]
 fn a_missing_or_misplaced_endorsement_is_refused() {
     let mut endorsed = bound(
