@@ -21,6 +21,9 @@ pub struct OperationMessages {
     /// What `wsa:Action` of the request may be, the one to write first: what the input says explicitly; or else the `soapAction` and the
     /// default pattern (WS-Addressing 1.0 Metadata, 4.4).
     pub addressing_actions: Vec<String>,
+    /// What `wsa:Action` of the response is: what the output says explicitly, or else the default pattern. `None` where there is no response,
+    /// or no port type to name it after.
+    pub answer_action: Option<String>,
     /// What the Body of the request holds.
     pub request: BodyContent,
     /// What the Body of the response holds; `None` for operations without one. Faults are not spoken of.
@@ -35,6 +38,7 @@ impl OperationMessages {
             _ => 0,
         };
         let actions = self.soap_action.iter().chain(&self.addressing_actions);
+        let actions = actions.chain(&self.answer_action);
         actions.map(String::len).sum::<usize>()
             + element(&self.request)
             + self.response.as_ref().map_or(0, element)
@@ -87,6 +91,7 @@ impl<'d> Wsdl<'d> {
             .is_none_or(|inherited| inherited.child(WSDL, "output").is_none());
         OperationMessages {
             addressing_actions: addressing_actions(bound, soap_action.as_deref(), one_way),
+            answer_action: answer_action(bound),
             soap_action,
             request: self.content(bound, "input"),
             response: (!one_way).then(|| self.content(bound, "output")),
@@ -174,30 +179,45 @@ fn addressing_actions(bound: &Bound<'_>, soap_action: Option<&str>, one_way: boo
     let input = bound
         .inherited
         .and_then(|inherited| inherited.child(WSDL, "input"));
-    let explicit = input.and_then(|input| {
-        [ADDRESSING_METADATA, ADDRESSING_WSDL, ADDRESSING_2004]
-            .into_iter()
-            .find_map(|namespace| input.attribute(namespace, "Action"))
-    });
-    if let Some(explicit) = explicit {
+    if let Some(explicit) = input.and_then(explicit_action) {
         return vec![explicit.to_owned()];
     }
     let mut actions: Vec<String> = soap_action.map(str::to_owned).into_iter().collect();
-    let port_type = qualified(bound.binding, "type");
-    if let (Some(port_type), Some(_)) = (port_type, bound.port_type) {
-        let operation = bound.operation.attribute("", "name").unwrap_or_default();
-        let suffix = if one_way { "" } else { "Request" };
-        let input = match input.and_then(|input| input.attribute("", "name")) {
-            Some(name) => name.to_owned(),
-            None => format!("{operation}{suffix}"),
-        };
-        actions.push(default_action(&port_type, &input));
-    }
+    let suffix = if one_way { "" } else { "Request" };
+    actions.extend(pattern(bound, input, suffix));
     actions
 }
 
+/// What `wsa:Action` of a response is.
+fn answer_action(bound: &Bound<'_>) -> Option<String> {
+    let output = bound.inherited?.child(WSDL, "output")?;
+    match explicit_action(output) {
+        Some(explicit) => Some(explicit.to_owned()),
+        None => pattern(bound, Some(output), "Response"),
+    }
+}
+
+/// WS-Addressing 1.0 Metadata, 4.4.1.
+fn explicit_action(message: &Arc<Node>) -> Option<&str> {
+    [ADDRESSING_METADATA, ADDRESSING_WSDL, ADDRESSING_2004]
+        .into_iter()
+        .find_map(|namespace| message.attribute(namespace, "Action"))
+}
+
+/// The default action of the input or output of an operation, which is called like the operation with a suffix where it has no name.
+fn pattern(bound: &Bound<'_>, message: Option<&Arc<Node>>, suffix: &str) -> Option<String> {
+    bound.port_type?;
+    let port_type = qualified(bound.binding, "type")?;
+    let operation = bound.operation.attribute("", "name").unwrap_or_default();
+    let name = match message.and_then(|message| message.attribute("", "name")) {
+        Some(name) => name.to_owned(),
+        None => format!("{operation}{suffix}"),
+    };
+    Some(default_action(&port_type, &name))
+}
+
 /// WS-Addressing 1.0 Metadata, 4.4.4.
-fn default_action(port_type: &Name, input: &str) -> String {
+fn default_action(port_type: &Name, message: &str) -> String {
     let namespace = &*port_type.namespace;
     let is_urn = namespace
         .get(..4)
@@ -205,7 +225,7 @@ fn default_action(port_type: &Name, input: &str) -> String {
     let delimiter = if is_urn { ':' } else { '/' };
     let namespace = namespace.strip_suffix(delimiter).unwrap_or(namespace);
     let port_type = &port_type.local;
-    format!("{namespace}{delimiter}{port_type}{delimiter}{input}")
+    format!("{namespace}{delimiter}{port_type}{delimiter}{message}")
 }
 
 /// The name in an attribute; `None` if it is not there or its prefix is bound to nothing.

@@ -40,6 +40,20 @@ pub struct AgreedOperation {
 }
 
 impl PolicyDocument {
+    /// How the messages of the operations that are meant are known, each once.
+    ///
+    /// # Errors
+    /// An [`AgreementError`] if nothing is meant, or the WSDL cannot be understood.
+    pub fn operation_messages(
+        &self,
+        selection: &Selection,
+    ) -> Result<Vec<OperationMessages>, AgreementError> {
+        let meant = self.meant(selection)?.into_iter();
+        let mut known = HashSet::new();
+        let messages = meant.filter_map(|subject| subject.messages);
+        Ok(messages.filter(|one| known.insert(one.clone())).collect())
+    }
+
     /// The agreement of everything that is meant, if that demands the same, or the agreements of its operations. Several ports share a table if
     /// each operation demands the same at all of them.
     ///

@@ -16,6 +16,8 @@ struct Operation<'a> {
     parts: &'a str,
     /// Attributes of the port type's input.
     input: &'a str,
+    /// Attributes of the port type's output.
+    output: &'a str,
     /// Attributes of `soap:operation`.
     soap: &'a str,
     /// The content of the binding's input.
@@ -31,6 +33,7 @@ impl<'a> Operation<'a> {
             name,
             parts,
             input: "",
+            output: "",
             soap: "",
             bound: "<soap:body use='literal' namespace='urn:rpc'/>",
             policy,
@@ -51,6 +54,7 @@ fn wsdl_in(namespace: &str, binding: &str, operations: &[Operation<'_>]) -> Stri
             name,
             parts,
             input,
+            output,
             soap,
             bound,
             policy,
@@ -64,7 +68,7 @@ fn wsdl_in(namespace: &str, binding: &str, operations: &[Operation<'_>]) -> Stri
             (String::new(), "")
         } else {
             (
-                format!("<output message='t:{name}Answer'/>"),
+                format!("<output message='t:{name}Answer' {output}/>"),
                 "<output><soap:body use='literal' namespace='urn:rpc'/></output>",
             )
         };
@@ -183,6 +187,7 @@ fn a_document_message_is_known_by_the_element_of_its_part() {
         OperationMessages {
             soap_action: Some("urn:do".to_owned()),
             addressing_actions: vec!["urn:do".to_owned(), "urn:t:T:aRequest".to_owned()],
+            answer_action: Some("urn:t:T:aResponse".to_owned()),
             request: element("urn:x", "a"),
             response: Some(element("urn:x", "aAnswer")),
         }
@@ -226,6 +231,7 @@ fn a_message_without_parts_has_an_empty_body_and_one_way_operations_have_no_resp
     assert_eq!(found.response, None);
     // WS-Addressing 1.0 Metadata, 4.4.4: the input of a one-way operation is called like it.
     assert_eq!(found.addressing_actions, ["urn:t:T:a"]);
+    assert_eq!(found.answer_action, None);
 }
 
 /// WS-Addressing 1.0 Metadata, 4.4.1 and 4.4.4.
@@ -247,6 +253,24 @@ fn the_action_of_addressing_is_explicit_or_follows_the_default_pattern() {
         let table = table(&wsdl_in(namespace, &binding, &[first, second]));
         let actions = &table.operations[0].messages.addressing_actions;
         assert_eq!(actions, &[expected], "{namespace} {input}");
+    }
+}
+
+/// WS-Addressing 1.0 Metadata, 4.4.1 and 4.4.4: a `soapAction` is that of the request alone.
+#[test]
+fn the_action_of_an_answer_is_explicit_or_follows_the_default_pattern() {
+    for (output, expected) in [
+        ("", "urn:t:T:aResponse"),
+        ("name='Out'", "urn:t:T:Out"),
+        ("wsam:Action='urn:explicit'", "urn:explicit"),
+        ("name='Out' wsaw:Action='urn:explicit'", "urn:explicit"),
+    ] {
+        let found = messages(Operation {
+            output,
+            soap: "soapAction='urn:do'",
+            ..Operation::new("a", A, SIGNED_BODY)
+        });
+        assert_eq!(found.answer_action.as_deref(), Some(expected), "{output}");
     }
 }
 

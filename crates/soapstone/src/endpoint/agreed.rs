@@ -11,6 +11,7 @@ use soapstone_trust::Operation;
 use soapstone_wss::{ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::Role;
+use super::addressing::AnswerActions;
 use super::compile::Compiler;
 use crate::config::{LoadedFile, Place, SecuritySource, read_beside};
 
@@ -20,6 +21,8 @@ pub(super) struct Agreed {
     pub(super) exchanges: Vec<Exchange>,
     /// Which operation has which of them; none where there is one.
     pub(super) operations: Vec<AgreedOperation>,
+    /// What a policy's WSDL says of the actions of answers.
+    pub(super) answer_actions: AnswerActions,
     /// How conversations begin, if messages belong to them.
     pub(super) bootstrap: Option<Bootstrap>,
     /// Name of the mechanism in metrics and reports.
@@ -53,6 +56,7 @@ impl Agreed {
                 addressing: false,
             }],
             operations: Vec::new(),
+            answer_actions: AnswerActions::default(),
             bootstrap,
             mechanism: mechanism.name(),
             private_transport: false,
@@ -202,13 +206,17 @@ impl Compiler<'_> {
         let agreements = PolicyDocument::parse_with(source, &limits, &resolver)
             .map_err(|error| error.to_string())
             .and_then(|document| {
-                document
-                    .agreements(&selection, &options)
+                let agreements = document.agreements(&selection, &options);
+                let messages = document.operation_messages(&selection);
+                agreements
+                    .and_then(|agreements| Ok((agreements, messages?)))
                     .map_err(|error| error.to_string())
             });
-        let (agreements, operations) = match agreements {
-            Ok(Agreements::One(agreement)) => (vec![*agreement], Vec::new()),
-            Ok(Agreements::ByOperation(table)) => (table.agreements, table.operations),
+        let (agreements, operations, messages) = match agreements {
+            Ok((Agreements::One(agreement), messages)) => (vec![*agreement], Vec::new(), messages),
+            Ok((Agreements::ByOperation(table), messages)) => {
+                (table.agreements, table.operations, messages)
+            }
             Err(problem) => {
                 let message = format!("{}: {problem}", file.path.display());
                 self.report_with_hint(
@@ -219,7 +227,11 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        self.by_agreements(agreements, operations, file.place)
+        let agreed = self.by_agreements(agreements, operations, file.place)?;
+        Some(Agreed {
+            answer_actions: AnswerActions::of(&messages),
+            ..agreed
+        })
     }
 
     /// `agreements` are those of `operations`, or the only one. Their conversations begin alike.
@@ -279,6 +291,7 @@ impl Compiler<'_> {
         Some(Agreed {
             exchanges: exchanges.collect(),
             operations,
+            answer_actions: AnswerActions::default(),
             bootstrap,
             mechanism,
             private_transport: !transports.is_empty(),

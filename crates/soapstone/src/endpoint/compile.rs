@@ -153,6 +153,7 @@ impl Compiler<'_> {
         Some(Endpoint {
             agreements,
             operations,
+            answer_actions: agreed.answer_actions,
             limits,
             users,
             replay: self.config.security.replay.clone(),

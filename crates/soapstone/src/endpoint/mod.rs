@@ -30,6 +30,7 @@ use soapstone_xml::Limits;
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::ReplayCache;
+use addressing::AnswerActions;
 use operations::Operations;
 use sent::Sent;
 
@@ -58,6 +59,8 @@ pub struct Endpoint {
     agreements: Vec<Plans>,
     /// Which operation has which agreement, where there are several.
     operations: Option<Operations>,
+    /// The actions of answers, as far as a WSDL says them.
+    answer_actions: AnswerActions,
     limits: Limits,
     users: Vec<(String, SecretBytes)>,
     replay: Option<ReplayConfig>,
@@ -212,6 +215,7 @@ impl Endpoint {
                 addressing: false,
             }],
             operations: None,
+            answer_actions: AnswerActions::default(),
             limits,
             users: Vec::new(),
             replay: None,
