@@ -240,10 +240,10 @@ impl Compiler<'_> {
         };
         let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
         let bootstrap_outbound = self.plan(OutboundPlan::compile(outbound, keys.clone()), place);
-        let renewal_inbound = match renewing.filter(|_| role == Role::Service) {
-            Some(policy) => Some(self.plan(InboundPlan::compile(policy, keys.clone()), place)?),
-            None => None,
-        };
+        // Where that cannot be, nobody is told: what bootstrap and conversation lack is told of them.
+        let renewal_inbound = renewing
+            .filter(|_| role == Role::Service)
+            .and_then(|policy| InboundPlan::compile(policy, keys.clone()).ok());
         let config = self.config.security.conversations.as_ref();
         let wanted = config.and_then(|config| config.key_size.as_ref());
         if let (Some(bits), Some(wanted)) = (bits, wanted)
