@@ -418,11 +418,8 @@ pub(crate) fn write_context(
     out: &mut Vec<u8>,
 ) {
     open_reference(None, implied, out);
-    // The token says it itself; a reference to a context outside the message has to.
-    let instance = context
-        .instance
-        .as_deref()
-        .filter(|_| !uri.starts_with('#'));
+    // A token in the message says it itself, and Metro's services look for it in the reference there as well.
+    let instance = context.instance.as_deref();
     out.extend_from_slice(b"<wsse:Reference");
     if instance.is_some() {
         out.extend_from_slice(b" xmlns:wsc=\"");

@@ -189,6 +189,23 @@ fn a_context_signs_and_encrypts_in_both_directions() {
     }
 }
 
+/// Metro's services look for the instance in the reference, also where the token beside it says it.
+#[test]
+fn a_reference_to_a_renewed_context_says_which_instance_it_is() {
+    for version in VERSIONS {
+        let context = SecurityContext {
+            instance: Some("urn:instance:2".to_owned()),
+            ..context(version)
+        };
+        let message = text(&within(&conversation(version), &context));
+        let reference = format!("ValueType=\"{}\"", version.token_type());
+        let complete = format!("{reference} wsc:Instance=\"urn:instance:2\"");
+        let count = message.matches(&reference).count();
+        assert!(count > 0, "{message}");
+        assert_eq!(message.matches(&complete).count(), count, "{message}");
+    }
+}
+
 /// WSS4J uses the first octets of a secret that is longer than the algorithm's keys.
 #[test]
 fn a_secret_used_as_it_is_may_be_longer_than_a_key() {
