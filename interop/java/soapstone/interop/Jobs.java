@@ -3,6 +3,7 @@ package soapstone.interop;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,12 +50,15 @@ final class Jobs {
     }
 
     private void lines(String file) throws IOException {
+        PrintStream answers = System.out;
+        // What libraries print is no answer.
+        System.setOut(System.err);
         try (BufferedReader lines = file.equals("-")
             ? new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))
             : Files.newBufferedReader(Path.of(file))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                System.out.println(result(List.of(line.split("\t"))));
-                System.out.flush();
+                answers.println(result(List.of(line.split("\t"))));
+                answers.flush();
             }
         }
     }
