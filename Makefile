@@ -60,7 +60,7 @@ unit: setup ## unit tests, vectors and documentation examples
 	@cargo test --quiet --workspace
 
 .PHONY: interop
-interop: setup ## xmlsec1, WSS4J, CXF, WCF and zeep, in both directions; the programs that the lab measures
+interop: setup ## xmlsec1, WSS4J, CXF, Metro, WCF and zeep, in both directions; the programs that the lab measures
 	$(call step,live peers)
 	@SOAPSTONE_PROFILE=dev interop/run
 

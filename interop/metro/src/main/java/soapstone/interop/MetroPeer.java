@@ -1,0 +1,43 @@
+package soapstone.interop;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+import jakarta.xml.ws.soap.SOAPFaultException;
+
+/**
+ * Metro (WSIT) as a peer program: services and clients that take everything from a WSDL with a policy attached, keys and
+ * passwords from assertions of Metro's own, as its users write them.
+ *
+ * <pre>
+ * serve --address URL --wsdl FILE --service {ns}name --port {ns}name [--record FOLDER] [--tls STORE]
+ * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name --action URI --configuration FILE
+ *       [--calls N] [--pause MILLISECONDS] [--trust STORE] REQUEST ANSWER
+ * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
+ * </pre>
+ *
+ * The configuration is what a client has as {@code META-INF/wsit-client.xml}; a service has its own in its WSDL. Stores are
+ * PKCS#12 with the password {@link Tls#PASSWORD}. What is served stays served until the program ends.
+ */
+public final class MetroPeer {
+    private MetroPeer() {
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        new Jobs(MetroPeer::run, SOAPFaultException.class::isInstance).main(arguments);
+        // Servers have threads of their own.
+        System.exit(0);
+    }
+
+    private static String run(List<String> words) throws Exception {
+        Options options = new Options(words);
+        String command = options.word(0, "command");
+        switch (command) {
+            case "serve" -> Serving.publish(options);
+            case "call" -> Calling.call(options, Path.of(options.word(1, "request")), Path.of(options.word(2, "answer")));
+            default -> throw new IllegalArgumentException("command: expected serve or call, found " + command);
+        }
+        return null;
+    }
+}
