@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::wss::{Envelope, Outgoing, SecurityContext, SoapVersion};
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
-use soapstone_store::MemoryReplay;
-use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
 use tokio::task::JoinSet;
 
 use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, reason, send, soon};
@@ -21,7 +19,7 @@ const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-
                            <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
 
 /// The tables of a side; `conversations` are the keys of that table.
-fn tables(us: &str, peer: &str, conversations: &str) -> String {
+pub(crate) fn tables(us: &str, peer: &str, conversations: &str) -> String {
     format!(
         "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
          trust = {{ anchors = [\"ca.pem\"] }}\n\
@@ -43,7 +41,7 @@ fn client_file(service: std::net::SocketAddr, conversations: &str) -> String {
     route(service, &format!("[routes.outbound]\n{side}"))
 }
 
-async fn service(folder: &Folder, backend: &Backend, conversations: &str) -> Running {
+pub(crate) async fn service(folder: &Folder, backend: &Backend, conversations: &str) -> Running {
     folder.gateway(&service_file(backend, conversations)).await
 }
 
@@ -64,7 +62,7 @@ async fn called(client: &Running) {
 }
 
 /// The value of a line of a gateway's metrics; 0 where there is no such line.
-async fn metric(gateway: &Running, line: &str) -> u64 {
+pub(crate) async fn metric(gateway: &Running, line: &str) -> u64 {
     let body = send(gateway.address(), get("/metrics")).await.body;
     let value = body
         .lines()
@@ -486,161 +484,6 @@ async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
     assert!(backend.seen.try_recv().is_err());
 }
 
-#[tokio::test]
-async fn a_cancelled_context_is_unknown_and_another_clients_context_is_not_cancelled() {
-    let folder = Folder::with_keys("conversation-cancelled");
-    let mut backend = Backend::echo().await;
-    let service = service(&folder, &backend, "").await;
-    let file = folder.write("client.toml", tables("client", "server", ""));
-    let endpoint = Endpoint::load(&file, Role::Client, &|_| None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
-    let (ours, theirs) = (
-        established(&endpoint, &service).await,
-        established(&endpoint, &service).await,
-    );
-    // By the plan alone: the endpoint would refuse to ask for tokens in somebody else's words.
-    let plan = endpoint.outbound().next().expect("it sends requests");
-    let within = |context: &SecurityContext, plain: &str| {
-        let (now, mut buffers) = (jiff::Timestamp::now(), Buffers::default());
-        let bytes = plain.as_bytes().to_vec();
-        let envelope = Envelope::parse(bytes, endpoint.limits(), &mut buffers);
-        let envelope = envelope.expect("it is an envelope");
-        let secured = plan.secure(envelope, Outgoing::within(context), now, &mut buffers);
-        secured.expect("it can be secured").bytes
-    };
-    // Our key does not cancel somebody else's context.
-    for (name, status, event) in [
-        (&theirs, StatusCode::INTERNAL_SERVER_ERROR, "refused"),
-        (&ours, StatusCode::OK, "cancelled"),
-    ] {
-        let (_, request) = PendingCancel::new(name);
-        let body = String::from_utf8(request.body).expect("it is XML");
-        let plain = ENVELOPE.replace("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>", &body);
-        let message = within(&ours, &plain);
-        let answer = send(service.address(), post("/echo", message)).await;
-        assert_eq!(answer.status, status, "{event}: {}", answer.body);
-        let line = format!("soapstone_contexts_total{{route=\"/echo\",event=\"{event}\"}}");
-        assert_eq!(metric(&service, &line).await, 1);
-    }
-    let late = send(service.address(), post("/echo", within(&ours, ENVELOPE))).await;
-    assert_eq!(late.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(late.body.contains(":BadContextToken<"), "{}", late.body);
-    assert!(backend.seen.try_recv().is_err());
-    let other = send(service.address(), post("/echo", within(&theirs, ENVELOPE))).await;
-    assert_eq!(other.status, StatusCode::OK, "{}", other.body);
-}
-
-/// The bootstrap's policy, endorsed by a context: how clients of Metro and WCF renew.
-fn endorsed_bootstrap() -> String {
-    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
-    let token = |role: &str, inclusion: &str| {
-        format!(
-            "<sp:{role}><wsp:Policy><sp:X509Token sp:IncludeToken=\"{sp}/IncludeToken/{inclusion}\"><wsp:Policy>\
-             <sp:WssX509V3Token10/></wsp:Policy></sp:X509Token></wsp:Policy></sp:{role}>"
-        )
-    };
-    let (ours, theirs) = (
-        token("InitiatorToken", "AlwaysToRecipient"),
-        token("RecipientToken", "Never"),
-    );
-    let bootstrap = format!(
-        "<sp:AsymmetricBinding><wsp:Policy>{ours}{theirs}\
-         <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite>\
-         <sp:IncludeTimestamp/><sp:OnlySignEntireHeadersAndBody/></wsp:Policy></sp:AsymmetricBinding>\
-         <sp:SignedParts><sp:Body/></sp:SignedParts><sp:EncryptedParts><sp:Body/></sp:EncryptedParts>"
-    );
-    format!(
-        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{sp}\">{bootstrap}\
-         <sp:EndorsingSupportingTokens><wsp:Policy>\
-         <sp:SecureConversationToken sp:IncludeToken=\"{sp}/IncludeToken/AlwaysToRecipient\"><wsp:Policy><sp:RequireDerivedKeys/>\
-         <sp:BootstrapPolicy><wsp:Policy>{bootstrap}</wsp:Policy></sp:BootstrapPolicy></wsp:Policy></sp:SecureConversationToken>\
-         </wsp:Policy></sp:EndorsingSupportingTokens></wsp:Policy>"
-    )
-}
-
-/// WS-SecureConversation 1.4, 5: by its owner anew, and by its key.
-#[tokio::test]
-async fn a_context_is_renewed_by_one_message_that_shows_its_owner_and_its_key() {
-    let folder = Folder::with_keys("conversation-renewed-by-both");
-    let mut backend = Backend::echo().await;
-    let service = service(&folder, &backend, "").await;
-    let loaded = |file: String| {
-        let file = folder.write("client.toml", file);
-        Endpoint::load(&file, Role::Client, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"))
-    };
-    let endpoint = loaded(tables("client", "server", ""));
-    folder.write("renewal.xml", endorsed_bootstrap());
-    let tables = tables("client", "server", "");
-    let (sides, _) = tables.split_once("security").expect("it says how");
-    let renewal = loaded(format!(
-        "{sides}security = {{ policy = \"renewal.xml\" }}\n"
-    ));
-    let (ours, other) = (
-        established(&endpoint, &service).await,
-        established(&endpoint, &service).await,
-    );
-    let renew = {
-        let (_, request) =
-            PendingIssue::renew(&ClientRules::default(), &ours, jiff::Timestamp::now());
-        let body = String::from_utf8(request.body).expect("it is XML");
-        ENVELOPE.replace("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>", &body)
-    };
-    let plan = renewal.outbound().next().expect("it sends requests");
-    let secured = |context: &SecurityContext, plain: &str| {
-        let (now, mut buffers) = (jiff::Timestamp::now(), Buffers::default());
-        let bytes = plain.as_bytes().to_vec();
-        let envelope = Envelope::parse(bytes, endpoint.limits(), &mut buffers);
-        let envelope = envelope.expect("it is an envelope");
-        let secured = plan.secure(envelope, Outgoing::within(context), now, &mut buffers);
-        secured.expect("it can be secured").bytes
-    };
-    let event =
-        |name: &str| format!("soapstone_contexts_total{{route=\"/echo\",event=\"{name}\"}}");
-    let counts = async || {
-        let renewed = metric(&service, &event("renewed")).await;
-        (renewed, metric(&service, &event("refused")).await)
-    };
-    let sent = async |message: Vec<u8>| send(service.address(), post("/echo", message)).await;
-
-    // By the key of another context of the same owner.
-    let answer = sent(secured(&other, &renew)).await;
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert_eq!(counts().await, (0, 1));
-    // What is no request for a token.
-    let answer = sent(secured(&ours, ENVELOPE)).await;
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    let refusal = "soapstone_refusals_total{route=\"/echo\",direction=\"inbound\",mechanism=\"secure-conversation\",reason=\"not-in-conversation\"}";
-    assert_eq!(metric(&service, refusal).await, 1);
-    // Without the context's signature, or without that of the owner: the second and the first of the message.
-    let message = String::from_utf8(secured(&ours, &renew)).expect("it is UTF-8");
-    let end = "</ds:Signature>";
-    let starts: Vec<usize> = message
-        .match_indices("<ds:Signature ")
-        .map(|(place, _)| place)
-        .collect();
-    assert_eq!(starts.len(), 2, "{message}");
-    for start in starts {
-        let ends = start + message[start..].find(end).expect("it ends") + end.len();
-        let without = format!("{}{}", &message[..start], &message[ends..]);
-        let answer = sent(without.into_bytes()).await;
-        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    }
-    assert_eq!(counts().await, (0, 1));
-
-    let answer = sent(message.clone().into_bytes()).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_eq!(counts().await, (1, 1));
-    // Once.
-    let answer = sent(message.into_bytes()).await;
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert_eq!(counts().await, (1, 1));
-    assert!(
-        backend.seen.try_recv().is_err(),
-        "none of it is the backend's"
-    );
-}
-
 /// WS-SecureConversation 1.4, 5 and 6: who has the key of a context sign for it renews and cancels it. Those who have a gateway speak for them
 /// do not, though they know the name of its context.
 #[tokio::test]
@@ -676,30 +519,6 @@ async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
         assert_eq!(metric(&service, &line).await, 0, "{event}");
     }
     assert_eq!(metric(&service, HELD).await, 1);
-}
-
-/// A context of a client with a service.
-async fn established(endpoint: &Endpoint, service: &Running) -> SecurityContext {
-    let mut buffers = Buffers::default();
-    let now = jiff::Timestamp::now();
-    let to = format!("http://{}/echo", service.address());
-    let mut handshake = endpoint
-        .begin(&to, SoapVersion::V11, now, &mut buffers)
-        .unwrap_or_else(|error| panic!("{error}"));
-    let request = post("/echo", std::mem::take(&mut handshake.bytes));
-    let answer = send(service.address(), request).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    let replay = MemoryReplay::new(10);
-    let memory = Memory::without_conversations(&replay);
-    endpoint
-        .conclude(
-            handshake,
-            answer.body.into_bytes(),
-            memory,
-            now,
-            &mut buffers,
-        )
-        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The way to a service, which lets nobody through until it is open.

@@ -5,6 +5,7 @@ mod agreements;
 mod brief;
 mod certificates;
 mod configuration;
+mod contexts;
 mod conversations;
 mod description;
 mod heads;
