@@ -355,11 +355,18 @@ def gateway(peer, cell, direction):
         tables = endpoint.trust(peer.keys.ca).pin(peer.keys.certificate(theirs)).user(*USER).inline()
         tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
-    file = peer.folder / f"{cell.path}.{direction}.toml"
+    with configured(peer, f"{cell.path}.{direction}", port, sections, tls=inbound and cell.tls) as ours:
+        yield ours
+
+
+@contextlib.contextmanager
+def configured(peer, name, port, sections, tls=False):
+    """Our gateway with these sections as its file, for as long as the block runs."""
+    file = peer.folder / f"{name}.toml"
     file.write_text("\n".join(sections), encoding="utf-8")
     log = file.with_suffix(".log")
     with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log):
-        yield Gateway(f"{'https' if inbound and cell.tls else 'http'}://127.0.0.1:{port}", log)
+        yield Gateway(f"{'https' if tls else 'http'}://127.0.0.1:{port}", log)
 
 
 def refusals():

@@ -221,11 +221,8 @@ def gateway(peer, routed, name, direction, tls=False):
         trusted = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         tables = peer.endpoint(cell, direction).inline()
         sections.append(f'[[routes]]\npath = "/{cell.path}/echo"\nbackend = "{backend}"\n{trusted}[routes.{direction}]\n{tables}')
-    file = peer.folder / f"{name}.toml"
-    file.write_text("\n".join(sections), encoding="utf-8")
-    log = file.with_suffix(".log")
-    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log):
-        yield cxf.Gateway(f"{'https' if tls else 'http'}://127.0.0.1:{port}", log)
+    with cxf.configured(peer, name, port, sections, tls) as ours:
+        yield ours
 
 
 def run(report, soapstone, keys, folder):

@@ -288,11 +288,8 @@ def gateway(peer, direction):
         tables = peer.endpoint(cell, direction).inline()
         sections.append(f'[[routes]]\npath = "/{cell.path}/echo"\nbackend = "{backend}"\n[routes.{direction}]\n{tables}')
     sections.append(f'[[routes]]\npath = "/sum"\nbackend = "{peer.services}/sum"\n')
-    file = peer.folder / f"{direction}.toml"
-    file.write_text("\n".join(sections), encoding="utf-8")
-    log = file.with_suffix(".log")
-    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log):
-        yield cxf.Gateway(f"http://127.0.0.1:{port}", log)
+    with cxf.configured(peer, direction, port, sections) as ours:
+        yield ours
 
 
 def run(report, soapstone, keys, folder):
