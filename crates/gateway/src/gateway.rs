@@ -106,7 +106,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// Most requests in hand for each processor while work on messages that takes a private-key operation keeps the thread's sockets waiting: at
+/// Most requests in hand for each worker while work on messages that takes a private-key operation keeps the thread's sockets waiting: at
 /// some 0.3 ms each (RSA-2048), the last of them waits for 5 ms.
 const CALM: u64 = 16;
 

@@ -16,8 +16,10 @@ const TURNS: u32 = 8;
 
 /// Nobody polls it: who wakes it wakes its task.
 const RESTING: u8 = 0;
+/// A bit: it is polled.
 const POLLED: u8 = 1;
-/// It was woken while it was polled.
+/// A bit: it was woken since the last poll began. Set anew where it is set already, so that what whoever wakes it has written before is seen by the
+/// poll that follows.
 const WOKEN: u8 = 2;
 
 /// Such a future, for as long as its task is alone; otherwise, other threads may well have something to do.
@@ -58,11 +60,11 @@ impl<F: Future> Future for Settled<F> {
         this.bell.task().clone_from(context.waker());
         let mut inner = Context::from_waker(&this.waker);
         for _ in 0..TURNS {
-            this.bell.state.store(POLLED, Ordering::Release);
+            this.bell.state.swap(POLLED, Ordering::AcqRel);
             if let Poll::Ready(output) = this.future.as_mut().poll(&mut inner) {
                 return Poll::Ready(output);
             }
-            if this.bell.state.swap(RESTING, Ordering::AcqRel) == POLLED {
+            if this.bell.state.swap(RESTING, Ordering::AcqRel) & WOKEN == 0 {
                 return Poll::Pending;
             }
         }
@@ -83,11 +85,7 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let noted = (self.alone)()
-            && self
-                .state
-                .compare_exchange(POLLED, WOKEN, Ordering::AcqRel, Ordering::Acquire)
-                .map_or_else(|state| state == WOKEN, |_| true);
+        let noted = (self.alone)() && self.state.fetch_or(WOKEN, Ordering::AcqRel) & POLLED != 0;
         if !noted {
             let task = self.task().clone();
             task.wake();
