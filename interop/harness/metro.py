@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import shutil
 import ssl
 import time
 from dataclasses import dataclass
@@ -401,3 +402,21 @@ def _refused_by_metro(peer, cell, message):
             raise
     else:
         raise Failure(f"expected Metro to refuse the message, found {answer[:300]!r}")
+
+
+def record(soapstone, keys, scratch, folder, moment):
+    """Records what Metro's client and service say to each other, with the WSDL and our endpoints, in a folder for each cell."""
+    with running(soapstone, keys, scratch / "metro") as peer:
+        # What either side does not understand, and messages that disobey their policy, are no examples.
+        for cell in (cell for cell in cells() if cell.policy and cell.served and not (cell.misunderstood or cell.stranger or cell.refused)):
+            itself(peer, cell)
+            target = folder / cell.path
+            shutil.copytree(peer.recorded(cell), target)
+            shutil.copy(peer.wsdl(cell), target / "service.wsdl")
+            if cell.bootstrap:
+                (target / "bootstrap.wsdl").write_bytes(cell.bootstrap_wsdl(peer.plain()))
+            for direction, name in (("inbound", "service"), ("outbound", "client")):
+                endpoint = peer.endpoint(cell, direction)
+                endpoint.tables["security"].update(policy="service.wsdl", time=moment())
+                text = endpoint.inline().replace(f"{keys.folder}/", "../keys/")
+                (target / f"{name}.toml").write_text(text, encoding="utf-8")

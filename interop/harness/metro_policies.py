@@ -35,6 +35,8 @@ class Cell:
     name: str
     policy: str
     message: str = ""
+    # The policy under which a context is asked for.
+    bootstrap: str = ""
     namespaces: dict = field(default_factory=lambda: policies.CURRENT)
     soap: str = "11"
     tls: bool = False
@@ -69,6 +71,10 @@ class Cell:
     def in_conversation(self):
         """Whether a client asks for a context first."""
         return self.name.startswith("conversation")
+
+    def bootstrap_wsdl(self, plain):
+        """`plain` with the policy under which a context is asked for, as octets."""
+        return policies.Cell(self.name, self.bootstrap, namespaces=self.namespaces).wsdl(plain)
 
     def wsdl(self, plain, own=""):
         """`plain`, the WSDL of a sample service, with the cell's policy and assertions of Metro's own, as octets."""
@@ -168,18 +174,18 @@ def _conversations():
             ("endorsed", endorsed, {}),
         ):  # fmt: skip
             policy = conversation("Basic256", bootstrap, derived)
-            yield Cell(f"{name}, {case} bootstrap", policy, both(), calls=2, ours=ours)
+            yield Cell(f"{name}, {case} bootstrap", policy, both(), bootstrap, calls=2, ours=ours)
             of_2005 = {"namespaces": policies.DRAFT, "calls": 2, "ours": ours}
-            yield Cell(f"{name} of 2005, {case} bootstrap", _of_2005(policy), both(), **of_2005)
+            yield Cell(f"{name} of 2005, {case} bootstrap", _of_2005(policy), both(), _of_2005(bootstrap), **of_2005)
     for name, bootstrap, derived in (("asymmetric", by_certificate, False), ("username, derived keys", by_user, True)):
         policy = conversation("Basic256", bootstrap, derived)
-        yield Cell(f"conversation, renew, {name}", policy, both(), calls=2, renew=True)
+        yield Cell(f"conversation, renew, {name}", policy, both(), bootstrap, calls=2, renew=True)
     policy = _of_2005(conversation("Basic256", by_certificate))
-    yield Cell("conversation of 2005, renew", policy, both(), namespaces=policies.DRAFT, calls=2, renew=True)
+    yield Cell("conversation of 2005, renew", policy, both(), _of_2005(by_certificate), namespaces=policies.DRAFT, calls=2, renew=True)
     policy = conversation("Basic256", by_certificate)
-    yield Cell("conversation, Cancel in the clear", policy, both(), hidden_cancel=False, refused="unencrypted")
+    yield Cell("conversation, Cancel in the clear", policy, both(), by_certificate, hidden_cancel=False, refused="unencrypted")
     bootstrap = _users_on_tls()
-    yield Cell("conversation, transport bootstrap", conversation("Basic256", bootstrap), both(), calls=2, tls=True, damaged=True)
+    yield Cell("conversation, transport bootstrap", conversation("Basic256", bootstrap), both(), bootstrap, calls=2, tls=True, damaged=True)
 
 
 def _conversations_over_tls():
@@ -187,12 +193,13 @@ def _conversations_over_tls():
     for derived in (False, True):
         for who, bootstrap in (("users", _users_on_tls()), ("certificates", _certificates_on_tls())):
             policy = conversation_over_tls("Basic256", bootstrap, derived, own=MESSAGE_ID)
-            yield Cell(f"conversation on TLS, {who}{', derived keys' if derived else ''}", policy, tls=True, calls=2)
-    policy = conversation_over_tls("Basic256", _users_on_tls(), own=MESSAGE_ID)
-    yield Cell("conversation on TLS, renew", policy, tls=True, calls=2, renew=True)
-    yield Cell("conversation on TLS of 2005", _of_2005(policy), namespaces=policies.DRAFT, tls=True, calls=2)
-    twice = conversation_over_tls("Basic256", _users_on_tls())
-    yield Cell("conversation on TLS, the same second", twice, tls=True, calls=3, refused="replayed")
+            yield Cell(f"conversation on TLS, {who}{', derived keys' if derived else ''}", policy, bootstrap=bootstrap, tls=True, calls=2)
+    bootstrap = _users_on_tls()
+    policy = conversation_over_tls("Basic256", bootstrap, own=MESSAGE_ID)
+    yield Cell("conversation on TLS, renew", policy, bootstrap=bootstrap, tls=True, calls=2, renew=True)
+    yield Cell("conversation on TLS of 2005", _of_2005(policy), bootstrap=_of_2005(bootstrap), namespaces=policies.DRAFT, tls=True, calls=2)
+    twice = conversation_over_tls("Basic256", bootstrap)
+    yield Cell("conversation on TLS, the same second", twice, bootstrap=bootstrap, tls=True, calls=3, refused="replayed")
 
 
 def _of_2005(policy):

@@ -1,72 +1,22 @@
 //! What CXF's clients and services said to each other under many policies, recorded in `interop/recorded/cxf`: an endpoint that is configured
 //! from the same WSDL accepts the request as a service and the response as a client, and a request for a security context is granted.
 
+#[path = "support/contexts.rs"]
+mod contexts;
 #[path = "support/forgetful.rs"]
 mod forgetful;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::EndpointConfig;
-use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::crypto::{PHash, SymmetricKey, base64};
 use soapstone::endpoint::{Arrived, Endpoint, Memory, Role};
-use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, Receipt, SecurityContext};
+use soapstone::wss::{ContextOwner, ConversationVersion, Receipt, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
 
+use contexts::{Granted, agreed};
 use forgetful::Forgetful;
-
-/// The contexts that were granted.
-#[derive(Debug, Default)]
-struct Granted(Mutex<Vec<SecurityContext>>);
-
-impl ContextStore for Granted {
-    fn find(
-        &self,
-        _: &str,
-        name: &ContextName,
-        _: Timestamp,
-    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
-        let contexts = self.0.lock().expect("no test panics here");
-        Ok(contexts
-            .iter()
-            .find(|context| context.name() == *name)
-            .cloned())
-    }
-
-    fn insert(&self, _: &str, context: &SecurityContext) -> Result<(), StoreUnavailable> {
-        self.0
-            .lock()
-            .expect("no test panics here")
-            .push(context.clone());
-        Ok(())
-    }
-
-    fn renew(
-        &self,
-        _: &str,
-        _: &SecurityContext,
-        _: std::time::Duration,
-        _: Timestamp,
-    ) -> Result<bool, StoreUnavailable> {
-        Ok(false)
-    }
-
-    fn amend(
-        &self,
-        _: &str,
-        _: &SecurityContext,
-        _: &SecurityContext,
-    ) -> Result<bool, StoreUnavailable> {
-        Ok(false)
-    }
-
-    fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
-        Ok(false)
-    }
-}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf")
@@ -141,7 +91,7 @@ fn exchange(cell: &str) -> Result<(), String> {
     let service = endpoint(cell, Role::Service)?;
     match receive(&service, recorded(cell, "1.request.xml"), &granted)? {
         Arrived::Answered(answer) => match answer.refused {
-            None if granted.0.lock().expect("no test panics here").len() == 1 => Ok(()),
+            None if granted.contexts().len() == 1 => Ok(()),
             None => Err("no context was stored".to_owned()),
             Some(fault) => Err(format!("no context was granted: {fault}")),
         },
@@ -197,35 +147,20 @@ fn every_exchange_of_cxf_is_accepted_under_its_own_policy() {
     );
 }
 
-/// What stands in the first element of a name, whatever its prefix.
-fn content<'m>(message: &'m str, local: &str) -> &'m str {
-    let start = message.find(&format!(":{local}")).expect("it is there");
-    let (_, after) = message[start..].split_once('>').expect("its tag ends");
-    after.split_once('<').expect("it ends").0
-}
-
-/// The context that CXF's service has made of what both sides contributed to its key, which TLS alone hid (WS-Trust 1.4, 4.4.4).
+/// The context that CXF's service has made of what both sides contributed to its key, which TLS alone hid.
 fn made(cell: &str, owner: ContextOwner) -> SecurityContext {
     let text = |name| String::from_utf8(recorded(cell, name)).expect("it is UTF-8");
-    let (request, response) = (text("1.request.xml"), text("1.response.xml"));
-    let entropy = |message| base64::decode_xml_to_vec(content(message, "BinarySecret").as_bytes());
-    let entropy = |message| entropy(message).expect("it is base64");
-    let secret = PHash::SHA1.derive(&entropy(&request), &[&entropy(&response)], 0, 32);
     let version = match cell.ends_with("of-2005") {
         true => ConversationVersion::February2005,
         false => ConversationVersion::V13,
     };
-    SecurityContext {
+    agreed(
         version,
-        identifier: content(&response, "Identifier").to_owned(),
-        instance: None,
-        secret: secret
-            .and_then(SymmetricKey::from_secret)
-            .expect("it is as long as it has to be"),
-        created: moment(),
-        expires: moment() + SignedDuration::from_hours(1),
+        &text("1.request.xml"),
+        &text("1.response.xml"),
         owner,
-    }
+        moment(),
+    )
 }
 
 /// Conversations that TLS protects: the owner of what our service grants is who began it, and what CXF's client sends in the one that it began is
@@ -246,7 +181,7 @@ fn contexts_of_cxf_endorse_what_tls_protects() {
             matches!(asked, Ok(Arrived::Answered(_))),
             "{cell}: {asked:?}"
         );
-        let ours = granted.0.lock().expect("no test panics here").remove(0);
+        let ours = granted.contexts().remove(0);
         let owner = if cell.contains("certificates") {
             "CN=client,O=Soapstone"
         } else {
@@ -257,7 +192,7 @@ fn contexts_of_cxf_endorse_what_tls_protects() {
         let theirs = made(cell, ours.owner.clone());
         let request = recorded(cell, "2.request.xml");
         let heard = |context: SecurityContext, request: &[u8]| {
-            let known = Granted(Mutex::new(vec![context]));
+            let known = Granted::knowing(context);
             let arrived = receive(&service, request.to_vec(), &known)?;
             let Arrived::Message(message) = arrived else {
                 return Err("it asks for a token".to_owned());

@@ -9,6 +9,11 @@ use soapstone::endpoint::{Endpoint, Role};
 /// The endpoint of a file, some hours after its moment.
 pub(crate) fn endpoint(file: &Path, role: Role, hours: i64) -> Endpoint {
     let text = std::fs::read_to_string(file).expect("an endpoint file");
+    endpoint_of(&text, file, role, hours)
+}
+
+/// The endpoint of what stands, or could stand, in a file.
+pub(crate) fn endpoint_of(text: &str, file: &Path, role: Role, hours: i64) -> Endpoint {
     let (before, rest) = text
         .split_once("time = \"")
         .expect("the moment of recording");
