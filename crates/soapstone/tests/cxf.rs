@@ -129,7 +129,7 @@ fn open_answer(cell: &str, receipt: Receipt) -> Result<Vec<u8>, String> {
 #[test]
 fn every_exchange_of_cxf_is_accepted_under_its_own_policy() {
     let cells = cells();
-    assert!(cells.len() >= 60, "{} cells are recorded", cells.len());
+    assert!(cells.len() >= 100, "{} cells are recorded", cells.len());
     let failed: Vec<String> = cells
         .iter()
         .filter_map(|cell| {
@@ -172,7 +172,7 @@ fn contexts_of_cxf_endorse_what_tls_protects() {
         .iter()
         .filter(|cell| cell.contains("-on-TLS"))
         .collect();
-    assert!(on_tls.len() >= 8, "{on_tls:?}");
+    assert!(on_tls.len() >= 11, "{on_tls:?}");
     for cell in on_tls {
         let service = endpoint(cell, Role::Service).unwrap_or_else(|problem| panic!("{problem}"));
         let granted = Granted::default();
@@ -212,7 +212,12 @@ fn contexts_of_cxf_endorse_what_tls_protects() {
         let (_, after) = signature.split_once("</ds:Signature>").expect("its end");
         let bare = format!("{before}{after}");
         let refused = heard(theirs, bare.as_bytes()).expect_err("no signature");
-        assert!(refused.contains("SignatureMissing"), "{cell}: {refused}");
+        // Where a certificate endorses, too, it may be the other signature that is left.
+        let missing = ["SignatureMissing", "EndorsementMissing"];
+        assert!(
+            missing.iter().any(|reason| refused.contains(reason)),
+            "{cell}: {refused}"
+        );
     }
 }
 
