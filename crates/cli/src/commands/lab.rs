@@ -68,6 +68,7 @@ Examples:
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
   soapstone lab report books -o books.html
   soapstone lab run all --quick --stack soapstone,cxf,gsoap
+  soapstone lab run all --quick --claims --stack soapstone,cxf,gsoap    the papers' claims alone, today
   soapstone lab compare lab-results/before lab-results/after --apart
   soapstone lab advise --bytes 20kB --needs integrity,confidentiality,intermediaries
   soapstone lab run conversations --config client.toml --url http://127.0.0.1:8443/echo --seconds 60";

@@ -44,6 +44,8 @@ pub struct Options {
     pub scope: Scope,
     /// Only points whose name has every one of these in it, in whole segments: `books/2500`, `memory`.
     pub filter: Vec<String>,
+    /// Only points that a headline claim is told of.
+    pub claims: bool,
     /// What orders are drawn with.
     pub seed: u64,
     /// What all of it may take: points are repeated less often where time runs short, though never less than three times.
@@ -76,6 +78,21 @@ impl Task {
             name.push_str(&format!("/{axis}/{value}"));
         }
         name
+    }
+
+    /// Whether a headline claim of the study is told of it.
+    fn has_a_claim(&self) -> bool {
+        let experiment = self.experiment.number;
+        let mut claims = self.study.claims.iter();
+        claims.any(|claim| {
+            let figure = self.study.figure(experiment, claim.shown_in);
+            claim.experiment == experiment
+                && figure.is_some_and(|figure| figure.lines_of() == self.point.shown_in)
+                && claim
+                    .at
+                    .iter()
+                    .all(|(axis, value)| self.point.at.get(axis).is_some_and(|it| it == value))
+        })
     }
 }
 
@@ -128,6 +145,7 @@ pub fn select(selections: &[Selection], options: &Options) -> Vec<Task> {
         let name = task.name();
         let mut wanted = options.filter.iter();
         has_arms(task, &options.scope)
+            && (!options.claims || task.has_a_claim())
             && wanted.all(|wanted| segments::has(&name, wanted))
             && !measured.contains(&name.as_str())
     });
@@ -148,20 +166,22 @@ pub enum Nothing {
     },
     /// Each filter is in some name, and no name has all.
     Apart,
+    /// No headline claim is told of the points.
+    NoClaims,
     /// None of the stacks does anything at the points.
     NoArms,
 }
 
 /// Why [`select`] gives nothing, where nothing was measured before.
 pub fn why_nothing(selections: &[Selection], options: &Options) -> Nothing {
-    let names = |scale| -> Vec<String> {
+    let tasks = |scale| {
         let scope = Scope {
             scale,
             ..options.scope.clone()
         };
-        let tasks = points(selections, &scope).concat();
-        tasks.iter().map(Task::name).collect()
+        points(selections, &scope).concat()
     };
+    let names = |scale| -> Vec<String> { tasks(scale).iter().map(Task::name).collect() };
     let scale = options.scope.scale;
     let there = names(scale);
     let has = |names: &[String], wanted: &str| names.iter().any(|it| segments::has(it, wanted));
@@ -177,12 +197,19 @@ pub fn why_nothing(selections: &[Selection], options: &Options) -> Nothing {
             at_other_scale: has(&names(other), wanted),
         };
     }
-    let all = |name: &String| options.filter.iter().all(|it| segments::has(name, it));
-    if there.iter().any(all) {
-        Nothing::NoArms
-    } else {
-        Nothing::Apart
+    let mut left = tasks(scale);
+    left.retain(|task| {
+        let name = task.name();
+        options.filter.iter().all(|it| segments::has(&name, it))
+    });
+    if left.is_empty() {
+        return Nothing::Apart;
     }
+    left.retain(|task| !options.claims || task.has_a_claim());
+    if left.is_empty() {
+        return Nothing::NoClaims;
+    }
+    Nothing::NoArms
 }
 
 /// What a bench must have for them: each stack and way with each operation and source, once. How much is asked for does not matter: it is
@@ -213,4 +240,74 @@ pub(super) fn small(call: Call) -> Call {
         | Operation::Temperature(_)) => other,
     };
     Call { operation, ..call }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::studies;
+
+    fn options(filter: &[&str]) -> Options {
+        Options {
+            scope: Scope {
+                scale: Scale::Quick,
+                stacks: vec![Stack::Soapstone],
+                databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
+            },
+            filter: filter.iter().map(|it| (*it).to_owned()).collect(),
+            claims: true,
+            seed: 1,
+            budget: None,
+            arm_budget: None,
+            measured: Vec::new(),
+        }
+    }
+
+    fn all() -> Vec<Selection> {
+        let studies = studies::ALL.iter();
+        let all = studies.map(|study| Selection {
+            study,
+            experiment: None,
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn points_of_claims_are_those_that_the_claims_name_and_no_others() {
+        let tasks = select(&all(), &options(&[]));
+        let mut names: Vec<String> = tasks.iter().map(Task::name).collect();
+        names.sort();
+        let (of_tables, others): (Vec<String>, Vec<String>) = names
+            .into_iter()
+            .partition(|name| name.starts_with("rodrigues2011/1"));
+        let ten = "rodrigues2011/1/tables-2-5/clients/10";
+        assert_eq!(of_tables, [ten, "rodrigues2011/1/tables-2-5/clients/5"]);
+        for name in [
+            "mchale2012/1/figures-5-6/books/25000",
+            "mchale2012/3/figure-11/load/10x15000",
+            "mchale2012/4/beyond-databases/source/sqlite",
+            "novakouski2010/1/tables-1-2/operation/Echo",
+            "rodrigues2011/3/beyond-clients/clients/10",
+            "shopov2007/3/table-2/call/echo-1-kB",
+        ] {
+            assert!(others.iter().any(|it| it == name), "{name}: {others:?}");
+        }
+        let without = Options {
+            claims: false,
+            ..options(&[])
+        };
+        let all = select(&all(), &without).len();
+        assert!(others.len() * 5 < all, "{} of {all}", others.len());
+        // Claims of a share or a factor are told of the lines of another figure.
+        let studies = others.iter().filter_map(|name| name.split('/').next());
+        let studies: std::collections::BTreeSet<&str> = studies.collect();
+        assert!(studies.contains("vanengelen2008"), "{others:?}");
+    }
+
+    #[test]
+    fn points_without_a_claim_say_so() {
+        let why = |filter| why_nothing(&all(), &options(filter));
+        assert_eq!(why(&["figures-7-8"]), Nothing::NoClaims);
+        assert_eq!(why(&["figures-7-8", "Echo"]), Nothing::Apart);
+    }
 }

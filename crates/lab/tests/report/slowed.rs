@@ -63,6 +63,7 @@ fn measured(pause: Duration) -> Run {
             databases: Vec::new(),
         },
         filter: ["figures-5-6", "books/1"].map(str::to_owned).to_vec(),
+        claims: false,
         seed: 1,
         budget: Some(Duration::from_millis(1)),
         arm_budget: None,

@@ -29,6 +29,9 @@ pub(super) struct Asked {
     /// Studies, or experiments of them.
     subjects: Vec<String>,
     filter: Vec<String>,
+    /// Only points of headline claims.
+    #[serde(default)]
+    claims: bool,
     scale: Scale,
     /// Version of each; nothing, where it is ours.
     stacks: BTreeMap<Stack, Option<String>>,
@@ -90,6 +93,7 @@ impl Asked {
             revision: revision()?,
             subjects,
             filter: options.filter.clone(),
+            claims: options.claims,
             scale: options.scope.scale,
             stacks: stacks.collect(),
             databases,

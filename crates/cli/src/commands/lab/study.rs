@@ -44,6 +44,9 @@ pub(super) struct StudyArguments {
     /// Repeat as often as the papers did; the default
     #[arg(long, conflicts_with = "quick")]
     full: bool,
+    /// Only points that a headline claim of a paper, or a goal of ours, is told of
+    #[arg(long)]
+    claims: bool,
     /// What orders are drawn with
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
@@ -307,6 +310,7 @@ impl Run<'_> {
                 databases,
             },
             filter: self.filter.to_owned(),
+            claims: self.arguments.claims,
             seed: self.arguments.seed,
             budget: self.quick.then(|| GLANCE * self.stacks().len() as u32),
             arm_budget: self.quick.then_some(GLANCE_AT_AN_ARM),
@@ -347,6 +351,10 @@ fn nothing(selections: &[Selection], options: &Options) -> Failure {
             "no point of {subject} has all of these segments in its name, but each is in some"
         ))
         .with_hint("soapstone lab list"),
+        Nothing::NoClaims => {
+            Failure::new("no claim of a paper and no goal is told of these points")
+                .with_hint("without --claims they are measured")
+        }
         Nothing::NoArms => {
             let stacks = options.scope.stacks.iter().map(|stack| stack.name());
             Failure::new(format_args!(

@@ -139,6 +139,7 @@ fn options(filter: &[&str]) -> Options {
             databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
         },
         filter: filter.iter().map(|it| (*it).to_owned()).collect(),
+        claims: false,
         seed: 1,
         budget: None,
         arm_budget: None,
