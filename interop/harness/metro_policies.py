@@ -142,7 +142,7 @@ def _supported(name, binding):
         ("signed username", "Signed", username(), None),
         ("signed encrypted username", "SignedEncrypted", username(), None),
         ("endorsing", "Endorsing", CLIENT, None),
-        # Metro dereferences the signed token in inclusive form, which is none of the suite's.
+        # Metro refers to the signed token without a transform, and digests nothing: its own service does not notice.
         ("signed endorsing", "SignedEndorsing", CLIENT, "algorithm-not-allowed"),
     ):
         yield Cell(f"{name} {case}", binding + supporting(f"{kind}SupportingTokens", token), both(), refused=refused)
