@@ -14,7 +14,8 @@ pub(super) fn text(report: &Report<'_>) -> String {
     if let Some(claims) = table::claims(report) {
         let _ = write!(
             text,
-            "\n## Headline claims\n\n{}\nFloor: {}\n",
+            "\n## Headline claims\n\nRepeat them with `{}`.\n\n{}\nFloor: {}\n",
+            words::REPEAT_CLAIMS,
             table(&claims),
             words::FLOOR
         );

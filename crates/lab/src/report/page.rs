@@ -29,7 +29,11 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
     contents(h, report);
     h.push_str("</header>\n<main>\n");
     if let Some(claims) = table::claims(report) {
-        h.push_str("<section id=\"claims\">\n<h2>Headline claims</h2>\n");
+        let _ = writeln!(
+            h,
+            "<section id=\"claims\">\n<h2>Headline claims</h2>\n<p class=\"repeat\">Repeat them: <code>{}</code></p>",
+            words::REPEAT_CLAIMS
+        );
         write_table(h, &claims, "claims");
         let _ = writeln!(
             h,

@@ -5,6 +5,9 @@
 use super::values::shows;
 use crate::study::{Estimate, Finding, Quantity, Reported, Shows};
 
+/// The command that measures what headline claims are told of, and nothing else.
+pub(super) const REPEAT_CLAIMS: &str = "soapstone lab run all --claims";
+
 /// What a floor is.
 pub(super) const FLOOR: &str = "the value if of all security only private keys, digests and ciphers took time, as they took alone in the same \
     run; of more clients at once than processors, also what theirs take in the best order. No implementation with the same keys and \

@@ -503,7 +503,7 @@ fn markdown_has_the_same_values() {
     let runs = [run("one", &lines(1.0))];
     let markdown = Report::of(&[mchale()], &runs).markdown();
     for part in [
-        "\n## Headline claims\n",
+        "\n## Headline claims\n\nRepeat them with `soapstone lab run all --claims`.\n",
         "\n## mchale2012\n\nG. McHale, J. O'Raw, K. Curran: *WS-I\\* compliant",
         "\n### Experiment 1: What does signing",
         "`soapstone lab run mchale2012/1`",
