@@ -5,8 +5,8 @@ use soapstone::wss::Mechanism;
 use super::*;
 use crate::studies;
 use crate::study::{
-    Operation, Round, Scale, Scope, Selection, Sizes, Stack, Step, Study, Transport, Way, needs,
-    select, whole,
+    Operation, Round, Scale, Selection, Sizes, Stack, Step, Study, Transport, Way, needs, select,
+    whole,
 };
 
 /// Answers at once, and says it took what was asked of it.
@@ -131,22 +131,6 @@ impl Bench for Pretending {
     }
 }
 
-fn options(filter: &[&str]) -> Options {
-    Options {
-        scope: Scope {
-            scale: Scale::Quick,
-            stacks: vec![Stack::Soapstone],
-            databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
-        },
-        filter: filter.iter().map(|it| (*it).to_owned()).collect(),
-        claims: false,
-        seed: 1,
-        budget: None,
-        arm_budget: None,
-        measured: Vec::new(),
-    }
-}
-
 fn mchale() -> &'static Study {
     studies::named("mchale2012").expect("the study")
 }
@@ -187,7 +171,7 @@ fn lines(records: &[Record]) -> Vec<&Line> {
 
 /// A point of the first experiment, measured in another way.
 fn point_measured(how: How, bench: &mut Pretending) -> Vec<Record> {
-    let options = options(&["figures-5-6", "books/1"]);
+    let options = Options::at_a_glance(&["figures-5-6", "books/1"]);
     let mut tasks = selected(1, &options);
     tasks[0].point.how = how;
     records_of(&tasks, &options, bench)
@@ -195,7 +179,7 @@ fn point_measured(how: How, bench: &mut Pretending) -> Vec<Record> {
 
 #[test]
 fn every_quantity_of_every_arm_is_a_line_and_the_point_ends_with_that_it_is_done() {
-    let options = options(&["figures-5-6", "books/2500"]);
+    let options = Options::at_a_glance(&["figures-5-6", "books/2500"]);
     let records = records_of(
         &selected(1, &options),
         &options,
@@ -237,7 +221,7 @@ fn every_quantity_of_every_arm_is_a_line_and_the_point_ends_with_that_it_is_done
 
 #[test]
 fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
-    let options = options(&["load/75x100"]);
+    let options = Options::at_a_glance(&["load/75x100"]);
     let records = records_of(
         &selected(3, &options),
         &options,
@@ -265,9 +249,9 @@ fn a_line_of_json_has_its_place_its_samples_and_their_figures() {
 
 #[test]
 fn the_paper_s_experiments_are_all_there() {
-    let count = |experiment| selected(experiment, &options(&[])).len();
+    let count = |experiment| selected(experiment, &Options::at_a_glance(&[])).len();
     assert_eq!([1, 2, 3, 4].map(count), [17, 8, 12, 15]);
-    let options = options(&["books/20000"]);
+    let options = Options::at_a_glance(&["books/20000"]);
     assert_eq!(
         names(&selected(4, &options)),
         ["memory", "postgres", "sqlite"]
@@ -277,7 +261,7 @@ fn the_paper_s_experiments_are_all_there() {
 
 #[test]
 fn a_run_goes_on_after_the_last_whole_point() {
-    let mut options = options(&["memory"]);
+    let mut options = Options::at_a_glance(&["memory"]);
     let all = selected(4, &options);
     let mut measured = records_of(&all, &options, &mut Pretending::new(1_000, 1_500));
     assert_eq!(whole(&measured), measured.len());
@@ -299,7 +283,7 @@ fn a_run_goes_on_after_the_last_whole_point() {
 
 #[test]
 fn a_way_is_needed_once_for_each_source() {
-    let needs = needs(&selected(4, &options(&[])));
+    let needs = needs(&selected(4, &Options::at_a_glance(&[])));
     assert_eq!(needs.len(), 18);
 }
 
@@ -307,7 +291,7 @@ fn a_way_is_needed_once_for_each_source() {
 fn points_and_arms_come_in_orders_that_the_seed_decides() {
     let ways_of = |seed| {
         let mut bench = Pretending::new(1_000, 1_500);
-        let mut options = options(&["figures-12-13", "books/600"]);
+        let mut options = Options::at_a_glance(&["figures-12-13", "books/600"]);
         options.seed = seed;
         options.scope.scale = Scale::Full;
         records_of(&selected(3, &options), &options, &mut bench);
@@ -325,7 +309,7 @@ fn points_and_arms_come_in_orders_that_the_seed_decides() {
     assert_eq!(ways, ways_of(1));
     assert_ne!(ways, ways_of(2));
     let points_of = |seed| {
-        let mut options = options(&[]);
+        let mut options = Options::at_a_glance(&[]);
         options.seed = seed;
         let tasks = selected(1, &options);
         tasks.iter().map(Task::name).collect::<Vec<_>>()
@@ -338,7 +322,7 @@ fn points_and_arms_come_in_orders_that_the_seed_decides() {
 fn what_was_measured_before_a_failure_was_told() {
     let mut bench = Pretending::new(1_000, 1_500);
     bench.fails_at = 3 * (20 + 1 + 3) + 2;
-    let options = options(&["figures-5-6"]);
+    let options = Options::at_a_glance(&["figures-5-6"]);
     let mut told = 0;
     let ended = run(
         &selected(1, &options),
@@ -354,7 +338,7 @@ fn what_was_measured_before_a_failure_was_told() {
 
 #[test]
 fn an_arm_that_a_stack_cannot_do_is_left_out_and_the_others_are_measured() {
-    let mut options = options(&["figures-5-6", "books/1"]);
+    let mut options = Options::at_a_glance(&["figures-5-6", "books/1"]);
     options.scope.stacks = vec![Stack::Soapstone, Stack::Gsoap];
     let records = records_of(
         &selected(1, &options),
@@ -389,7 +373,7 @@ fn an_arm_that_a_stack_cannot_do_is_left_out_and_the_others_are_measured() {
 
 #[test]
 fn each_repetition_of_conversations_begins_with_a_handshake_and_tells_its_total() {
-    let options = options(&["figure-11", "load/10x15000"]);
+    let options = Options::at_a_glance(&["figure-11", "load/10x15000"]);
     let mut tasks = selected(3, &options);
     tasks[0].point.how = How::Conversations {
         repetitions: 3,
@@ -526,7 +510,7 @@ fn a_stack_without_clients_that_come_later_is_left_out() {
 
 #[test]
 fn messages_are_processed_in_memory_without_any_call_before() {
-    let mut options = options(&["books/1"]);
+    let mut options = Options::at_a_glance(&["books/1"]);
     options.filter.push("beyond-opening".to_owned());
     options.scope.stacks = vec![Stack::Soapstone, Stack::Cxf, Stack::Wss4j];
     let mut bench = Pretending::new(1_000, 1_500);

@@ -8,7 +8,7 @@ fn where_time_runs_short_points_are_repeated_three_times() {
         repetitions: 50,
         requests: 1,
     };
-    let mut options = options(&["figures-5-6", "books/1"]);
+    let mut options = Options::at_a_glance(&["figures-5-6", "books/1"]);
     options.budget = Some(Duration::ZERO);
     let mut tasks = selected(1, &options);
     tasks[0].point.how = how;
@@ -45,7 +45,7 @@ fn an_arm_that_has_used_its_time_up_is_repeated_twice_and_the_others_go_on() {
             4,
         ),
     ] {
-        let mut options = options(&["figures-5-6", "books/1"]);
+        let mut options = Options::at_a_glance(&["figures-5-6", "books/1"]);
         options.arm_budget = Some(Duration::from_millis(20));
         let mut tasks = selected(1, &options);
         tasks[0].point.how = how;
@@ -62,7 +62,7 @@ fn an_arm_that_has_used_its_time_up_is_repeated_twice_and_the_others_go_on() {
 
 #[test]
 fn in_memory_an_arm_is_repeated_as_often_as_its_time_lets() {
-    let mut options = options(&["beyond-securing", "books/1"]);
+    let mut options = Options::at_a_glance(&["beyond-securing", "books/1"]);
     options.arm_budget = Some(Duration::from_millis(200));
     let tasks = selected(1, &options);
     for (took, n) in [(1_000, 10), (30_000, 6), (150_000, 2)] {
@@ -74,7 +74,7 @@ fn in_memory_an_arm_is_repeated_as_often_as_its_time_lets() {
 #[test]
 fn a_glance_measures_slow_stacks_at_some_sizes_and_the_papers_counts_at_all() {
     let sizes = |scale, stack| {
-        let mut options = options(&["figures-5-6"]);
+        let mut options = Options::at_a_glance(&["figures-5-6"]);
         options.scope.scale = scale;
         options.scope.stacks = vec![Stack::Soapstone, stack];
         let tasks = selected(1, &options);
