@@ -271,13 +271,16 @@ mod tests {
     /// Of keys drawn without regard to it, 2,000 would hardly all be others (0.04 %).
     #[test]
     fn no_key_of_one_message_could_be_taken_for_a_dsa_key() {
-        let recipient = PrivateKey::generate(KeyKind::X25519).unwrap();
-        let recipient = recipient.public_key();
-        for _ in 0..2_000 {
-            let made = recipient.agree_ephemeral(KeyAgreement::X25519).unwrap();
-            let spki = made.originator.spki_der();
-            assert_eq!(spki.len(), 44);
-            assert_ne!(spki[12], 2, "{spki:02x?}");
+        for (algorithm, kind, octets) in [
+            (KeyAgreement::X25519, KeyKind::X25519, 32),
+            (KeyAgreement::X448, KeyKind::X448, 56),
+        ] {
+            let recipient = PrivateKey::generate(kind).unwrap();
+            for _ in 0..2_000 {
+                let made = recipient.public_key().agree_ephemeral(algorithm).unwrap();
+                let spki = made.originator.spki_der();
+                assert_ne!(spki[spki.len() - octets], 2, "{spki:02x?}");
+            }
         }
     }
 
