@@ -108,6 +108,15 @@ impl From<ParseError> for EnvelopeError {
     }
 }
 
+/// Where header blocks go.
+pub(crate) struct HeaderRoom {
+    /// In whose place of the source they are put.
+    pub(crate) place: Range<usize>,
+    /// What has to stand before and behind them there.
+    pub(crate) before: Vec<u8>,
+    pub(crate) behind: Vec<u8>,
+}
+
 /// A well-formed, bounded SOAP envelope with unambiguous ids.
 #[derive(Debug)]
 pub struct Envelope {
@@ -211,36 +220,51 @@ impl Envelope {
     /// The message with `blocks`, in canonical form, put first into its `soap:Header`. For messages that nothing was grafted into.
     pub fn with_header_blocks(&self, blocks: &[u8], buffers: &mut Buffers) -> Vec<u8> {
         let source = self.document.bytes();
-        let (range, header) = self.with_header(blocks.to_vec());
-        let mut bytes = buffers.take(source.len() + header.len());
-        bytes.extend_from_slice(&source[..range.start]);
-        bytes.extend_from_slice(&header);
-        bytes.extend_from_slice(&source[range.end..]);
+        let room = self.room_for_header();
+        let added = room.before.len() + blocks.len() + room.behind.len();
+        let mut bytes = buffers.take(source.len() + added);
+        for piece in [
+            &source[..room.place.start],
+            &room.before,
+            blocks,
+            &room.behind,
+            &source[room.place.end..],
+        ] {
+            bytes.extend_from_slice(piece);
+        }
         bytes
     }
 
-    /// What has to take the place of which range of the source, so that `blocks` come first in the `soap:Header`.
-    pub(crate) fn with_header(&self, mut blocks: Vec<u8>) -> (Range<usize>, Vec<u8>) {
+    /// Where blocks have to be put to come first in the `soap:Header`.
+    pub(crate) fn room_for_header(&self) -> HeaderRoom {
         let source = self.document.bytes();
         match self.header() {
             Some(block) if is_self_closing(block, source) => {
-                let range = range(block);
-                let tag = &source[range.start..range.end - 2];
-                blocks.splice(0..0, tag.iter().copied().chain([b'>']));
-                blocks.extend_from_slice(format!("</{}>", qualified_name(block)).as_bytes());
-                (range, blocks)
+                let place = range(block);
+                let tag = &source[place.start..place.end - 2];
+                HeaderRoom {
+                    before: [tag, b">"].concat(),
+                    behind: ["</", block.qualified_name(), ">"].concat().into_bytes(),
+                    place,
+                }
             }
             Some(block) => {
                 let at = content(block, source).start;
-                (at..at, blocks)
+                HeaderRoom {
+                    place: at..at,
+                    before: Vec::new(),
+                    behind: Vec::new(),
+                }
             }
             None => {
                 let prefix = self.document.root().prefix();
                 let colon = if prefix.is_empty() { "" } else { ":" };
-                blocks.splice(0..0, format!("<{prefix}{colon}Header>").into_bytes());
-                blocks.extend_from_slice(format!("</{prefix}{colon}Header>").as_bytes());
                 let at = range(self.body()).start;
-                (at..at, blocks)
+                HeaderRoom {
+                    place: at..at,
+                    before: ["<", prefix, colon, "Header>"].concat().into_bytes(),
+                    behind: ["</", prefix, colon, "Header>"].concat().into_bytes(),
+                }
             }
         }
     }
@@ -294,15 +318,6 @@ pub(crate) fn content(element: Element<'_>, source: &[u8]) -> Range<usize> {
 
 pub(crate) fn is_self_closing(element: Element<'_>, source: &[u8]) -> bool {
     source[range(element)].ends_with(b"/>") && element.start_tag_range().end == element.range().end
-}
-
-pub(crate) fn qualified_name(element: Element<'_>) -> String {
-    let prefix = element.prefix();
-    if prefix.is_empty() {
-        element.local().to_owned()
-    } else {
-        format!("{prefix}:{}", element.local())
-    }
 }
 
 /// `{namespace}local`, or `local` without a namespace.

@@ -4,11 +4,15 @@
 
 use std::time::Duration;
 
+use jiff::fmt::temporal::DateTimePrinter;
 use jiff::{SignedDuration, Timestamp};
 use soapstone_xml::Element;
 
 use crate::names::WSU;
 use crate::rejected::Rejected;
+
+/// How times are written.
+const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// The life that a message claims, checked against the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +115,7 @@ pub(crate) fn later(instant: Timestamp, duration: Duration) -> Timestamp {
 
 /// `xsd:dateTime` in UTC with milliseconds, as it is written in messages.
 pub(crate) fn write(instant: Timestamp) -> String {
-    format!("{instant:.3}")
+    MILLISECONDS.timestamp_to_string(&instant)
 }
 
 fn instant(element: Element<'_>, parent: &'static str) -> Result<Timestamp, Rejected> {

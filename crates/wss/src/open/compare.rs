@@ -147,18 +147,19 @@ impl Opening<'_> {
         else {
             return Ok(());
         };
-        let order: Vec<NodeId> = security.children().map(|child| child.id()).collect();
         let violated = |problem| Err(Rejected::LayoutViolated { problem });
+        let is_timestamp =
+            |child: Option<Element<'_>>| child.map(|child| child.id()) == self.timestamp;
         match self.plan.policy.layout {
-            Layout::Lax => Ok(()),
-            Layout::LaxTimestampFirst if order.first() != self.timestamp.as_ref() => {
+            Layout::LaxTimestampFirst if !is_timestamp(security.first_child()) => {
                 violated("expected the `wsu:Timestamp` first in `wsse:Security`")
             }
-            Layout::LaxTimestampLast if order.last() != self.timestamp.as_ref() => {
+            Layout::LaxTimestampLast if !is_timestamp(security.children().last()) => {
                 violated("expected the `wsu:Timestamp` last in `wsse:Security`")
             }
-            Layout::LaxTimestampFirst | Layout::LaxTimestampLast => Ok(()),
+            Layout::Lax | Layout::LaxTimestampFirst | Layout::LaxTimestampLast => Ok(()),
             Layout::Strict => {
+                let order: Vec<NodeId> = security.children().map(|child| child.id()).collect();
                 let place = |node: NodeId| order.iter().position(|child| *child == node);
                 let late = self.uses.iter().any(|(token, user)| {
                     place(*token)

@@ -13,9 +13,7 @@ use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::edits::{Cipher, Edits, Replacement};
-use super::{
-    SecureError, Securing, Session, content, is_self_closing, numbered, qualified_name, range,
-};
+use super::{SecureError, Securing, Session, content, is_self_closing, numbered, range};
 use crate::envelope::Envelope;
 use crate::key_reference;
 use crate::marks;
@@ -359,7 +357,7 @@ fn replacing(
     let element = envelope.document.element(node);
     if extent == Extent::Content && is_self_closing(element, source) {
         let whole = range(element);
-        let end = format!("</{}>", qualified_name(element)).into_bytes();
+        let end = format!("</{}>", element.qualified_name()).into_bytes();
         (whole.end - 2..whole.end, data.between(b">", &end))
     } else if extent == Extent::Element && is_block {
         let start = encrypted_header(envelope, node);

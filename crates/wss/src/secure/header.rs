@@ -17,30 +17,27 @@ impl Securing<'_> {
         let prefix = root.prefix();
         let version = envelope.version();
         let pieces: usize = self.pieces().map(<[u8]>::len).sum();
-        let mut header = buffers.take(pieces + 512);
+        let room = envelope.room_for_header();
+        let mut header = buffers.take(room.before.len() + pieces + 512 + room.behind.len());
+        header.extend_from_slice(&room.before);
         // An attribute needs a prefix: `soap` is declared here where the envelope has none.
-        let (declaration, attribute_prefix) = if prefix.is_empty() {
-            (format!(" xmlns:soap=\"{}\"", version.namespace()), "soap")
-        } else {
-            (String::new(), prefix)
+        let (declared, attribute_prefix) = match prefix {
+            "" => ([" xmlns:soap=\"", version.namespace(), "\""], "soap"),
+            prefix => ([""; 3], prefix),
         };
-        for piece in ["<wsse:Security xmlns:wsse=\"", WSSE, "\"", &declaration] {
-            header.extend_from_slice(piece.as_bytes());
-        }
+        put(&["<wsse:Security xmlns:wsse=\"", WSSE, "\""], &mut header);
+        put(&declared, &mut header);
         if self.plan.policy.must_understand {
-            let must = if version == SoapVersion::V11 {
-                "1"
-            } else {
-                "true"
+            let must = match version {
+                SoapVersion::V11 => "1",
+                SoapVersion::V12 => "true",
             };
-            header.extend_from_slice(
-                format!(" {attribute_prefix}:mustUnderstand=\"{must}\"").as_bytes(),
-            );
+            let attribute = [" ", attribute_prefix, ":mustUnderstand=\"", must, "\""];
+            put(&attribute, &mut header);
         }
         if let Some(actor) = &self.plan.policy.actor {
-            header.extend_from_slice(
-                format!(" {attribute_prefix}:{}=\"", version.actor_attribute()).as_bytes(),
-            );
+            let name = version.actor_attribute();
+            put(&[" ", attribute_prefix, ":", name, "=\""], &mut header);
             soapstone_xml::escape::attribute(actor, &mut header);
             header.push(b'"');
         }
@@ -49,10 +46,10 @@ impl Securing<'_> {
             header.extend_from_slice(piece);
         }
         header.extend_from_slice(b"</wsse:Security>");
+        header.extend_from_slice(&room.behind);
         buffers.give(std::mem::take(&mut self.signature));
-
-        let (range, header) = envelope.with_header(header);
-        self.edits.replace(range, header);
+        buffers.give(std::mem::take(&mut self.derived));
+        self.edits.replace(room.place, header);
     }
 
     /// The pieces of the header in the order in which a receiver must process them: what was done last comes first, and what is named
@@ -107,10 +104,16 @@ impl Securing<'_> {
     }
 }
 
+fn put(pieces: &[&str], out: &mut Vec<u8>) {
+    for piece in pieces {
+        out.extend_from_slice(piece.as_bytes());
+    }
+}
+
 /// A `wsu:Timestamp` in canonical form.
 pub(super) fn timestamp(id: &str, created: Timestamp, expires: Timestamp) -> Vec<u8> {
     let mut out = Vec::with_capacity(384);
-    for piece in [
+    let pieces = [
         "<wsu:Timestamp xmlns:wsu=\"",
         WSU,
         "\" wsu:Id=\"",
@@ -120,8 +123,7 @@ pub(super) fn timestamp(id: &str, created: Timestamp, expires: Timestamp) -> Vec
         "</wsu:Created><wsu:Expires>",
         &freshness::write(expires),
         "</wsu:Expires></wsu:Timestamp>",
-    ] {
-        out.extend_from_slice(piece.as_bytes());
-    }
+    ];
+    put(&pieces, &mut out);
     out
 }

@@ -5,6 +5,7 @@
 //! only where keys are derived from it.
 
 use soapstone_crypto::{Certificate, PHash, SymmetricKey, base64};
+use soapstone_xml::Buffers;
 
 use super::{Endorsement, SecureError, Securing, numbered};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
@@ -14,6 +15,8 @@ use crate::policy::{KeyBinding, KeyReference};
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;
+/// And a `wsc:DerivedKeyToken`.
+const DERIVED_KEY_TOKEN_BYTES: usize = 800;
 
 /// A symmetric key ready for use.
 pub(super) struct Use {
@@ -50,7 +53,7 @@ enum Purpose {
 
 impl<'p> Securing<'p> {
     /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they are.
-    pub(super) fn prepare_keys(&mut self) -> Result<(), SecureError> {
+    pub(super) fn prepare_keys(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         let policy = &self.plan.policy;
         let signing = policy
             .signature
@@ -65,7 +68,7 @@ impl<'p> Securing<'p> {
             signing.filter(|(binding, _)| *binding != KeyBinding::Certificate)
         {
             let found = self.root(binding, reference, Purpose::Signing)?;
-            self.signing = Some(self.key_for(&found, Purpose::Signing)?);
+            self.signing = Some(self.key_for(&found, Purpose::Signing, buffers)?);
             root = Some((binding, found));
         }
         let derives = policy.derived_keys.is_some();
@@ -79,7 +82,7 @@ impl<'p> Securing<'p> {
                 Some((_, root)) => root,
                 None => self.root(binding, reference, Purpose::Encrypting)?,
             };
-            self.encrypting = Some(self.key_for(&found, Purpose::Encrypting)?);
+            self.encrypting = Some(self.key_for(&found, Purpose::Encrypting, buffers)?);
         }
         self.endorsements
             .resize_with(policy.endorsing.len(), Endorsement::default);
@@ -87,7 +90,7 @@ impl<'p> Securing<'p> {
         for (index, endorsing) in endorsing.filter(|(_, one)| one.key == KeyBinding::Context) {
             let id = self.named(&numbered("endorse", index));
             let (root, token) = self.context_root(endorsing.reference, id)?;
-            let key = self.key_for(&root, Purpose::Endorsing)?;
+            let key = self.key_for(&root, Purpose::Endorsing, buffers)?;
             let endorsement = &mut self.endorsements[index];
             (endorsement.key, endorsement.token) = (Some(key), token);
         }
@@ -202,7 +205,12 @@ impl<'p> Securing<'p> {
     }
 
     /// The root itself, or a key derived from it.
-    fn key_for(&mut self, root: &Root, purpose: Purpose) -> Result<Use, SecureError> {
+    fn key_for(
+        &mut self,
+        root: &Root,
+        purpose: Purpose,
+        buffers: &mut Buffers,
+    ) -> Result<Use, SecureError> {
         let plan = self.plan;
         let derived = match purpose {
             Purpose::Endorsing => plan.policy.endorsing_context(),
@@ -252,6 +260,10 @@ impl<'p> Securing<'p> {
                     Purpose::Encrypting => "dk-enc",
                 };
                 let id = self.named(name);
+                if self.derived.capacity() == 0 {
+                    // Two are usual, for signing and for encrypting.
+                    self.derived = buffers.take(2 * DERIVED_KEY_TOKEN_BYTES);
+                }
                 self.write_derived_key_token(root, derived, &id, &nonce, length);
                 key_reference::write_derived_key(derived.version, &id, &mut key_info);
             }
@@ -269,8 +281,7 @@ impl<'p> Securing<'p> {
         length: usize,
     ) {
         let mut out = std::mem::take(&mut self.derived);
-        // Two are usual, for signing and for encrypting.
-        out.reserve(3 * PIECE_BYTES);
+        out.reserve(DERIVED_KEY_TOKEN_BYTES);
         let namespace = derived.version.namespace();
         out.extend_from_slice(b"<wsc:DerivedKeyToken xmlns:wsc=\"");
         out.extend_from_slice(namespace.as_bytes());
@@ -313,7 +324,7 @@ impl<'p> Securing<'p> {
             }
             Reference::Token(id) => {
                 if let Ok(context) = self.context() {
-                    let uri = format!("#{id}");
+                    let uri = ["#", id].concat();
                     key_reference::write_context(context, &uri, implied, out);
                 }
             }

@@ -24,7 +24,7 @@ use self::header::timestamp;
 use self::keys::Use;
 use crate::confirmation;
 use crate::conversation::SecurityContext;
-use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, qualified_name, range};
+use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, range};
 use crate::facts::Receipt;
 use crate::freshness;
 use crate::key_reference;
@@ -420,7 +420,7 @@ impl<'p> Securing<'p> {
         let policy = &self.plan.policy;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
-        self.prepare_keys()?;
+        self.prepare_keys(buffers)?;
         self.write_certificate_tokens();
         self.observer.ended(Operation::Key);
         match (&policy.signature, &policy.encryption) {

@@ -502,7 +502,7 @@ impl Securing<'_> {
             .into_iter()
             .find(free)
             .unwrap_or("soapstone-wsu");
-        let id = format!("{}-{}", self.id, element.range().start);
+        let id = self.named(&element.range().start.to_string());
         Id::Inserted {
             id,
             prefix: prefix.to_owned(),
