@@ -12,7 +12,7 @@ use std::fmt;
 pub(crate) use private::AwsKeys;
 pub use private::PrivateKey;
 pub use public::PublicKey;
-pub use symmetric::SymmetricKey;
+pub use symmetric::{SymmetricKey, WeakSymmetricKey};
 
 /// Fewest bits an RSA modulus may have to be read at all. What a plan accepts is stricter.
 pub const RSA_MINIMUM_BITS: u32 = 512;

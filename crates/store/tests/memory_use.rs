@@ -8,7 +8,11 @@ use jiff::Timestamp;
 use servers::{at, context};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{Certificate, KeyKind, PrivateKey, SymmetricKey};
+use soapstone::crypto::random::Supply;
+use soapstone::crypto::{
+    Certificate, DataEncryption, KeyKind, KeyUse, NONCE_OCTETS, PrivateKey, SignatureAlgorithm,
+    SymmetricKey, seal_in_place,
+};
 use soapstone::wss::{ContextOwner, SecurityContext};
 use soapstone_store::MemoryContexts;
 
@@ -100,6 +104,57 @@ fn conversations_of_as_many_users() {
     measure(20_000, |number| {
         ContextOwner::User(format!("user {number}"))
     });
+}
+
+/// What a context in use has kept with it at most: the keys of three nodes at the other end, and those that are used here.
+#[test]
+#[ignore = "a measurement, run by the test that judges it"]
+fn derived_keys_of_conversations_in_use() {
+    const CONVERSATIONS: u32 = 1_000;
+    let used = |length: usize| {
+        let key = SymmetricKey::generate(length).expect("octets");
+        let (mut sealed, algorithm) = (vec![0; 64], DataEncryption::Aes256Gcm);
+        if length == algorithm.key_length() {
+            let mut supply = Supply::default();
+            seal_in_place(algorithm, &key, &mut sealed, 0, &mut supply).expect("it enciphers");
+        } else {
+            let hmac = SignatureAlgorithm::HmacSha256;
+            key.sign(hmac, &sealed, None).expect("it signs");
+        }
+        key
+    };
+    let before = resident();
+    let secrets: Vec<SymmetricKey> = (0..CONVERSATIONS)
+        .map(|_| {
+            let secret = SymmetricKey::generate(32).expect("octets");
+            for (purpose, length) in [24, 32].into_iter().enumerate() {
+                for node in 0..3 {
+                    let nonce = [node; NONCE_OCTETS];
+                    let seed = [b"WS-SecureConversation".repeat(2), nonce.to_vec()].concat();
+                    secret.derived().keep(&[&seed], 0, &used(length));
+                }
+                let nonce = [purpose as u8; NONCE_OCTETS];
+                let usage = KeyUse {
+                    purpose: purpose as u8,
+                    algorithm: "one of them",
+                    length,
+                };
+                secret.derived().choose(usage, nonce, &used(length));
+            }
+            secret
+        })
+        .collect();
+    let each = resident().saturating_sub(before) / secrets.len();
+    println!("{CONVERSATIONS} conversations, octets each: {each}");
+}
+
+/// The bar of what is kept with each of the contexts used last.
+const MOST_IN_USE: usize = 13_000;
+
+#[test]
+fn a_conversation_in_use_has_no_more_keys_kept_with_it_than_are_said() {
+    let each = measured("derived_keys_of_conversations_in_use");
+    assert!(each <= MOST_IN_USE, "{each}");
 }
 
 #[test]

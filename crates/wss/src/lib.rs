@@ -17,6 +17,7 @@
 mod bounded;
 mod confirmation;
 mod conversation;
+mod derived;
 mod digest;
 mod envelope;
 mod evidence;
@@ -68,5 +69,5 @@ pub use secure::{Outgoing, SecureError, Secured};
 pub use suite::{
     KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, SHA256_SIGNATURES, Suite,
 };
-pub use tuning::{Buffering, CacheBounds, Tuning};
+pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::User;

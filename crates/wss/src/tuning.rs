@@ -1,7 +1,7 @@
 //! Optimisations, each switchable alone, so that one binary can be measured with and without it.
 //!
-//! The rule kept here: a tuning changes what a message costs, never what is accepted, sent or handed on. Where that is not obvious, the
-//! place that does the work says why it holds, and `tests/engine/tunings` attacks it.
+//! The rule kept here: a tuning changes what a message costs, never what is accepted, sent or handed on; of what is sent, at most which random
+//! octets it has. Where that is not obvious, the place that does the work says why it holds, and `tests/engine/tunings` attacks it.
 
 /// How messages are worked on. The defaults are what pays for most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub struct Tuning {
     /// Outbound: remember the digests of elements that have an id of their own, so that one whose octets are still the same is not
     /// digested again.
     pub prehash: Option<CacheBounds>,
+    /// In conversations: use the keys that are derived from the context's secret for several messages, and know those that the other side uses again.
+    /// Without it, each message has new ones.
+    pub derived_keys: Option<KeptKeys>,
 }
 
 impl Default for Tuning {
@@ -30,6 +33,32 @@ impl Default for Tuning {
             buffering: Buffering::Streaming,
             digest_cache: None,
             prehash: None,
+            derived_keys: Some(KeptKeys::default()),
+        }
+    }
+}
+
+/// How long derived keys are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptKeys {
+    /// Most security contexts that have derived keys kept with them. The first that came make room: their next message has new keys.
+    pub conversations: usize,
+    /// Most messages that are sent with one derived key.
+    pub messages: u32,
+}
+
+impl KeptKeys {
+    /// More messages than this are not sent with one key, whatever is asked for. With AES-GCM and random vectors, 2^32 encryptions with one key are too many
+    /// (NIST SP 800-38D, 8.3), and a message may have thousands of encrypted parts.
+    pub const MOST_MESSAGES: u32 = 1 << 20;
+}
+
+impl Default for KeptKeys {
+    /// A thousand contexts, some 6 kB each, and 65,536 messages.
+    fn default() -> Self {
+        Self {
+            conversations: 1_000,
+            messages: 1 << 16,
         }
     }
 }

@@ -1,19 +1,34 @@
 //! Shared keys: octets that both sides know.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::cipher::Schedules;
+use crate::derived_keys::DerivedKeys;
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
 
-/// A key that sender and receiver share. Never empty; wiped with its last clone, and with it what ciphers have made of it.
+/// A key that sender and receiver share. Never empty; wiped with its last clone, and with it what ciphers have made of it, and the keys
+/// derived from it that are kept.
 #[derive(Clone)]
 pub struct SymmetricKey(Arc<Inner>);
 
 struct Inner {
     octets: SecretBytes,
     schedules: Schedules,
+    derived: DerivedKeys,
+}
+
+/// A key as long as somebody else has it.
+#[derive(Clone)]
+pub struct WeakSymmetricKey(Weak<Inner>);
+
+impl WeakSymmetricKey {
+    /// The key, if it is still there.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<SymmetricKey> {
+        self.0.upgrade().map(SymmetricKey)
+    }
 }
 
 impl SymmetricKey {
@@ -38,6 +53,7 @@ impl SymmetricKey {
         Ok(Self(Arc::new(Inner {
             octets,
             schedules: Schedules::default(),
+            derived: DerivedKeys::default(),
         })))
     }
 
@@ -54,6 +70,18 @@ impl SymmetricKey {
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         self.0.octets.expose()
+    }
+
+    /// The keys derived from it that are kept. Clones share them.
+    #[must_use]
+    pub fn derived(&self) -> &DerivedKeys {
+        &self.0.derived
+    }
+
+    /// The key without keeping it.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakSymmetricKey {
+        WeakSymmetricKey(Arc::downgrade(&self.0))
     }
 
     pub(crate) fn schedules(&self) -> &Schedules {

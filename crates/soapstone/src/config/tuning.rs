@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: what is absent is as it is without the table.
 
-use soapstone_wss::{Buffering, CacheBounds, Tuning};
+use soapstone_wss::{Buffering, CacheBounds, KeptKeys, Tuning};
 
 use super::table::{FlagOrTable, Table};
 
@@ -20,6 +20,7 @@ pub(super) fn read(mut table: Table<'_>) -> Tuning {
     );
     let digest_cache = read_bounds(&mut table, "digest_cache");
     let prehash = read_bounds(&mut table, "prehash");
+    let derived_keys = read_kept_keys(&mut table, "derived_keys", usual.derived_keys);
     table.finish();
     Tuning {
         canonical_runs: canonical_runs.map_or(usual.canonical_runs, |given| given.value),
@@ -27,6 +28,7 @@ pub(super) fn read(mut table: Table<'_>) -> Tuning {
         buffering: buffering.map_or(usual.buffering, |given| given.value),
         digest_cache,
         prehash,
+        derived_keys,
     }
 }
 
@@ -47,6 +49,34 @@ fn read_bounds(table: &mut Table<'_>, key: &'static str) -> Option<CacheBounds> 
     Some(CacheBounds {
         entries: or(entries.map(|entries| entries.value), usual.entries),
         octets: or(octets.map(|octets| octets.value), usual.octets),
+    })
+}
+
+/// Keys that are kept: `false` for a new one each time, or `{ conversations = …, messages = … }`.
+fn read_kept_keys(
+    table: &mut Table<'_>,
+    key: &'static str,
+    usual: Option<KeptKeys>,
+) -> Option<KeptKeys> {
+    let example = "{ conversations = 1000, messages = 65536 }";
+    let Some(given) = table.flag_or_table(key, example) else {
+        return usual;
+    };
+    let usual = KeptKeys::default();
+    let mut table = match given.value {
+        FlagOrTable::Flag(wanted) => return wanted.then_some(usual),
+        FlagOrTable::Table(table) => table,
+    };
+    let conversations = table.integer("conversations", 1, u64::from(u32::MAX));
+    let messages = table.integer("messages", 1, u64::from(KeptKeys::MOST_MESSAGES));
+    table.finish();
+    Some(KeptKeys {
+        conversations: conversations
+            .and_then(|given| usize::try_from(given.value).ok())
+            .unwrap_or(usual.conversations),
+        messages: messages
+            .and_then(|given| u32::try_from(given.value).ok())
+            .unwrap_or(usual.messages),
     })
 }
 
@@ -72,7 +102,7 @@ mod tests {
     #[test]
     fn every_field_can_be_set() {
         let tuning = read(
-            "[tuning]\ncanonical_runs = false\non_demand = true\nbuffering = \"buffered\"\ndigest_cache = { entries = 5, octets = \"1MiB\" }\nprehash = true",
+            "[tuning]\ncanonical_runs = false\non_demand = true\nbuffering = \"buffered\"\ndigest_cache = { entries = 5, octets = \"1MiB\" }\nprehash = true\nderived_keys = { conversations = 7, messages = 9 }",
         );
         assert_eq!(
             tuning.unwrap(),
@@ -85,16 +115,34 @@ mod tests {
                     octets: 1 << 20
                 }),
                 prehash: Some(CacheBounds::default()),
+                derived_keys: Some(KeptKeys {
+                    conversations: 7,
+                    messages: 9
+                }),
             }
         );
         assert_eq!(read("[tuning]\nprehash = false").unwrap().prehash, None);
+        let derived_keys = |value| {
+            let read = read(&format!("[tuning]\nderived_keys = {value}"));
+            read.unwrap().derived_keys
+        };
+        assert_eq!(derived_keys("false"), None);
+        assert_eq!(derived_keys("true"), Some(KeptKeys::default()));
     }
 
     #[test]
     fn what_is_no_tuning_is_told_with_its_place() {
-        let problems = read("[tuning]\nbuffering = \"twice\"\ndigest_cache = 7\nspeed = 11");
+        let problems = read(
+            "[tuning]\nbuffering = \"twice\"\ndigest_cache = 7\nspeed = 11\nderived_keys = { messages = 9999999 }",
+        );
         let problems = problems.unwrap_err().to_string();
-        for expected in ["buffering", "digest_cache", "speed", "endpoint.toml:5"] {
+        for expected in [
+            "buffering",
+            "digest_cache",
+            "speed",
+            "endpoint.toml:5",
+            "1048576",
+        ] {
             assert!(problems.contains(expected), "{expected} in\n{problems}");
         }
     }

@@ -12,6 +12,7 @@ use crate::conversation::{
     ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, LONGEST_KEY,
     LONGEST_NONCE, SHORTEST_KEY,
 };
+use crate::derived::FoundKey;
 use crate::evidence::Signer;
 use crate::key_reference::{self, KeyLocator};
 use crate::names::WSSE;
@@ -42,6 +43,13 @@ struct Derivation {
     nonce: Vec<u8>,
     offset: usize,
     length: usize,
+}
+
+/// A key that was derived for this message, and that no other has brought yet.
+pub(super) struct Derived {
+    secret: SymmetricKey,
+    derivation: Derivation,
+    key: SymmetricKey,
 }
 
 const ELEMENT: &str = "wsc:DerivedKeyToken";
@@ -114,7 +122,7 @@ impl Opening<'_> {
         }
         if let Some(implied) = implied {
             let root = self.root(Some(&locator), purpose, self.current)?;
-            return derive(root, &implied);
+            return self.derive(root, implied);
         }
         let Some(token) = explicit else {
             return self.root(Some(&locator), purpose, self.current);
@@ -124,7 +132,36 @@ impl Opening<'_> {
         let from = KeyLocator::read_reference(derived_from(element)?)?;
         self.note_use(token);
         let root = self.root(Some(&from), purpose, Some(token))?;
-        derive(root, &derivation)
+        self.derive(root, derivation)
+    }
+
+    /// The key that is derived from the root; in a conversation it may be that of another message.
+    fn derive(&mut self, root: Resolved, derivation: Derivation) -> Result<Resolved, Rejected> {
+        let of_context = matches!(root.holder, Signer::Context { .. });
+        let holders = self.plan.key_holders.as_ref().filter(|_| of_context);
+        let kept = holders.and_then(|it| it.find(&root.key, &derivation.as_found()));
+        if let Some(key) = kept {
+            return Ok(Resolved { key, ..root });
+        }
+        let key = derivation.execute(&root.key)?;
+        if holders.is_some() {
+            self.derived.push(Derived {
+                secret: root.key,
+                derivation,
+                key: key.clone(),
+            });
+        }
+        Ok(Resolved { key, ..root })
+    }
+
+    /// Keeps the keys that this message brought. It has been accepted.
+    pub(super) fn keep_derived_keys(&mut self) {
+        let Some(holders) = &self.plan.key_holders else {
+            return;
+        };
+        for one in self.derived.drain(..) {
+            holders.keep(&one.secret, &one.derivation.as_found(), &one.key);
+        }
     }
 
     /// How the plan wants keys derived, if it does.
@@ -358,20 +395,6 @@ fn derived_from(token: Element<'_>) -> Result<Element<'_>, Rejected> {
         .ok_or_else(|| malformed("expected a `wsse:SecurityTokenReference`"))
 }
 
-fn derive(root: Resolved, derivation: &Derivation) -> Result<Resolved, Rejected> {
-    let label = derivation.label.as_deref().unwrap_or(DEFAULT_LABEL);
-    let key = PHash::SHA1
-        .derive(
-            root.key.expose(),
-            &[label.as_bytes(), &derivation.nonce],
-            derivation.offset,
-            derivation.length,
-        )
-        .and_then(SymmetricKey::from_secret)
-        .map_err(|error| malformed(error.to_string()))?;
-    Ok(Resolved { key, ..root })
-}
-
 /// `wsc:Nonce` and `wsc:Length` of an implied derived key (WS-SecureConversation 1.4, 7.4).
 fn implied_derivation(reference: Element<'_>) -> Result<Option<Derivation>, Rejected> {
     for version in ConversationVersion::ALL {
@@ -485,6 +508,28 @@ fn excerpt(text: &str) -> String {
 }
 
 impl Derivation {
+    fn as_found(&self) -> FoundKey<'_> {
+        FoundKey {
+            label: self.label.as_deref().unwrap_or(DEFAULT_LABEL).as_bytes(),
+            nonce: &self.nonce,
+            offset: self.offset,
+            length: self.length,
+        }
+    }
+
+    fn execute(&self, secret: &SymmetricKey) -> Result<SymmetricKey, Rejected> {
+        let found = self.as_found();
+        PHash::SHA1
+            .derive(
+                secret.expose(),
+                &[found.label, found.nonce],
+                found.offset,
+                found.length,
+            )
+            .and_then(SymmetricKey::from_secret)
+            .map_err(|error| malformed(error.to_string()))
+    }
+
     fn checked(self) -> Result<Self, Rejected> {
         if !(SHORTEST_KEY..=LONGEST_KEY).contains(&self.length) {
             return Err(malformed(format!(

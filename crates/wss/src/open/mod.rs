@@ -18,6 +18,7 @@ use soapstone_crypto::{Certificate, SymmetricKey};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
 
+use self::keys::Derived;
 use crate::confirmation;
 use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::envelope::{Envelope, expanded_name};
@@ -77,6 +78,8 @@ struct Opening<'p> {
     confirmed: Vec<Option<Vec<u8>>>,
     /// The security context that keys come from.
     context: Option<SecurityContext>,
+    /// Keys that were derived from it for this message.
+    derived: Vec<Derived>,
     /// The child of the header that is being processed.
     current: Option<NodeId>,
     /// Which element of the header uses which token.
@@ -143,6 +146,7 @@ impl InboundPlan {
             confirmations: Vec::new(),
             confirmed: Vec::new(),
             context: None,
+            derived: Vec::new(),
             current: None,
             uses: Vec::new(),
             signature_values: Vec::new(),
@@ -160,6 +164,7 @@ impl Opening<'_> {
     fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
         match self.judge(buffers) {
             Ok(blocks) => {
+                self.keep_derived_keys();
                 let receipt = self.receipt();
                 self.scratch.recycle(buffers);
                 Ok(Opened {

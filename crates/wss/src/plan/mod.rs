@@ -15,6 +15,7 @@ use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
 pub use self::keys::{KeyField, Keys, SharedKey};
+use crate::derived::KeyHolders;
 use crate::known::KnownElements;
 use crate::part::Part;
 use crate::policy::{EndorsingPolicy, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
@@ -147,6 +148,8 @@ pub struct InboundPlan {
     pub(crate) keys: Keys,
     /// Signed elements that were digested before. It belongs to the plan, so that the partners of two plans never share one.
     pub(crate) known: Option<KnownElements<()>>,
+    /// Security contexts that have derived keys kept with them, where there are any of both.
+    pub(crate) key_holders: Option<KeyHolders>,
 }
 
 /// What to do to messages that leave.
@@ -162,6 +165,8 @@ pub struct OutboundPlan {
     pub(crate) endorsers: Vec<Endorser>,
     /// Elements that were digested before.
     pub(crate) known: Option<KnownElements<Digest>>,
+    /// As with messages that arrive.
+    pub(crate) key_holders: Option<KeyHolders>,
 }
 
 /// Whose key makes an endorsing signature, and with which algorithm.
@@ -277,6 +282,17 @@ fn fitting(
         });
     }
     found
+}
+
+/// What is remembered of contexts, where keys are derived from them.
+fn key_holders(policy: &Policy) -> Option<KeyHolders> {
+    let endorsing = policy.endorsing_context();
+    let derives = policy.derived_keys.is_some()
+        || endorsing.is_some_and(|endorsing| endorsing.derived_keys.is_some());
+    let bounds = policy.tuning.derived_keys;
+    bounds
+        .filter(|_| derives && policy.uses_context())
+        .map(KeyHolders::new)
 }
 
 /// Who makes each of the policy's endorsing signatures, and how.
@@ -407,11 +423,13 @@ impl InboundPlan {
             );
         }
         let known = policy.tuning.digest_cache.map(KnownElements::new);
+        let key_holders = key_holders(&policy);
         report(
             Self {
                 policy,
                 keys,
                 known,
+                key_holders,
             },
             problems,
         )
@@ -573,6 +591,7 @@ impl OutboundPlan {
             );
         }
         let known = policy.tuning.prehash.map(KnownElements::new);
+        let key_holders = key_holders(&policy);
         report(
             Self {
                 policy,
@@ -581,6 +600,7 @@ impl OutboundPlan {
                 signer,
                 endorsers,
                 known,
+                key_holders,
             },
             problems,
         )

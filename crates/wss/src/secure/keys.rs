@@ -4,7 +4,7 @@
 //! is the root itself or, where the plan wants it, a key derived from it. Beside a private key that signs, the fresh session key is made here
 //! only where keys are derived from it.
 
-use soapstone_crypto::{Certificate, PHash, SymmetricKey, base64};
+use soapstone_crypto::{Certificate, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64};
 use soapstone_xml::Buffers;
 
 use super::{Endorsement, SecureError, Securing, numbered};
@@ -235,14 +235,7 @@ impl<'p> Securing<'p> {
             Purpose::Signing | Purpose::Endorsing => derived.signature_length,
             Purpose::Encrypting => plan.policy.suite.data[0].key_length(),
         };
-        let nonce = self.supply.bytes::<16>();
-        let key = PHash::SHA1.derive(
-            root.key.expose(),
-            &[DEFAULT_LABEL.as_bytes(), &nonce],
-            0,
-            length,
-        )?;
-        let key = SymmetricKey::from_secret(key)?;
+        let (nonce, key) = self.derived_key(root, purpose, length)?;
         let mut key_info = Vec::with_capacity(PIECE_BYTES);
         match derived.form {
             DerivedKeyForm::Implied => {
@@ -269,6 +262,47 @@ impl<'p> Securing<'p> {
             }
         }
         Ok(Use { key, key_info })
+    }
+
+    /// A key derived from the root, with its nonce: a new one, or in a conversation that of the message before.
+    fn derived_key(
+        &mut self,
+        root: &Root,
+        purpose: Purpose,
+        length: usize,
+    ) -> Result<([u8; NONCE_OCTETS], SymmetricKey), SecureError> {
+        let of_context = matches!(root.reference, Reference::Token(_) | Reference::Context);
+        let holders = self.plan.key_holders.as_ref().filter(|_| of_context);
+        let usage = self.usage(purpose, length);
+        let kept = holders.and_then(|it| it.chosen(&root.key, usage));
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let nonce = self.supply.bytes::<NONCE_OCTETS>();
+        let seed = [DEFAULT_LABEL.as_bytes(), &nonce];
+        let key = PHash::SHA1.derive(root.key.expose(), &seed, 0, length)?;
+        let key = SymmetricKey::from_secret(key)?;
+        if let Some(holders) = holders {
+            holders.choose(&root.key, usage, nonce, &key);
+        }
+        Ok((nonce, key))
+    }
+
+    fn usage(&self, purpose: Purpose, length: usize) -> KeyUse {
+        let suite = &self.plan.policy.suite;
+        let algorithm = match purpose {
+            Purpose::Signing => self.plan.signature.map(|one| one.short_name()),
+            Purpose::Endorsing => suite
+                .symmetric_signature
+                .first()
+                .map(|one| one.short_name()),
+            Purpose::Encrypting => suite.data.first().map(|one| one.short_name()),
+        };
+        KeyUse {
+            purpose: purpose as u8,
+            algorithm: algorithm.unwrap_or_default(),
+            length,
+        }
     }
 
     /// Appends a `wsc:DerivedKeyToken` (WS-SecureConversation 1.4, 7.1).

@@ -15,7 +15,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use soapstone_crypto::random::Supply;
-use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, SymmetricKey};
+use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, NONCE_OCTETS, SymmetricKey};
 use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
 
 use self::edits::Edits;
@@ -39,7 +39,7 @@ use crate::username;
 const ID_OCTETS: usize = 8;
 /// What a message mostly has of randomness that everybody sees: in its ids, in the nonces of two derived keys or of a UsernameToken, and
 /// in the vectors of two parts.
-const PUBLIC_RANDOMNESS: usize = ID_OCTETS + 2 * 16 + 2 * 16;
+const PUBLIC_RANDOMNESS: usize = ID_OCTETS + 2 * 16 + 2 * NONCE_OCTETS;
 
 /// Why a message cannot be secured. Always our own side's matter.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Tunings change what a message costs, and nothing else: each is attacked with a memory that is warm.
 
+mod derived_keys;
 mod digest_cache;
 mod objects;
 mod on_demand;
@@ -100,6 +101,7 @@ fn tunings() -> Vec<Tuning> {
                         buffering,
                         digest_cache,
                         prehash: bounds(),
+                        ..Tuning::default()
                     });
                 }
             }
