@@ -401,6 +401,7 @@ impl<'a> Parties<'a> {
             secured_bytes: self.secured.len(),
             tuning: measurement::Tuning {
                 canonical_runs: self.tuning.canonical_runs,
+                derived_keys: self.tuning.derived_keys.is_some(),
             },
             ..Measurement::ours(op, mechanism, self.case.payload, &figures)
         }

@@ -84,6 +84,7 @@ impl Measurement {
             per_s: 1e6 / figures.median,
             tuning: Tuning {
                 canonical_runs: true,
+                derived_keys: true,
             },
         }
     }
@@ -110,6 +111,9 @@ impl Measurement {
 pub struct Tuning {
     /// Whole runs of canonical source go to the digest as they are.
     pub canonical_runs: bool,
+    /// Keys derived from a context are used for several messages.
+    #[serde(default)]
+    pub derived_keys: bool,
 }
 
 /// How long to repeat one case.

@@ -163,6 +163,9 @@ pub struct Arguments {
     /// Rewrite everything in canonicalization, also what is canonical already
     #[arg(long)]
     no_canonical_runs: bool,
+    /// Derive new keys for each message of a conversation
+    #[arg(long)]
+    new_derived_keys: bool,
     /// Measures the memory of one operation in this process
     #[arg(long, hide = true, value_name = "OP")]
     memory_of: Option<String>,
@@ -225,6 +228,9 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
         ..Options::default()
     };
     options.tuning.canonical_runs = !arguments.no_canonical_runs;
+    if arguments.new_derived_keys {
+        options.tuning.derived_keys = None;
+    }
     let names = engine::names()
         .into_iter()
         .filter(|name| options.lets_through(name))

@@ -34,6 +34,7 @@ fn lines(
             per_s: 1e6 / time,
             tuning: Tuning {
                 canonical_runs: true,
+                derived_keys: true,
             },
         }
     };

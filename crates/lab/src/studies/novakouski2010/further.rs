@@ -267,7 +267,7 @@ pub(super) const PARTIAL: Experiment = Experiment {
 
 pub(super) const CONTEXT: Experiment = Experiment {
     number: 14,
-    question: "What does a security context token cost, with keys derived for each message and without?",
+    question: "What does a security context token cost, with keys derived for many messages, for each, and for none?",
     figures: &[Figure {
         shown_in: "security-context-token",
         caption: "time to secure and open both messages of an echo in memory",

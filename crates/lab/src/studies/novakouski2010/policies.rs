@@ -123,7 +123,7 @@ pub(super) fn partial(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) 
     }
 }
 
-/// A conversation's keys derived for each message, said in tokens or in references, or its key as it is; beside keys of certificates.
+/// A conversation's keys derived for many messages or for each, said in tokens or in references, or its key as it is; beside keys of certificates.
 pub(super) fn context(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let messages = echo(point);
     let workbench = Workbench::new();
@@ -138,6 +138,9 @@ pub(super) fn context(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) 
     };
     measure(Mechanism::SignEncrypt, "sign-encrypt/Basic256", |_| ());
     measure(conversation, "context/derived-key-tokens", |_| ());
+    measure(conversation, "context/new-derived-keys", |policy| {
+        policy.tuning.derived_keys = None;
+    });
     measure(conversation, "context/implied-derived-keys", |policy| {
         if let Some(derived) = &mut policy.derived_keys {
             derived.form = DerivedKeyForm::Implied;
