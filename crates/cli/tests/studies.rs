@@ -329,6 +329,39 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 }
 
 #[test]
+fn options_that_have_nothing_to_do_with_what_is_run_are_refused() {
+    let folder = Folder::new();
+    for (words, why) in [
+        (
+            "engine --claims",
+            "--claims is an option of studies, not of engine",
+        ),
+        (
+            "growth --stack cxf",
+            "--stack is an option of studies, not of growth",
+        ),
+        (
+            "mchale2012 --no-canonical-runs",
+            "--no-canonical-runs is an option of engine, not of studies",
+        ),
+        (
+            "engine --conversations 5",
+            "--conversations is an option of conversations, not of engine",
+        ),
+        (
+            "growth --filter echo/12",
+            "--filter is an option of engine and of studies, not of growth",
+        ),
+        (
+            "conversations --config c.toml --url http://127.0.0.1:1/ --quick",
+            "--quick is an option of engine, growth and studies, not of conversations",
+        ),
+    ] {
+        folder.run(&format!("lab run {words}")).fails(why);
+    }
+}
+
+#[test]
 fn what_cannot_be_run_or_reported_is_told() {
     let folder = Folder::new();
     folder

@@ -8,6 +8,7 @@ mod compare;
 mod conversations;
 mod cores;
 mod databases;
+mod fitting;
 mod kept;
 mod open_files;
 mod report;
@@ -82,7 +83,7 @@ pub enum Command {
     List,
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
-    Run(Box<Arguments>),
+    Run(Box<fitting::Fitting>),
     /// Write a page with plots and tables of runs of studies
     #[command(long_about = REPORT_ABOUT)]
     Report(report::ReportArguments),
@@ -161,10 +162,10 @@ pub struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Rewrite everything in canonicalization, also what is canonical already
-    #[arg(long)]
+    #[arg(long, help_heading = fitting::OF_ENGINE)]
     no_canonical_runs: bool,
     /// Derive new keys for each message of a conversation
-    #[arg(long)]
+    #[arg(long, help_heading = fitting::OF_ENGINE)]
     new_derived_keys: bool,
     /// Measures the memory of one operation in this process
     #[arg(long, hide = true, value_name = "OP")]
@@ -181,7 +182,7 @@ pub struct Arguments {
 /// The output cannot be written, or the filter lets nothing through.
 pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
     let keeps_a_log =
-        matches!(&command, Command::Run(it) if matches!(it.subject, Subject::Studies(_)));
+        matches!(&command, Command::Run(it) if matches!(it.0.subject, Subject::Studies(_)));
     if !keeps_a_log {
         log.start_at(Level::WARN);
     }
@@ -190,20 +191,24 @@ pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Advise(arguments) => advise::run(&arguments),
-        Command::Run(arguments) => match &arguments.subject {
-            Subject::Engine => measure(&arguments),
-            Subject::Growth => grow(&arguments),
-            Subject::Conversations => conversations::run(&arguments.conversations, arguments.json),
-            Subject::Studies(selections) => study::Run {
-                selections: selections.clone(),
-                arguments: &arguments.study,
-                filter: &arguments.filter,
-                quick: arguments.quick,
-                json: arguments.json,
-                log,
-            }
-            .start(),
-        },
+        Command::Run(arguments) => run_subject(&arguments.0, log),
+    }
+}
+
+fn run_subject(arguments: &Arguments, log: LogArguments) -> Result<(), Failure> {
+    match &arguments.subject {
+        Subject::Engine => measure(arguments),
+        Subject::Growth => grow(arguments),
+        Subject::Conversations => conversations::run(&arguments.conversations, arguments.json),
+        Subject::Studies(selections) => study::Run {
+            selections: selections.clone(),
+            arguments: &arguments.study,
+            filter: &arguments.filter,
+            quick: arguments.quick,
+            json: arguments.json,
+            log,
+        }
+        .start(),
     }
 }
 

@@ -13,12 +13,13 @@ use soapstone::endpoint::{Endpoint, Role};
 use soapstone_lab::conversations::{self, Counts, Latencies, Options, Outcome};
 use soapstone_store::Replay;
 
+use super::fitting::OF_CONVERSATIONS;
 use crate::failure::Failure;
 use crate::{files, runtime};
 
 /// What only this experiment takes.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Options of conversations")]
+#[command(next_help_heading = OF_CONVERSATIONS)]
 pub(super) struct LoadArguments {
     /// The clients' endpoint file, with mechanism secure-conversation or a policy that has one
     #[arg(long, value_name = "FILE", required_if_eq("subject", "conversations"))]

@@ -16,6 +16,7 @@ use tracing::Level;
 use super::bench::{Gateways, Programs, Sides, Stacks, Wish, is_ours, layout};
 use super::cores::Cores;
 use super::databases::Databases;
+use super::fitting::OF_STUDIES;
 use super::kept::{Asked, Kept};
 use super::open_files;
 use super::report::RESULTS;
@@ -36,7 +37,7 @@ const GLANCE_AT_AN_ARM: Duration = Duration::from_secs(3);
 
 /// What only studies take.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Options of studies")]
+#[command(next_help_heading = OF_STUDIES)]
 pub(super) struct StudyArguments {
     /// Only this experiment; the same as STUDY/N
     #[arg(long, value_name = "N")]
