@@ -1,16 +1,16 @@
 //! What a message is known by when it comes again: to its receiver, as a copy, or back to its sender, as if it were an answer.
 //!
 //! The rule kept here: who secures a message and who opens it compute its marks with the same functions, from what a stranger cannot
-//! change: the digests that were signed, or the cipher text; and from the name of the key, which both sides know it by.
+//! change: the digests that were signed, with the key; an authentication code; or the cipher text.
 
 use jiff::Timestamp;
 
 use crate::digest;
-use crate::evidence::{Mark, Signer};
+use crate::evidence::Mark;
 use crate::freshness::{self, Freshness};
 use crate::policy::TimestampPolicy;
 
-/// The mark of a signature, by the name of its key and the digests of its references.
+/// The mark of a signature with a private key, by its public key and the digests of its references.
 ///
 /// Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
 pub(crate) fn of_signature<'d>(
@@ -20,16 +20,13 @@ pub(crate) fn of_signature<'d>(
     digest::mark_gathered([b"signature".as_slice(), key].into_iter().chain(digests))
 }
 
-/// What names the key of a signature in its mark. Who made a session key and who answers under it have one name for it.
-///
-/// Of a certificate, its key: no signature need cover which certificate is named, and another one for the same key, the one before a renewal, would make
-/// another message of a copy.
-pub(crate) fn key_of(signer: &Signer) -> &[u8] {
-    match signer {
-        Signer::Certificate(certificate) => certificate.public_key().key_bits(),
-        Signer::SharedKey(name) => name.as_bytes(),
-        Signer::RequestKey(sha1) | Signer::SessionKey(sha1) => sha1,
-        Signer::Context { name, .. } => name.identifier.as_bytes(),
+/// The mark of a signature with a symmetric key: its value. What is signed has one, and without the key nobody makes another, or one that another
+/// message has.
+pub(crate) fn of_code(value: &[u8]) -> [u8; 32] {
+    match value.first_chunk() {
+        Some(first) => *first,
+        // SHA-1's, or one that was cut short.
+        None => digest::mark([b"code".as_slice(), value]),
     }
 }
 

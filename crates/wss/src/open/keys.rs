@@ -371,7 +371,9 @@ impl Opening<'_> {
             },
             token,
         };
-        self.context = Some(context.clone());
+        if self.context.is_none() {
+            self.context = Some(context.clone());
+        }
         Ok(resolved)
     }
 

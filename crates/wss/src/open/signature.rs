@@ -83,11 +83,16 @@ impl Opening<'_> {
         for reference in &signature.references {
             proven.push(self.verify_reference(reference, recognition.as_mut())?);
         }
-        let digests = signature
-            .references
-            .iter()
-            .map(|reference| reference.digest_value.as_ref());
-        let mark = marks::of_signature(marks::key_of(&found.signer), digests);
+        let mark = match &found.signer {
+            // Its key: no signature need cover which certificate is named, and another one for the same key, the one before a renewal, would make
+            // another message of a copy.
+            Signer::Certificate(certificate) => {
+                let references = signature.references.iter();
+                let digests = references.map(|reference| reference.digest_value.as_ref());
+                marks::of_signature(certificate.public_key().key_bits(), digests)
+            }
+            _ => marks::of_code(&signature.value),
+        };
         let kept_digests = match &plan.known {
             Some(_) => digests_of(&signature.references, &proven),
             None => Vec::new(),

@@ -209,36 +209,10 @@ impl Securing<'_> {
             self.sign_by_certificate(&id, &signed, &by, buffers)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
-            self.mark_signature(policy.key, &signed)?;
             self.sign_by_key(&id, &signed, &ready, algorithm, buffers)?
         };
         self.signature = written;
         self.endorse(&id, endorsed, buffers)
-    }
-
-    /// Remembers what the receiver will know a signature by, whose key it holds as well.
-    fn mark_signature(
-        &mut self,
-        binding: KeyBinding,
-        signed: &[Signed<'_>],
-    ) -> Result<(), SecureError> {
-        let key = match binding {
-            KeyBinding::Shared => {
-                let shared = self.plan.keys.shared.as_deref();
-                shared.ok_or(SecureError::KeyMissing)?.name.as_bytes()
-            }
-            KeyBinding::Context => self.context()?.identifier.as_bytes(),
-            KeyBinding::RequestKey => &self.request_key()?.0,
-            KeyBinding::SessionKey => {
-                let made = self.receipt.session_keys.first();
-                &made.ok_or(SecureError::KeyMissing)?.0
-            }
-            // Nobody but us can have made it.
-            KeyBinding::Certificate => return Ok(()),
-        };
-        let mark = marks::of_signature(key, signed.iter().map(|part| part.digest.as_ref()));
-        self.mark(mark);
-        Ok(())
     }
 
     /// Writes the signatures over the signature with this id, or over the Timestamp, and over the parts that each of them covers in particular.
@@ -283,7 +257,6 @@ impl Securing<'_> {
                 Endorser::Context(algorithm) => {
                     let ready = self.endorsements[index].key.take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;
-                    self.mark_signature(policy.key, &signed)?;
                     self.sign_by_key(&id, &signed, &ready, *algorithm, buffers)?
                 }
             };
@@ -304,6 +277,8 @@ impl Securing<'_> {
         self.observer.ended(Operation::Other);
         let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
         self.observer.ended(Operation::Signature);
+        // The receiver holds the key as well, and might send the message back. One of a private key can be of nobody but us.
+        self.mark(marks::of_code(value.as_ref()));
         Ok(self.finish_signature(id, signed_info, value.as_ref(), &ready.key_info))
     }
 

@@ -40,7 +40,7 @@ impl FromArgMatches for Fitting {
             let owner = owner(option.get_help_heading(), name);
             if let Some(owner) = owner.filter(|owner| !owner.has(&arguments.subject)) {
                 let problem = format!(
-                    "--{name} is an option of {}, not of {}\n",
+                    "--{name} is an option of {}, not of {}",
                     owner.name(),
                     arguments.subject.name()
                 );
