@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use soapstone::endpoint::{Arrived, Endpoint, Memory, OpenedMessage, Role};
-use soapstone::wss::{ConversationVersion, Receipt, Rejected};
+use soapstone::wss::{ConversationVersion, Receipt, Rejected, SecurityContext};
 use soapstone::xml::Buffers;
 
 use contexts::{Granted, agreed};
@@ -183,6 +183,7 @@ fn an_exchange_is_stale_an_hour_later() {
 /// WS-SecureConversation 1.4, sections 3 to 7: what follows under the context's key is opened with the key that both sides made, and with no other one.
 #[test]
 fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() {
+    let mut renewals = 0;
     for cell in conversations() {
         let (service, client) = (
             endpoint(&cell, Role::Service, 0),
@@ -220,7 +221,7 @@ fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() 
         );
         let mut namesake = theirs.clone();
         namesake.secret = ours.secret.clone();
-        goes_on(&cell, &service, &client, &Granted::knowing(theirs));
+        renewals += goes_on(&cell, &service, &client, theirs);
         let second = recorded(&cell, "2.request.xml");
         let refused = receive(&service, second, &Granted::knowing(namesake));
         // What is encrypted cannot be deciphered; where TLS protects messages, the endorsement does not verify.
@@ -230,19 +231,27 @@ fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() 
             "{cell:?}: {why}"
         );
     }
+    assert_eq!(renewals, 1, "one is in clear text, under TLS");
 }
 
-/// Everything after the first exchange, until another key is agreed on.
-fn goes_on(cell: &Path, service: &Endpoint, client: &Endpoint, contexts: &Granted) {
+/// Everything after the first exchange, until another key is agreed on where nobody else can read it. Returns how many other keys there were.
+fn goes_on(
+    cell: &Path,
+    service: &Endpoint,
+    client: &Endpoint,
+    mut context: SecurityContext,
+) -> usize {
+    let mut renewals = 0;
     for number in 2.. {
         let request = format!("{number}.request.xml");
         assert!(cell.join(&request).exists(), "{cell:?}: there is no end");
-        match receive(service, recorded(cell, &request), contexts) {
+        let contexts = Granted::knowing(context.clone());
+        match receive(service, recorded(cell, &request), &contexts) {
             Ok(Arrived::Message(request)) => {
                 holds_the_text(cell, &request);
                 let memory = Memory {
                     replay: &Forgetful,
-                    contexts,
+                    contexts: &contexts,
                 };
                 let response = recorded(cell, &format!("{number}.response.xml"));
                 let response = open_knowing(client, response, Some(request.receipt), memory);
@@ -253,9 +262,21 @@ fn goes_on(cell: &Path, service: &Endpoint, client: &Endpoint, contexts: &Grante
             Ok(Arrived::Answered(answer)) => {
                 assert!(answer.refused.is_none(), "{cell:?}: {:?}", answer.refused);
                 assert!(number > 2, "{cell:?}: nothing was said");
-                return;
+                let response = recorded(cell, &format!("{number}.response.xml"));
+                let request = recorded(cell, &request);
+                let is_readable = |message: &String| message.contains(":BinarySecret");
+                if ![&request, &response].into_iter().all(is_readable) {
+                    return renewals;
+                }
+                let (version, now) = (context.version, Timestamp::now());
+                let renewed = agreed(version, &request, &response, context.owner.clone(), now);
+                assert_eq!(renewed.identifier, context.identifier, "{cell:?}");
+                assert_ne!(renewed.instance, context.instance, "{cell:?}");
+                context = renewed;
+                renewals += 1;
             }
             Err(problem) => panic!("{cell:?}, {request}: {problem}"),
         }
     }
+    renewals
 }

@@ -82,7 +82,9 @@ pub(crate) fn agreed(
     SecurityContext {
         version,
         identifier: content(response, "Identifier").to_owned(),
-        instance: None,
+        instance: response
+            .contains(":Instance>")
+            .then(|| content(response, "Instance").to_owned()),
         secret: secret
             .and_then(SymmetricKey::from_secret)
             .expect("it is as long as it has to be"),
