@@ -106,7 +106,7 @@ fn conversations_of_as_many_users() {
     });
 }
 
-/// What a context in use has kept with it at most: the keys of three nodes at the other end, and those that are used here.
+/// What a context in use has kept with it at most: the keys of three nodes at the other end, and as many that are used here.
 #[test]
 #[ignore = "a measurement, run by the test that judges it"]
 fn derived_keys_of_conversations_in_use() {
@@ -127,19 +127,18 @@ fn derived_keys_of_conversations_in_use() {
     let secrets: Vec<SymmetricKey> = (0..CONVERSATIONS)
         .map(|_| {
             let secret = SymmetricKey::generate(32).expect("octets");
-            for (purpose, length) in [24, 32].into_iter().enumerate() {
-                for node in 0..3 {
-                    let nonce = [node; NONCE_OCTETS];
+            for length in [24, 32] {
+                for number in 0..3 {
+                    let nonce = [number; NONCE_OCTETS];
                     let seed = [b"WS-SecureConversation".repeat(2), nonce.to_vec()].concat();
                     secret.derived().keep(&[&seed], 0, &used(length));
+                    let usage = KeyUse {
+                        purpose: number,
+                        algorithm: "one of them",
+                        length,
+                    };
+                    secret.derived().choose(usage, nonce, &used(length));
                 }
-                let nonce = [purpose as u8; NONCE_OCTETS];
-                let usage = KeyUse {
-                    purpose: purpose as u8,
-                    algorithm: "one of them",
-                    length,
-                };
-                secret.derived().choose(usage, nonce, &used(length));
             }
             secret
         })
@@ -149,7 +148,7 @@ fn derived_keys_of_conversations_in_use() {
 }
 
 /// The bar of what is kept with each of the contexts used last.
-const MOST_IN_USE: usize = 13_000;
+const MOST_IN_USE: usize = 18_000;
 
 #[test]
 fn a_conversation_in_use_has_no_more_keys_kept_with_it_than_are_said() {
