@@ -1,6 +1,6 @@
 //! Keys derived from a key, kept with it from one message to the next.
 //!
-//! In a conversation, deriving the keys of a short message and preparing them is a fifth of all work on it. The rules: what is kept is wiped
+//! In a conversation, deriving the keys of a short message and preparing them is a good part of all work on it. The rules: what is kept is wiped
 //! with the key that it was derived from, never more than a few keys are kept, and one is found only for the very seed, offset and length
 //! that it was derived with.
 

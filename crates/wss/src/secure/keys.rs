@@ -4,7 +4,9 @@
 //! is the root itself or, where the plan wants it, a key derived from it. Beside a private key that signs, the fresh session key is made here
 //! only where keys are derived from it.
 
-use soapstone_crypto::{Certificate, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64};
+use soapstone_crypto::{
+    Certificate, DataEncryption, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64,
+};
 use soapstone_xml::Buffers;
 
 use super::{Endorsement, SecureError, Securing, numbered};
@@ -272,7 +274,8 @@ impl<'p> Securing<'p> {
         length: usize,
     ) -> Result<([u8; NONCE_OCTETS], SymmetricKey), SecureError> {
         let of_context = matches!(root.reference, Reference::Token(_) | Reference::Context);
-        let holders = self.plan.key_holders.as_ref().filter(|_| of_context);
+        let keeps = of_context && !self.wears_out(purpose);
+        let holders = self.plan.key_holders.as_ref().filter(|_| keeps);
         let usage = self.usage(purpose, length);
         let kept = holders.and_then(|it| it.chosen(&root.key, usage));
         if let Some(kept) = kept {
@@ -286,6 +289,13 @@ impl<'p> Securing<'p> {
             holders.choose(&root.key, usage, nonce, &key);
         }
         Ok((nonce, key))
+    }
+
+    /// Whether many messages are too much for one key. With blocks of 64 bits, some that are equal are to be expected after 2^32 of them, and show
+    /// what was enciphered (CVE-2016-2183); NIST SP 800-67 Rev. 2 allows 2^20, which is one message of 8 MiB.
+    fn wears_out(&self, purpose: Purpose) -> bool {
+        let data = self.plan.policy.suite.data.first();
+        purpose == Purpose::Encrypting && data == Some(&DataEncryption::TripleDesCbc)
     }
 
     fn usage(&self, purpose: Purpose, length: usize) -> KeyUse {

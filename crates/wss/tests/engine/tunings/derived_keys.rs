@@ -206,6 +206,22 @@ fn two_algorithms_share_no_key() {
     );
 }
 
+/// CVE-2016-2183: with blocks of 64 bits, a key that enciphers some gigabytes shows what they were. Signatures have no such bound.
+#[test]
+fn triple_des_has_a_new_key_for_each_message() {
+    let ours = context(V13);
+    let policy = Policy {
+        suite: Suite::called("TripleDes").unwrap(),
+        ..conversation(V13)
+    };
+    let mut sender = Sender::new(&policy, kept(9));
+    let messages = [0, 1].map(|_| sender.secure(&ours));
+    assert!(messages[0].contains("tripledes-cbc"));
+    let [first, second] = messages.each_ref().map(|message| nonces(message));
+    assert_eq!(first[0], second[0], "what signs");
+    assert_ne!(first[1], second[1], "what enciphers");
+}
+
 /// A derivation that somebody changed is another one, though the receiver knows the key of the one before.
 #[test]
 fn a_changed_derivation_gives_another_key_though_the_one_before_is_known() {
