@@ -1,4 +1,4 @@
-//! `wsse:SecurityTokenReference` and what else stands in a `ds:KeyInfo`: read into one [`KeyLocator`], written in canonical form.
+//! `wsse:SecurityTokenReference` and what else stands in a `ds:KeyInfo`, read into one [`KeyLocator`].
 //!
 //! The one rule: a reference says which key is meant. Whether that key may be used is decided elsewhere.
 
@@ -7,16 +7,12 @@ use std::fmt;
 
 use soapstone_crypto::{Certificate, base64};
 use soapstone_xml::Element;
-use soapstone_xmlsec::write;
 
-use crate::conversation::{ContextName, ConversationVersion, SecurityContext};
+use crate::conversation::{ContextName, ConversationVersion};
 use crate::envelope::expanded_name;
 use crate::names::{
-    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, WSSE, WSSE11,
-    X509_SKI, X509_V3,
+    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, THUMBPRINT_SHA1, WSSE, X509_SKI, X509_V3,
 };
-use crate::plan::SharedKey;
-use crate::policy::KeyReference;
 use crate::rejected::Rejected;
 
 /// Which key a message means.
@@ -337,194 +333,4 @@ pub(crate) fn base64_octets(coded: &str, element: &'static str) -> Result<Vec<u8
             element,
             problem: "expected base64".to_owned(),
         })
-}
-
-/// Appends what stands in a `ds:KeyInfo` that names `certificate`; `token` is the id of its `BinarySecurityToken` for
-/// [`KeyReference::Direct`]. Canonical where `ds` is declared by the `ds:KeyInfo` around it.
-pub(crate) fn write_certificate(
-    reference: KeyReference,
-    certificate: &Certificate,
-    token: &str,
-    out: &mut Vec<u8>,
-) {
-    if reference == KeyReference::KeyName {
-        write::key_name(certificate.subject(), out);
-        return;
-    }
-    out.extend_from_slice(
-        format!("<wsse:SecurityTokenReference xmlns:wsse=\"{WSSE}\">").as_bytes(),
-    );
-    match reference {
-        KeyReference::Direct => {
-            out.extend_from_slice(
-                format!(
-                    "<wsse:Reference URI=\"#{token}\" ValueType=\"{X509_V3}\"></wsse:Reference>"
-                )
-                .as_bytes(),
-            );
-        }
-        KeyReference::SubjectKeyIdentifier => {
-            write_identifier(X509_SKI, certificate.ski(), out);
-        }
-        KeyReference::Thumbprint => {
-            write_identifier(THUMBPRINT_SHA1, &certificate.thumbprint_sha1(), out)
-        }
-        KeyReference::Embedded => {
-            out.extend_from_slice(b"<wsse:Embedded>");
-            write_token(certificate, token, out);
-            out.extend_from_slice(b"</wsse:Embedded>");
-        }
-        KeyReference::IssuerSerial | KeyReference::KeyName | KeyReference::EncryptedKeySha1 => {
-            write::x509_issuer_serial(certificate, out);
-        }
-    }
-    out.extend_from_slice(b"</wsse:SecurityTokenReference>");
-}
-
-/// Parameters of an implied derived key, on the `SecurityTokenReference` (WS-SecureConversation 1.4, 7.4).
-pub(crate) struct ImpliedDerivation<'n> {
-    pub(crate) version: ConversationVersion,
-    pub(crate) nonce: &'n [u8],
-    pub(crate) length: usize,
-}
-
-/// Appends a reference to the `EncryptedKey` with this id.
-pub(crate) fn write_encrypted_key(
-    id: &str,
-    implied: Option<&ImpliedDerivation<'_>>,
-    out: &mut Vec<u8>,
-) {
-    open_reference(Some(ENCRYPTED_KEY_TOKEN), implied, out);
-    close_reference(id, None, out);
-}
-
-/// Appends a reference to a session key by the SHA-1 of its wrapped octets.
-pub(crate) fn write_encrypted_key_sha1(
-    sha1: &[u8; 20],
-    implied: Option<&ImpliedDerivation<'_>>,
-    out: &mut Vec<u8>,
-) {
-    open_reference(Some(ENCRYPTED_KEY_TOKEN), implied, out);
-    write_identifier(ENCRYPTED_KEY_SHA1, sha1, out);
-    out.extend_from_slice(b"</wsse:SecurityTokenReference>");
-}
-
-/// Appends a reference to a security context: to its token in the message (`#id`), or by its identifier
-/// (WS-SecureConversation 1.4, 8).
-pub(crate) fn write_context(
-    context: &SecurityContext,
-    uri: &str,
-    implied: Option<&ImpliedDerivation<'_>>,
-    out: &mut Vec<u8>,
-) {
-    open_reference(None, implied, out);
-    // A token in the message says it itself, and Metro's services look for it in the reference there as well.
-    let instance = context.instance.as_deref();
-    out.extend_from_slice(b"<wsse:Reference");
-    if instance.is_some() {
-        out.extend_from_slice(b" xmlns:wsc=\"");
-        out.extend_from_slice(context.version.namespace().as_bytes());
-        out.push(b'"');
-    }
-    out.extend_from_slice(b" URI=\"");
-    soapstone_xml::escape::attribute(uri, out);
-    out.extend_from_slice(b"\" ValueType=\"");
-    out.extend_from_slice(context.version.token_type().as_bytes());
-    if let Some(instance) = instance {
-        out.extend_from_slice(b"\" wsc:Instance=\"");
-        soapstone_xml::escape::attribute(instance, out);
-    }
-    out.extend_from_slice(b"\"></wsse:Reference></wsse:SecurityTokenReference>");
-}
-
-/// Appends a reference to the `DerivedKeyToken` with this id.
-pub(crate) fn write_derived_key(version: ConversationVersion, id: &str, out: &mut Vec<u8>) {
-    open_reference(None, None, out);
-    close_reference(id, Some(version.derived_key_type()), out);
-}
-
-fn open_reference(
-    token_type: Option<&str>,
-    implied: Option<&ImpliedDerivation<'_>>,
-    out: &mut Vec<u8>,
-) {
-    let mut put = |text: &str| out.extend_from_slice(text.as_bytes());
-    put("<wsse:SecurityTokenReference");
-    if let Some(implied) = implied {
-        put(" xmlns:wsc=\"");
-        put(implied.version.namespace());
-        put("\"");
-    }
-    put(" xmlns:wsse=\"");
-    put(WSSE);
-    put("\"");
-    if token_type.is_some() {
-        put(" xmlns:wsse11=\"");
-        put(WSSE11);
-        put("\"");
-    }
-    let token_type = token_type.map(|token_type| format!(" wsse11:TokenType=\"{token_type}\""));
-    let derivation = implied.map(|implied| {
-        let mut nonce = Vec::new();
-        base64::encode_into(implied.nonce, &mut nonce);
-        let nonce = String::from_utf8_lossy(&nonce);
-        format!(" wsc:Length=\"{}\" wsc:Nonce=\"{nonce}\"", implied.length)
-    });
-    // Canonical order is that of the namespaces: WS-Security 1.1 stands between the two versions of WS-SecureConversation.
-    let february =
-        implied.is_some_and(|implied| implied.version == ConversationVersion::February2005);
-    let (first, second) = if february {
-        (token_type, derivation)
-    } else {
-        (derivation, token_type)
-    };
-    put(first.as_deref().unwrap_or_default());
-    put(second.as_deref().unwrap_or_default());
-    put(">");
-}
-
-fn close_reference(id: &str, value_type: Option<&str>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"<wsse:Reference URI=\"#");
-    out.extend_from_slice(id.as_bytes());
-    if let Some(value_type) = value_type {
-        out.extend_from_slice(b"\" ValueType=\"");
-        out.extend_from_slice(value_type.as_bytes());
-    }
-    out.extend_from_slice(b"\"></wsse:Reference></wsse:SecurityTokenReference>");
-}
-
-/// Appends the name of a shared key, or the SHA-1 that stands for it.
-pub(crate) fn write_shared(
-    reference: KeyReference,
-    shared: &SharedKey,
-    implied: Option<&ImpliedDerivation<'_>>,
-    out: &mut Vec<u8>,
-) {
-    match reference {
-        KeyReference::EncryptedKeySha1 => write_encrypted_key_sha1(&shared.sha1(), implied, out),
-        _ => write::key_name(&shared.name, out),
-    }
-}
-
-/// Appends a `wsse:BinarySecurityToken` with `certificate`, in canonical form.
-pub(crate) fn write_token(certificate: &Certificate, id: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        format!(
-            "<wsse:BinarySecurityToken xmlns:wsse=\"{WSSE}\" xmlns:wsu=\"{}\" EncodingType=\"{BASE64_BINARY}\" ValueType=\"{X509_V3}\" \
-             wsu:Id=\"{id}\">",
-            crate::names::WSU
-        )
-        .as_bytes(),
-    );
-    base64::encode_into(certificate.der(), out);
-    out.extend_from_slice(b"</wsse:BinarySecurityToken>");
-}
-
-fn write_identifier(value_type: &str, octets: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        format!("<wsse:KeyIdentifier EncodingType=\"{BASE64_BINARY}\" ValueType=\"{value_type}\">")
-            .as_bytes(),
-    );
-    base64::encode_into(octets, out);
-    out.extend_from_slice(b"</wsse:KeyIdentifier>");
 }

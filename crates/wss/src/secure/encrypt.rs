@@ -13,9 +13,11 @@ use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::edits::{Cipher, Edits, Replacement};
-use super::{SecureError, Securing, Session, content, is_self_closing, numbered, range};
+use super::scope::Scope;
+use super::{
+    SecureError, Securing, Session, content, is_self_closing, numbered, range, references,
+};
 use crate::envelope::Envelope;
-use crate::key_reference;
 use crate::marks;
 use crate::names::WSSE11;
 use crate::part::Part;
@@ -283,7 +285,8 @@ impl Securing<'_> {
             Some(ready) => (ready.key, ready.key_info),
             None if policy.key == KeyBinding::Certificate => {
                 let mut key_info = Vec::new();
-                key_reference::write_encrypted_key(&self.named("key"), None, &mut key_info);
+                let key = self.named("key");
+                references::write_encrypted_key(&key, None, &mut Scope::alone(), &mut key_info);
                 (SymmetricKey::generate(algorithm.key_length())?, key_info)
             }
             None => return Err(SecureError::KeyMissing),

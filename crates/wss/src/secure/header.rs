@@ -6,7 +6,7 @@ use soapstone_xml::Buffers;
 use super::Securing;
 use crate::envelope::{Envelope, SoapVersion};
 use crate::freshness;
-use crate::names::{WSSE, WSU};
+use crate::names::WSU;
 use crate::part::Part;
 use crate::policy::{Layout, ProtectionOrder};
 
@@ -25,8 +25,9 @@ impl Securing<'_> {
             "" => ([" xmlns:soap=\"", version.namespace(), "\""], "soap"),
             prefix => ([""; 3], prefix),
         };
-        put(&["<wsse:Security xmlns:wsse=\"", WSSE, "\""], &mut header);
+        put(&["<wsse:Security"], &mut header);
         put(&declared, &mut header);
+        self.declarations.write(&mut header);
         if self.plan.policy.must_understand {
             let must = match version {
                 SoapVersion::V11 => "1",
@@ -104,7 +105,8 @@ impl Securing<'_> {
     }
 }
 
-fn put(pieces: &[&str], out: &mut Vec<u8>) {
+/// Appends pieces that have nothing to escape.
+pub(super) fn put(pieces: &[&str], out: &mut Vec<u8>) {
     for piece in pieces {
         out.extend_from_slice(piece.as_bytes());
     }

@@ -9,10 +9,12 @@ use soapstone_crypto::{
 };
 use soapstone_xml::Buffers;
 
+use super::header::put;
+use super::references::{self, ImpliedDerivation};
+use super::scope::Scope;
 use super::{Endorsement, SecureError, Securing, numbered};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
-use crate::key_reference::{self, ImpliedDerivation};
-use crate::names::WSU;
+use crate::plan::SharedKey;
 use crate::policy::{KeyBinding, KeyReference};
 
 /// What a token or a reference takes, as a rule.
@@ -28,21 +30,21 @@ pub(super) struct Use {
 }
 
 /// The key from which everything else of one purpose comes.
-struct Root {
+struct Root<'p> {
     key: SymmetricKey,
-    reference: Reference,
+    reference: Reference<'p>,
 }
 
 /// How the root is named.
-enum Reference {
-    Shared(KeyReference),
+enum Reference<'p> {
+    Shared(KeyReference, &'p SharedKey),
     /// An `EncryptedKey` of this message, by id.
     Here(String),
     EncryptedKeySha1([u8; 20]),
-    /// A `SecurityContextToken` of this message, by id.
-    Token(String),
+    /// A security context, by the id of its token in this message.
+    Token(String, &'p SecurityContext),
     /// A security context whose token is not in this message.
-    Context,
+    Context(&'p SecurityContext),
 }
 
 /// What a key is for.
@@ -91,7 +93,7 @@ impl<'p> Securing<'p> {
         let endorsing = policy.endorsing.iter().enumerate();
         for (index, endorsing) in endorsing.filter(|(_, one)| one.key == KeyBinding::Context) {
             let id = self.named(&numbered("endorse", index));
-            let (root, token) = self.context_root(endorsing.reference, id)?;
+            let (root, token) = self.context_root(endorsing.reference, id, false)?;
             let key = self.key_for(&root, Purpose::Endorsing, buffers)?;
             let endorsement = &mut self.endorsements[index];
             (endorsement.key, endorsement.token) = (Some(key), token);
@@ -104,7 +106,7 @@ impl<'p> Securing<'p> {
         binding: KeyBinding,
         reference: KeyReference,
         purpose: Purpose,
-    ) -> Result<Root, SecureError> {
+    ) -> Result<Root<'p>, SecureError> {
         match binding {
             KeyBinding::Shared => {
                 let shared = self
@@ -118,9 +120,13 @@ impl<'p> Securing<'p> {
                     Purpose::Encrypting if !derived => &shared.encrypting,
                     _ => &shared.signing,
                 };
+                let reference = match derived {
+                    true => KeyReference::EncryptedKeySha1,
+                    false => reference,
+                };
                 Ok(Root {
                     key: key.clone(),
-                    reference: Reference::Shared(reference),
+                    reference: Reference::Shared(reference, shared),
                 })
             }
             KeyBinding::RequestKey => {
@@ -131,7 +137,8 @@ impl<'p> Securing<'p> {
                 })
             }
             KeyBinding::Context => {
-                let (root, token) = self.context_root(reference, self.named("sct"))?;
+                let (id, stays) = (self.named("sct"), !self.signs_tokens());
+                let (root, token) = self.context_root(reference, id, stays)?;
                 self.context_token = token;
                 Ok(root)
             }
@@ -143,12 +150,14 @@ impl<'p> Securing<'p> {
         }
     }
 
-    /// The context of the conversation, and its token, with this id, if messages are to carry it.
+    /// The context of the conversation, and its token, with this id, if messages are to carry it, which `stays` in the header as it
+    /// is written, or does not.
     fn context_root(
         &mut self,
         reference: KeyReference,
         id: String,
-    ) -> Result<(Root, Vec<u8>), SecureError> {
+        stays: bool,
+    ) -> Result<(Root<'p>, Vec<u8>), SecureError> {
         let context = self.context()?;
         if context.expires <= self.now {
             return Err(SecureError::ContextExpired {
@@ -159,10 +168,11 @@ impl<'p> Securing<'p> {
         let mut token = Vec::new();
         let reference = if reference == KeyReference::Direct {
             token.reserve(PIECE_BYTES);
-            write_context_token(context, &id, &mut token);
-            Reference::Token(id)
+            let mut scope = self.declarations.scope(stays);
+            references::write_context_token(context, &id, &mut scope, &mut token);
+            Reference::Token(id, context)
         } else {
-            Reference::Context
+            Reference::Context(context)
         };
         self.receipt.context = Some(context.clone());
         Ok((Root { key, reference }, token))
@@ -191,7 +201,7 @@ impl<'p> Securing<'p> {
         &mut self,
         recipient: &Certificate,
         reference: KeyReference,
-    ) -> Result<Root, SecureError> {
+    ) -> Result<Root<'p>, SecureError> {
         let suite = &self.plan.policy.suite;
         let length = suite.data.first().map_or(32, |method| method.key_length());
         let key = SymmetricKey::generate(length)?;
@@ -209,7 +219,7 @@ impl<'p> Securing<'p> {
     /// The root itself, or a key derived from it.
     fn key_for(
         &mut self,
-        root: &Root,
+        root: &Root<'_>,
         purpose: Purpose,
         buffers: &mut Buffers,
     ) -> Result<Use, SecureError> {
@@ -222,11 +232,14 @@ impl<'p> Securing<'p> {
             Some(endorsing) => &endorsing.derived_keys,
             None => &plan.policy.derived_keys,
         };
+        // Cipher text is somewhere in the message, and an endorsement may be enciphered.
+        let stays = purpose == Purpose::Signing && self.leaves_signature();
+        let mut key_info = Vec::with_capacity(PIECE_BYTES);
         let Some(derived) = derived else {
-            let mut key_info = Vec::with_capacity(PIECE_BYTES);
-            self.write_reference(root, None, &mut key_info);
+            let mut scope = self.declarations.scope(stays);
+            root.reference.write(None, &mut scope, &mut key_info);
             let key = match (&root.reference, purpose) {
-                (Reference::Token(_) | Reference::Context, Purpose::Encrypting) => {
+                (Reference::Token(..) | Reference::Context(_), Purpose::Encrypting) => {
                     conversation::encryption_key(&root.key, plan.policy.suite.data[0])?
                 }
                 _ => root.key.clone(),
@@ -238,7 +251,6 @@ impl<'p> Securing<'p> {
             Purpose::Encrypting => plan.policy.suite.data[0].key_length(),
         };
         let (nonce, key) = self.derived_key(root, purpose, length)?;
-        let mut key_info = Vec::with_capacity(PIECE_BYTES);
         match derived.form {
             DerivedKeyForm::Implied => {
                 let implied = ImpliedDerivation {
@@ -246,7 +258,9 @@ impl<'p> Securing<'p> {
                     nonce: &nonce,
                     length,
                 };
-                self.write_reference(root, Some(&implied), &mut key_info);
+                let mut scope = self.declarations.scope(stays);
+                root.reference
+                    .write(Some(&implied), &mut scope, &mut key_info);
             }
             DerivedKeyForm::Explicit => {
                 let name = match purpose {
@@ -260,7 +274,8 @@ impl<'p> Securing<'p> {
                     self.derived = buffers.take(2 * DERIVED_KEY_TOKEN_BYTES);
                 }
                 self.write_derived_key_token(root, derived, &id, &nonce, length);
-                key_reference::write_derived_key(derived.version, &id, &mut key_info);
+                let mut scope = self.declarations.scope(stays);
+                references::write_derived_key(derived.version, &id, &mut scope, &mut key_info);
             }
         }
         Ok(Use { key, key_info })
@@ -269,11 +284,11 @@ impl<'p> Securing<'p> {
     /// A key derived from the root, with its nonce: a new one, or in a conversation that of the message before.
     fn derived_key(
         &mut self,
-        root: &Root,
+        root: &Root<'_>,
         purpose: Purpose,
         length: usize,
     ) -> Result<([u8; NONCE_OCTETS], SymmetricKey), SecureError> {
-        let of_context = matches!(root.reference, Reference::Token(_) | Reference::Context);
+        let of_context = matches!(root.reference, Reference::Token(..) | Reference::Context(_));
         let keeps = of_context && !self.wears_out(purpose);
         let holders = self.plan.key_holders.as_ref().filter(|_| keeps);
         let usage = self.usage(purpose, length);
@@ -318,84 +333,56 @@ impl<'p> Securing<'p> {
     /// Appends a `wsc:DerivedKeyToken` (WS-SecureConversation 1.4, 7.1).
     fn write_derived_key_token(
         &mut self,
-        root: &Root,
+        root: &Root<'_>,
         derived: &DerivedKeyPolicy,
         id: &str,
         nonce: &[u8],
         length: usize,
     ) {
-        let mut out = std::mem::take(&mut self.derived);
+        let out = &mut self.derived;
         out.reserve(DERIVED_KEY_TOKEN_BYTES);
-        let namespace = derived.version.namespace();
-        out.extend_from_slice(b"<wsc:DerivedKeyToken xmlns:wsc=\"");
-        out.extend_from_slice(namespace.as_bytes());
-        out.extend_from_slice(b"\" xmlns:wsu=\"");
-        out.extend_from_slice(WSU.as_bytes());
-        out.extend_from_slice(b"\" wsu:Id=\"");
-        out.extend_from_slice(id.as_bytes());
-        out.extend_from_slice(b"\">");
-        self.write_reference(root, None, &mut out);
-        out.extend_from_slice(b"<wsc:Offset>0</wsc:Offset><wsc:Length>");
-        out.extend_from_slice(length.to_string().as_bytes());
-        out.extend_from_slice(b"</wsc:Length><wsc:Nonce>");
-        base64::encode_into(nonce, &mut out);
-        out.extend_from_slice(b"</wsc:Nonce></wsc:DerivedKeyToken>");
-        self.derived = out;
-    }
-
-    /// Appends what names the root.
-    fn write_reference(
-        &self,
-        root: &Root,
-        implied: Option<&ImpliedDerivation<'_>>,
-        out: &mut Vec<u8>,
-    ) {
-        match &root.reference {
-            Reference::Shared(reference) => {
-                if let Some(shared) = self.plan.keys.shared.as_deref() {
-                    let reference = if implied.is_some() || self.plan.policy.derived_keys.is_some()
-                    {
-                        KeyReference::EncryptedKeySha1
-                    } else {
-                        *reference
-                    };
-                    key_reference::write_shared(reference, shared, implied, out);
-                }
-            }
-            Reference::Here(id) => key_reference::write_encrypted_key(id, implied, out),
-            Reference::EncryptedKeySha1(sha1) => {
-                key_reference::write_encrypted_key_sha1(sha1, implied, out);
-            }
-            Reference::Token(id) => {
-                if let Ok(context) = self.context() {
-                    let uri = ["#", id].concat();
-                    key_reference::write_context(context, &uri, implied, out);
-                }
-            }
-            Reference::Context => {
-                if let Ok(context) = self.context() {
-                    key_reference::write_context(context, &context.identifier, implied, out);
-                }
-            }
-        }
+        // None of them is signed or enciphered.
+        let mut scope = self.declarations.scope(true);
+        put(&["<wsc:DerivedKeyToken"], out);
+        scope.wsc(derived.version, out);
+        scope.wsu(out);
+        put(&[" wsu:Id=\"", id, "\">"], out);
+        root.reference.write(None, &mut scope, out);
+        let length = length.to_string();
+        let content = [
+            "<wsc:Offset>0</wsc:Offset><wsc:Length>",
+            &length,
+            "</wsc:Length><wsc:Nonce>",
+        ];
+        put(&content, out);
+        base64::encode_into(nonce, out);
+        put(&["</wsc:Nonce></wsc:DerivedKeyToken>"], out);
     }
 }
 
-/// Appends a `wsc:SecurityContextToken` (WS-SecureConversation 1.4, 2).
-fn write_context_token(context: &SecurityContext, id: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"<wsc:SecurityContextToken xmlns:wsc=\"");
-    out.extend_from_slice(context.version.namespace().as_bytes());
-    out.extend_from_slice(b"\" xmlns:wsu=\"");
-    out.extend_from_slice(WSU.as_bytes());
-    out.extend_from_slice(b"\" wsu:Id=\"");
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b"\"><wsc:Identifier>");
-    soapstone_xml::escape::text(&context.identifier, out);
-    out.extend_from_slice(b"</wsc:Identifier>");
-    if let Some(instance) = &context.instance {
-        out.extend_from_slice(b"<wsc:Instance>");
-        soapstone_xml::escape::text(instance, out);
-        out.extend_from_slice(b"</wsc:Instance>");
+impl Reference<'_> {
+    /// Appends it.
+    fn write(
+        &self,
+        implied: Option<&ImpliedDerivation<'_>>,
+        scope: &mut Scope<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        match self {
+            Self::Shared(reference, shared) => {
+                references::write_shared(*reference, shared, implied, scope, out);
+            }
+            Self::Here(id) => references::write_encrypted_key(id, implied, scope, out),
+            Self::EncryptedKeySha1(sha1) => {
+                references::write_encrypted_key_sha1(sha1, implied, scope, out);
+            }
+            Self::Token(id, context) => {
+                let uri = ["#", id].concat();
+                references::write_context(context, &uri, implied, scope, out);
+            }
+            Self::Context(context) => {
+                references::write_context(context, &context.identifier, implied, scope, out);
+            }
+        }
     }
-    out.extend_from_slice(b"</wsc:SecurityContextToken>");
 }

@@ -8,6 +8,8 @@ mod edits;
 mod encrypt;
 mod header;
 mod keys;
+mod references;
+mod scope;
 mod sign;
 mod wrap;
 
@@ -22,12 +24,12 @@ use self::edits::Edits;
 use self::encrypt::Postponed;
 use self::header::timestamp;
 use self::keys::Use;
+use self::scope::{Declarations, Scope};
 use crate::confirmation;
 use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, range};
 use crate::facts::Receipt;
 use crate::freshness;
-use crate::key_reference;
 use crate::marks;
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
@@ -223,6 +225,8 @@ struct Securing<'p> {
     /// Random start of every id in this message, so that a message inside a message has other ids.
     id: String,
     supply: Supply,
+    /// What the header declares for its pieces.
+    declarations: Declarations,
     /// Pieces of the header, in the order in which receivers process them.
     timestamp: Vec<u8>,
     confirmations: Vec<Vec<u8>>,
@@ -371,6 +375,7 @@ impl<'p> Securing<'p> {
             now,
             id: message_id(&mut supply),
             supply,
+            declarations: Declarations::default(),
             timestamp: Vec::new(),
             confirmations: Vec::new(),
             username: Vec::new(),
@@ -526,7 +531,7 @@ impl<'p> Securing<'p> {
             {
                 let id = self.named(&numbered("endorse", index));
                 let token = &mut self.endorsements[index].token;
-                key_reference::write_token(identity.certificate(), &id, token);
+                references::write_token(identity.certificate(), &id, &mut Scope::alone(), token);
             }
         }
         let signs_with_it = policy.signature.as_ref().is_some_and(|signature| {
@@ -536,12 +541,16 @@ impl<'p> Securing<'p> {
         let introduced = self.plan.keys.identity.as_ref();
         let introduced = introduced.filter(|_| policy.include_certificate);
         if let Some(identity) = signer.or(introduced) {
-            key_reference::write_token(
-                identity.certificate(),
-                &self.named("cert"),
-                &mut self.tokens,
-            );
+            let (id, stays) = (self.named("cert"), !self.signs_tokens());
+            let mut scope = self.declarations.scope(stays);
+            references::write_token(identity.certificate(), &id, &mut scope, &mut self.tokens);
         }
+    }
+
+    /// Whether the message's signature covers the tokens that its keys come from.
+    fn signs_tokens(&self) -> bool {
+        let signature = self.plan.policy.signature.as_ref();
+        signature.is_some_and(|signature| signature.parts.contains(&Part::Token))
     }
 
     /// The nodes of the message that a part means. Parts of the header that we write are handled where they are written.

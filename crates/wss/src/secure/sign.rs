@@ -12,9 +12,8 @@ use soapstone_xml::{
 use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::keys::Use;
-use super::{SecureError, Securing, numbered, range};
+use super::{SecureError, Securing, numbered, range, references};
 use crate::envelope::Envelope;
-use crate::key_reference;
 use crate::known::Surroundings;
 use crate::marks;
 use crate::names::WSU;
@@ -48,6 +47,8 @@ struct ByCertificate<'k> {
     reference: KeyReference,
     /// The id of the token, where the message carries it.
     token: String,
+    /// Whether the signature stays in the header as it is written.
+    stays: bool,
 }
 
 /// What digesting one element after the other needs.
@@ -205,6 +206,7 @@ impl Securing<'_> {
                 algorithm,
                 reference: policy.reference,
                 token: self.named("cert"),
+                stays: self.leaves_signature(),
             };
             self.sign_by_certificate(&id, &signed, &by, buffers)?
         } else {
@@ -251,6 +253,7 @@ impl Securing<'_> {
                         algorithm: *algorithm,
                         reference: policy.reference,
                         token: token_id.clone(),
+                        stays: false,
                     };
                     self.sign_by_certificate(&id, &signed, &by, buffers)?
                 }
@@ -263,6 +266,11 @@ impl Securing<'_> {
             self.endorsements[index].signature = written;
         }
         Ok(())
+    }
+
+    /// Whether nothing is done to the message's signature once it is written: it is not enciphered, and none endorses it.
+    pub(super) fn leaves_signature(&self) -> bool {
+        !self.wants_encrypted(&Part::Signature) && self.plan.endorsers.is_empty()
     }
 
     fn sign_by_key(
@@ -291,7 +299,14 @@ impl Securing<'_> {
     ) -> Result<Vec<u8>, SecureError> {
         let mut key_info = Vec::new();
         let certificate = by.identity.certificate();
-        key_reference::write_certificate(by.reference, certificate, &by.token, &mut key_info);
+        let mut scope = self.declarations.scope(by.stays);
+        references::write_certificate(
+            by.reference,
+            certificate,
+            &by.token,
+            &mut scope,
+            &mut key_info,
+        );
         let signed_info = self.signed_info(id, by.algorithm, signed, buffers);
         self.observer.ended(Operation::Other);
         let value = by.identity.key().sign(by.algorithm, signed_info.octets())?;

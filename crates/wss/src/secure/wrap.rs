@@ -10,9 +10,8 @@ use soapstone_crypto::{
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
-use super::{SecureError, Securing};
+use super::{SecureError, Securing, references};
 use crate::digest;
-use crate::key_reference;
 use crate::policy::{KeyReference, Recipient};
 use crate::suite::{KeyAgreementMethod, Wrapping};
 
@@ -58,9 +57,11 @@ impl<'p> Securing<'p> {
         let mut named = Vec::new();
         let token = self.named("peer");
         if reference == KeyReference::Direct {
-            key_reference::write_token(recipient, &token, &mut self.tokens_of_keys);
+            let mut scope = self.declarations.scope(true);
+            references::write_token(recipient, &token, &mut scope, &mut self.tokens_of_keys);
         }
-        key_reference::write_certificate(reference, recipient, &token, &mut named);
+        let mut scope = self.declarations.scope(!self.signs_tokens());
+        references::write_certificate(reference, recipient, &token, &mut scope, &mut named);
         let (method, key_info, cipher_value) = match wrapping {
             Wrapping::Transport(transport) => {
                 let oaep = OaepParameters::new(transport.digest, transport.mask);

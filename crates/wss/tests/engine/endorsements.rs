@@ -54,8 +54,10 @@ fn refuse(policy: &Policy, message: &str) -> Rejected {
 /// The element of this name whose start tag contains `mark`.
 fn cut<'m>(message: &'m str, name: &str, mark: &str) -> &'m str {
     let end = format!("</{name}>");
+    let start = format!("<{name}");
     message
-        .match_indices(&format!("<{name} "))
+        .match_indices(&start)
+        .filter(|(at, _)| message[at + start.len()..].starts_with([' ', '>']))
         .map(|(start, _)| {
             let length = message[start..].find(&end).unwrap() + end.len();
             &message[start..start + length]

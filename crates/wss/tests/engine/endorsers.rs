@@ -14,8 +14,8 @@ use soapstone_wss::{
 
 use crate::conversations::{bound, derived, refused, text};
 use crate::support::{
-    PARTIES, PLAIN, client_keys, facts, forwarded, identity, now, open, open_with, policy,
-    secure_with, service_keys,
+    PARTIES, PLAIN, client_keys, declaring, facts, forwarded, identity, now, open, open_with,
+    policy, secure_with, service_keys,
 };
 
 /// Who endorses beside the client.
@@ -327,7 +327,7 @@ fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
         .find(|signature| !message.contains(signature))
         .unwrap();
     let replaced = message.replace(second, signature);
-    let replaced = replaced.replace(first, &format!("{own}{first}"));
+    let replaced = declaring(&replaced.replace(first, &format!("{own}{first}")));
     assert_eq!(
         refused(&policy, &facts(), &replaced),
         Rejected::Unsigned {
@@ -369,7 +369,7 @@ fn an_endorsement_of_an_endorsement_is_none_of_the_message() {
         .replace(his, "")
         .replace("</wsse:Security>", &format!("{content}</wsse:Security>"));
     assert_eq!(
-        refused(&twice(symmetric()), &facts(), &moved),
+        refused(&twice(symmetric()), &facts(), &declaring(&moved)),
         Rejected::EndorsementMissing
     );
 }

@@ -14,8 +14,8 @@ use soapstone_xml::Buffers;
 use crate::conversations::{bound, context, derived, knowing, refused, text};
 use crate::endorsers::{NOTARY, demand, elements, endorsed_by};
 use crate::support::{
-    PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open_with, policy, secure_with,
-    service_keys,
+    PARTIES, PLAIN, client_keys, declaring, envelope, facts, forwarded, now, open_with, policy,
+    secure_with, service_keys,
 };
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
@@ -106,8 +106,12 @@ fn beside(message: &str, context: &SecurityContext, part: Part) -> String {
         .find(|header| header[..header.find('>').unwrap()].contains("urn:nobody"))
         .unwrap();
     let content = &header[header.find('>').unwrap() + 1..header.len() - "</wsse:Security>".len()];
-    made.replace(header, "")
-        .replace("</wsse:Security>", &format!("{content}</wsse:Security>"))
+    let content = format!("{content}</wsse:Security>");
+    declaring(
+        &made
+            .replace(header, "")
+            .replace("</wsse:Security>", &content),
+    )
 }
 
 fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
@@ -326,10 +330,10 @@ fn a_context_that_signs_anything_but_the_signature_of_the_message_endorses_nothi
         let before = message(&policy);
         let [old, endorsement] = signatures(&before);
         let token = elements(&before, "wsc:SecurityContextToken")[0];
-        let moved = plain.replace(
+        let moved = declaring(&plain.replace(
             "</wsse:Security>",
             &format!("{token}{endorsement}</wsse:Security>"),
-        );
+        ));
         assert_eq!(
             refused(&policy, &known(), &moved).name(),
             "reference-not-found"

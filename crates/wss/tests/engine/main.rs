@@ -3,6 +3,7 @@
 mod agreements;
 mod bindings;
 mod conversations;
+mod declarations;
 mod derivations;
 mod endorsements;
 mod endorsers;

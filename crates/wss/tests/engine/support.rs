@@ -8,9 +8,9 @@ use soapstone_crypto::{
     issue::{self, Template, Validity},
 };
 use soapstone_wss::{
-    EndorsingPolicy, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Keys,
-    Mechanism, OutboundPlan, Outgoing, Policy, Receipt, Rejected, Secured, SharedKey, Suite, User,
-    Verified,
+    ConversationVersion, EndorsingPolicy, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
+    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy, Receipt, Rejected, Secured,
+    SharedKey, Suite, User, Verified, names,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -215,6 +215,26 @@ pub(crate) fn secure(policy: &Policy, plain: &str) -> String {
         None => client_keys(),
     };
     String::from_utf8(secure_with(policy, keys, plain, None).bytes).unwrap()
+}
+
+/// The message with all prefixes of ours declared in its security headers, so that pieces of other messages can be moved there.
+pub(crate) fn declaring(message: &str) -> String {
+    let mut headers = message.split("<wsse:Security ");
+    let mut declaring = headers.next().unwrap().to_owned();
+    for header in headers {
+        declaring.push_str("<wsse:Security ");
+        let start_tag = &header[..header.find('>').unwrap()];
+        let wsc = ConversationVersion::V13.namespace();
+        for (prefix, uri) in [("wsc", wsc), ("wsse11", names::WSSE11), ("wsu", names::WSU)] {
+            let declaration = format!("xmlns:{prefix}=\"{uri}\"");
+            if !start_tag.contains(&declaration) {
+                declaring.push_str(&declaration);
+                declaring.push(' ');
+            }
+        }
+        declaring.push_str(header);
+    }
+    declaring
 }
 
 pub(crate) fn facts() -> Facts {

@@ -12,7 +12,8 @@ use soapstone_xml::Buffers;
 use crate::conversations::{bound, derived, refused, text};
 use crate::derivations::{cut, encrypted_key, id};
 use crate::support::{
-    PLAIN, client_keys, facts, forwarded, now, open_with, policy, secure_with, service_keys,
+    PLAIN, client_keys, declaring, facts, forwarded, now, open_with, policy, secure_with,
+    service_keys,
 };
 
 const FORMS: [DerivedKeyForm; 2] = [DerivedKeyForm::Explicit, DerivedKeyForm::Implied];
@@ -171,10 +172,10 @@ fn the_session_key_does_not_encipher_itself() {
         let other = sent(&request());
         let idle = token(&other).replace(id(encrypted_key(&other)), id(encrypted_key(&plain)));
         for message in [&plain, &apart] {
-            let accompanied = message.replace(
+            let accompanied = declaring(&message.replace(
                 "</xenc:EncryptedKey>",
                 &format!("</xenc:EncryptedKey>{idle}"),
-            );
+            ));
             assert_eq!(refusal(&accompanied), Rejected::KeyNotDerived);
         }
     }
