@@ -383,6 +383,14 @@ pub enum Layout {
     LaxTimestampLast,
 }
 
+impl Layout {
+    /// Whether it says where the Timestamp stands, so that messages need one.
+    #[must_use]
+    pub const fn places_timestamp(self) -> bool {
+        matches!(self, Self::LaxTimestampFirst | Self::LaxTimestampLast)
+    }
+}
+
 /// Bounds on the security elements of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecurityLimits {

@@ -119,6 +119,7 @@ impl Binding {
             },
             tokens: Vec::new(),
             layout: None,
+            places_timestamp: None,
         };
         let roles: &[&str] = match &*assertion.name().local {
             "TransportBinding" => &["TransportToken"],
@@ -139,6 +140,13 @@ impl Binding {
                 refuse_beside(inner, problems);
                 read.inner(inner, roles, problems);
             }
+        }
+        if let Some(layout) = &read.places_timestamp
+            && !read.properties.include_timestamp
+        {
+            // WS-SecurityPolicy 1.3, 6.7.
+            let what = "sp:IncludeTimestamp";
+            problems.push(PolicyProblem::new(layout, ProblemKind::Missing { what }));
         }
         read.properties.incomplete = problems.len() > before;
         Some(match &*assertion.name().local {
@@ -168,6 +176,8 @@ struct Reading {
     tokens: Vec<(String, Token)>,
     /// The layout, once it is said.
     layout: Option<Layout>,
+    /// Where it says so, if it says where the Timestamp stands.
+    places_timestamp: Option<Arc<Assertion>>,
 }
 
 impl Reading {
@@ -209,6 +219,9 @@ impl Reading {
                     }
                     self.layout = Some(layout);
                     self.properties.layout = layout;
+                    if layout.places_timestamp() {
+                        self.places_timestamp = Some(Arc::clone(inner));
+                    }
                 }
                 return;
             }

@@ -595,3 +595,19 @@ fn assertions_beside_a_nested_policy_are_not_passed_over() {
         );
     }
 }
+
+/// WS-SecurityPolicy 1.3, 6.7: where the Timestamp has a place, there is one.
+#[test]
+fn a_place_for_a_timestamp_that_no_message_has_is_refused() {
+    for layout in ["<sp:LaxTsFirst/>", "<sp:LaxTsLast/>"] {
+        let layout = nest("Layout", layout);
+        let binding = |more: &str| asymmetric(&format!("{}{layout}{more}", suite("Basic256")));
+        let what = "sp:IncludeTimestamp";
+        assert_eq!(
+            refused(&format!("{}{SIGNED_BODY}", binding(""))),
+            [("Layout".to_owned(), ProblemKind::Missing { what })]
+        );
+        let policy = format!("{}{SIGNED_BODY}", binding("<sp:IncludeTimestamp/>"));
+        agreement(&policy);
+    }
+}

@@ -260,15 +260,19 @@ impl Opening<'_> {
         !element.is(XENC, "EncryptedData") || element.is_replaced()
     }
 
-    /// Whether the plan wants this element signed by its id or by a path.
+    /// Whether the plan wants this element signed by its id or by a path, or something that was in this cipher text.
     fn is_named(&self, element: Element<'_>) -> bool {
         let policy = &self.plan.policy;
+        let is_meant = |node: NodeId| {
+            node == element.id()
+                || element.is_replaced() && self.holders(node).any(|it| it == element.id())
+        };
         policy
             .signed_parts()
             .iter()
             .chain(policy.endorsed_parts().map(|(_, part)| part))
             .filter(|part| matches!(part, Part::Id(_) | Part::Path(_)))
-            .any(|part| self.nodes_of(part).contains(&element.id()))
+            .any(|part| self.nodes_of(part).into_iter().any(is_meant))
     }
 
     /// Whether a node of a part was encrypted, and in the right order if it is to be signed, too.

@@ -28,7 +28,17 @@ impl Policy {
             });
         }
         self.check_combinations(problems);
+        if self.layout.places_timestamp() && self.has_security() && self.timestamp.is_none() {
+            problems.push(PlanProblem::Combination {
+                problem: "the layout says where the Timestamp stands, and the policy has none",
+            });
+        }
         if let Some(signature) = &self.signature {
+            if signature.parts.is_empty() {
+                problems.push(PlanProblem::Combination {
+                    problem: "a signature is demanded, and nothing for it to cover",
+                });
+            }
             if self.suite.digest.is_empty() {
                 problems.push(PlanProblem::NoAlgorithm { purpose: "digest" });
             }

@@ -78,13 +78,10 @@ impl Securing<'_> {
                     Extent::Content => (content(element, source), ContentType::Content),
                     Extent::Element => (range(element), ContentType::Element),
                 };
-                let around = done
-                    .iter()
-                    .find(|(other, _)| other.start <= plain.start && plain.end <= other.end);
-                if let Some((other, id)) = around {
-                    if wanted.extent == Extent::Element && *other == plain {
-                        self.hidden.push((wanted.part.clone(), id.clone()));
-                    }
+                let is_around = |(other, _): &(Range<usize>, String)| {
+                    other.start <= plain.start && plain.end <= other.end
+                };
+                if done.iter().any(is_around) {
                     continue;
                 }
                 let inner = self.take_within(&plain, source, buffers)?;
@@ -100,9 +97,6 @@ impl Securing<'_> {
                     data
                 };
                 let id = self.data_ids.last().cloned().unwrap_or_default();
-                if wanted.extent == Extent::Element {
-                    self.hidden.push((wanted.part.clone(), id.clone()));
-                }
                 done.push((plain.clone(), id));
                 let is_block = element.parent().map(|parent| parent.id())
                     == envelope.header().map(|header| header.id());
@@ -115,6 +109,7 @@ impl Securing<'_> {
                 }
             }
         }
+        self.enciphered = done;
         Ok(())
     }
 

@@ -13,8 +13,11 @@ mod scope;
 mod sign;
 mod wrap;
 
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, NONCE_OCTETS, SymmetricKey};
@@ -71,6 +74,8 @@ pub enum SecureError {
     TokenRequest,
     /// The plan answers with a key or to a signer of the request, and the request had none.
     RequestKeyMissing,
+    /// A signature would cover nothing: the message has none of the parts that are to be signed.
+    NothingToSign,
     /// The plan uses a key that it was not compiled with.
     KeyMissing,
     /// The suite has no way to encrypt a session key to the certificate that signed the request.
@@ -123,6 +128,9 @@ impl fmt::Display for SecureError {
             ),
             Self::RequestKeyMissing => out.write_str(
                 "the answer uses a key of its request, and the request left none behind",
+            ),
+            Self::NothingToSign => out.write_str(
+                "expected something of what is to be signed in the message, found none of it",
             ),
             Self::KeyMissing => out.write_str("the plan uses a key that it was not compiled with"),
             Self::RecipientUnfit { key, suite } => write!(
@@ -251,8 +259,10 @@ struct Securing<'p> {
     encrypting: Option<Use>,
     session: Option<Session>,
     data_ids: Vec<String>,
-    /// Parts that are gone from the message: each with the id of the `EncryptedData` that took its place.
-    hidden: Vec<(Part, String)>,
+    /// What of the source is enciphered, each with the id of its `EncryptedData`.
+    enciphered: Vec<(Range<usize>, String)>,
+    /// Parts of which something can no more be seen, with the ids of the `EncryptedData` that it is in.
+    hidden: HashMap<Part, Vec<String>, RandomState>,
     receipt: Receipt,
     observer: &'p mut dyn OperationObserver,
 }
@@ -395,7 +405,8 @@ impl<'p> Securing<'p> {
             encrypting: None,
             session: None,
             data_ids: Vec::new(),
-            hidden: Vec::new(),
+            enciphered: Vec::new(),
+            hidden: HashMap::default(),
             receipt: Receipt::default(),
             observer,
         };
@@ -432,6 +443,7 @@ impl<'p> Securing<'p> {
             (Some(_), Some(_)) if policy.order == ProtectionOrder::EncryptBeforeSigning => {
                 let _ = self.insert_ids(&envelope)?;
                 self.encrypt_parts(&envelope, buffers)?;
+                self.note_hidden(&envelope)?;
                 self.encrypt_username(buffers)?;
                 self.observer.ended(Operation::Encryption);
                 envelope = self.scan_again(envelope, buffers)?;
@@ -534,14 +546,20 @@ impl<'p> Securing<'p> {
                 references::write_token(identity.certificate(), &id, &mut Scope::alone(), token);
             }
         }
-        let signs_with_it = policy.signature.as_ref().is_some_and(|signature| {
-            (signature.key, signature.reference) == (KeyBinding::Certificate, KeyReference::Direct)
-        });
+        let signature = policy.signature.as_ref();
+        let by_certificate = signature.filter(|one| one.key == KeyBinding::Certificate);
+        let reference = by_certificate.map(|signature| signature.reference);
+        let signs_with_it = reference == Some(KeyReference::Direct);
         let signer = self.plan.signer.as_ref().filter(|_| signs_with_it);
         let introduced = self.plan.keys.identity.as_ref();
         let introduced = introduced.filter(|_| policy.include_certificate);
         if let Some(identity) = signer.or(introduced) {
-            let (id, stays) = (self.named("cert"), !self.signs_tokens());
+            // Of two tokens with it, the other is inside of the signature's reference.
+            let name = match reference {
+                Some(KeyReference::Embedded) => "own",
+                _ => "cert",
+            };
+            let (id, stays) = (self.named(name), !self.signs_tokens());
             let mut scope = self.declarations.scope(stays);
             references::write_token(identity.certificate(), &id, &mut scope, &mut self.tokens);
         }

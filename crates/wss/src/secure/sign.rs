@@ -1,6 +1,7 @@
 //! The `ds:Signature`: digests of parts streamed from the source, `SignedInfo` written in the form that is signed.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
@@ -116,17 +117,45 @@ impl Securing<'_> {
                     Some(index) => element.by_endorsements.push(index),
                 }
             };
-            // Of a part that was encrypted whole, the `EncryptedData` in its place.
-            let hidden = self.hidden.iter().filter(|(hidden, _)| hidden == part);
-            let found: Vec<NodeId> = hidden.filter_map(|(_, id)| named(id)).collect();
+            // Of what cannot be seen any more, the `EncryptedData` that it is in.
+            let hidden = self.hidden.get(part).map_or(&[][..], Vec::as_slice);
+            hidden.iter().filter_map(|id| named(id)).for_each(&mut add);
             match part {
-                _ if !found.is_empty() => found.into_iter().for_each(add),
                 // Of these there may be thousands, and each is one element.
                 Part::Id(id) if let Some(node) = named(id) => add(node),
+                Part::Id(_) if !hidden.is_empty() => {}
                 part => self.nodes_of(envelope, part)?.into_iter().for_each(add),
             }
         }
         Ok(elements)
+    }
+
+    /// Notes in which cipher text the parts are that are to be signed and can no more be seen: the signature covers them there.
+    pub(super) fn note_hidden(&mut self, envelope: &Envelope) -> Result<(), SecureError> {
+        let plan = self.plan;
+        let mut outermost = std::mem::take(&mut self.enciphered);
+        outermost.sort_unstable_by_key(|(plain, _)| (plain.start, Reverse(plain.end)));
+        let mut reached = 0;
+        outermost.retain(|(plain, _)| {
+            let is_inside = plain.end <= reached;
+            reached = reached.max(plain.end);
+            !is_inside
+        });
+        let endorsed = plan.policy.endorsed_parts().map(|(_, part)| part);
+        for part in plan.policy.signed_parts().iter().chain(endorsed) {
+            for node in self.nodes_of(envelope, part)? {
+                let place = range(envelope.document.element(node));
+                let behind = outermost.partition_point(|(plain, _)| plain.start <= place.start);
+                let around = behind.checked_sub(1).map(|last| &outermost[last]);
+                if let Some((_, id)) = around.filter(|(plain, _)| place.end <= plain.end) {
+                    let ids = self.hidden.entry(part.clone()).or_default();
+                    if ids.last() != Some(id) {
+                        ids.push(id.clone());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Inserts a `wsu:Id` into every element of the message that is to be signed and has none; returns them all.
@@ -198,6 +227,9 @@ impl Securing<'_> {
         }
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
+        if signed.is_empty() {
+            return Err(SecureError::NothingToSign);
+        }
 
         let id = self.named("signature");
         let written = if policy.key == KeyBinding::Certificate {

@@ -2,6 +2,7 @@
 
 mod agreements;
 mod bindings;
+mod combinations;
 mod conversations;
 mod declarations;
 mod derivations;

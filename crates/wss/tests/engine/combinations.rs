@@ -1,0 +1,462 @@
+//! Policies drawn at random, far beyond those that presets and descriptions produce: what the plan of one secures, the other side's opens.
+//!
+//! A combination that makes no sense is refused when it is compiled, before there are messages. None may make messages that nobody can open.
+
+use soapstone_crypto::SymmetricKey;
+use soapstone_wss::{
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath, EncryptedPart,
+    EncryptionPolicy, EndorsingPolicy, Extent, Facts, InboundPlan, KeyBinding, KeyReference, Keys,
+    Layout, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, PlanProblem, Policy,
+    ProtectionOrder, Receipt, Recipient, Rejected, SecureError, SecurityContext, SignaturePolicy,
+    TimestampPolicy, UsernamePolicy,
+};
+use soapstone_xml::Buffers;
+
+use crate::conversations::{context, knowing, text};
+use crate::support::{
+    Agreeing, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with, policy, secure,
+    service_keys,
+};
+
+/// Policies that are tried.
+const POLICIES: u64 = 4_000;
+
+/// A source of choices: xorshift64*, so that a number says which policy it was.
+struct Choices(u64);
+
+impl Choices {
+    fn of(number: u64) -> Self {
+        let mut choices = Self(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        // Numbers that are near to each other are not alike any more after a few.
+        for _ in 0..4 {
+            choices.next();
+        }
+        choices
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33
+    }
+
+    /// One time in so many.
+    fn once_in(&mut self, times: u64) -> bool {
+        self.next().is_multiple_of(times)
+    }
+
+    fn one_of<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.next() as usize % all.len()].clone()
+    }
+
+    /// Each of them one time in two.
+    fn some_of<T: Clone>(&mut self, all: &[T]) -> Vec<T> {
+        let wanted = all.iter().filter(|_| self.once_in(2));
+        wanted.cloned().collect()
+    }
+}
+
+const SUITES: [&str; 7] = [
+    "Basic256GCM",
+    "Basic128GCM",
+    "Basic256",
+    "Basic256Sha256",
+    "Basic192Rsa15",
+    "Basic128GCMEcdhEs",
+    "Basic256GCMX25519",
+];
+
+/// The same message, written in ways that stand in the way of what is written into it: another prefix or none, no header, prefixes of ours for
+/// something else, and what is not canonical.
+const MESSAGES: [&str; 5] = [
+    PLAIN,
+    concat!(
+        r#"<Envelope xmlns="http://www.w3.org/2003/05/soap-envelope"><Header><a:To xmlns:a="http://www.w3.org/2005/08/addressing">urn:service</a:To></Header>"#,
+        r#"<Body><e:echo xmlns:e="urn:echo" xmlns=""><e:text>Grüße &amp; mehr</e:text><e:empty/></e:echo></Body></Envelope>"#
+    ),
+    concat!(
+        r#"<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>"#,
+        r#"<e:echo xmlns:e="urn:echo"><e:text>Grüße &amp; mehr</e:text></e:echo></s:Body></s:Envelope>"#
+    ),
+    concat!(
+        r#"<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" xmlns:wsu="urn:u" xmlns:wsse="urn:s" xmlns:wsse11="urn:s11" "#,
+        r#"xmlns:wsc="urn:c" xmlns:ds="urn:d" xmlns:xenc="urn:x"><soap:Header><To xmlns="http://www.w3.org/2005/08/addressing" wsu:a="b">urn:service</To>"#,
+        r#"</soap:Header><soap:Body wsse:c="d"><e:echo xmlns:e="urn:echo" ds:e="f"><e:text wsc:g="h">Grüße &amp; mehr</e:text><xenc:e wsse11:i="j"/></e:echo>"#,
+        r#"</soap:Body></soap:Envelope>"#
+    ),
+    concat!(
+        "<?xml version='1.0' encoding=\"UTF-8\"?>\n<!-- before -->\n<soap:Envelope\r\n  xmlns:soap='http://schemas.xmlsoap.org/soap/envelope/'>\r\n",
+        "<soap:Header><a:Action  xmlns:a='http://www.w3.org/2005/08/addressing' z='1' b=\"&#x32;&#10;\">urn:echo</a:Action><!-- c --></soap:Header>\r\n<soap:Body>",
+        "<e:echo xmlns:e='urn:echo' xmlns:unused='urn:n'><!-- c --><e:text><![CDATA[Grüße & mehr]]></e:text><?target data?>\r\n<e:empty ></e:empty ></e:echo>",
+        "</soap:Body></soap:Envelope>"
+    ),
+];
+const BINDINGS: [KeyBinding; 4] = [
+    KeyBinding::Certificate,
+    KeyBinding::SessionKey,
+    KeyBinding::Shared,
+    KeyBinding::Context,
+];
+const VERSIONS: [ConversationVersion; 2] = ConversationVersion::ALL;
+
+fn header(local: &str) -> Part {
+    Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: local.to_owned(),
+    }
+}
+
+fn path(path: &str) -> Part {
+    let resolve = |prefix: &str| (prefix == "e").then(|| "urn:echo".to_owned());
+    Part::Path(ElementPath::parse(path, resolve).unwrap())
+}
+
+/// What a message can have signed.
+fn signable() -> Vec<Part> {
+    vec![
+        Part::Body,
+        Part::Timestamp,
+        Part::UsernameToken,
+        Part::Token,
+        header("To"),
+        header("Action"),
+        path("//e:text"),
+    ]
+}
+
+/// What a message can have encrypted.
+fn encryptable() -> Vec<EncryptedPart> {
+    let whole = [
+        Part::Signature,
+        Part::UsernameToken,
+        header("To"),
+        header("Action"),
+        path("//e:empty"),
+    ];
+    let mut parts = Vec::from(whole.map(EncryptedPart::customary));
+    parts.push(EncryptedPart {
+        part: path("//e:text"),
+        extent: Extent::Content,
+    });
+    parts
+}
+
+fn derived_keys(choices: &mut Choices) -> Option<DerivedKeyPolicy> {
+    choices.once_in(2).then(|| DerivedKeyPolicy {
+        version: choices.one_of(&VERSIONS),
+        form: choices.one_of(&[DerivedKeyForm::Explicit, DerivedKeyForm::Implied]),
+        exclusive: choices.once_in(4),
+        signature_length: choices.one_of(&[16, 24, 32]),
+    })
+}
+
+fn endorsing(choices: &mut Choices) -> EndorsingPolicy {
+    let key = choices.one_of(&[KeyBinding::Certificate, KeyBinding::Context]);
+    EndorsingPolicy {
+        key,
+        derived_keys: derived_keys(choices).filter(|_| key == KeyBinding::Context),
+        reference: choices.one_of(&KeyReference::ALL),
+        parts: choices.some_of(&[header("To"), path("//e:text")]),
+        covers_token: choices.once_in(3),
+        token_signed: choices.once_in(3),
+        token_encrypted: choices.once_in(3),
+    }
+}
+
+fn drawn(choices: &mut Choices) -> Policy {
+    let mut drawn = policy(Mechanism::SignEncrypt, choices.one_of(&SUITES));
+    let key = choices.one_of(&BINDINGS);
+    drawn.timestamp = (!choices.once_in(5)).then(TimestampPolicy::default);
+    drawn.username = choices.once_in(3).then(|| UsernamePolicy {
+        passwords: vec![choices.one_of(&[PasswordKind::Text, PasswordKind::Digest])],
+        ttl: TimestampPolicy::default().ttl,
+        skew: TimestampPolicy::default().skew,
+    });
+    drawn.signature = (!choices.once_in(8)).then(|| SignaturePolicy {
+        parts: choices.some_of(&signable()),
+        key,
+        reference: choices.one_of(&KeyReference::ALL),
+    });
+    drawn.encryption = (!choices.once_in(3)).then(|| {
+        let mut parts = choices.some_of(&encryptable());
+        if parts.is_empty() || !choices.once_in(6) {
+            parts.insert(0, EncryptedPart::customary(Part::Body));
+        }
+        EncryptionPolicy {
+            parts,
+            // Mostly as what signs.
+            key: match choices.once_in(6) {
+                true => choices.one_of(&BINDINGS),
+                false => key,
+            },
+            reference: choices.one_of(&KeyReference::ALL),
+            recipient: Recipient::Peer,
+        }
+    });
+    drawn.order = choices.one_of(&[
+        ProtectionOrder::SignBeforeEncrypting,
+        ProtectionOrder::EncryptBeforeSigning,
+    ]);
+    drawn.actor = choices.once_in(5).then(|| "urn:actor".to_owned());
+    drawn.must_understand = choices.once_in(2);
+    drawn.derived_keys = derived_keys(choices);
+    drawn.endorsing = (0..choices.one_of(&[0, 0, 1, 1, 2]))
+        .map(|_| endorsing(choices))
+        .collect();
+    drawn.same_endorser = true;
+    drawn.include_certificate = choices.once_in(3);
+    drawn.only_entire_headers_and_body = choices.once_in(8);
+    drawn.refuse_own_signatures = choices.once_in(2);
+    drawn.transport_protected = choices.once_in(10);
+    drawn.layout = choices.one_of(&[
+        Layout::Strict,
+        Layout::Lax,
+        Layout::LaxTimestampFirst,
+        Layout::LaxTimestampLast,
+    ]);
+    drawn
+}
+
+/// The policy of what answers a request of this policy.
+fn answering(request: &Policy, choices: &mut Choices) -> Policy {
+    let mut answer = request.clone();
+    answer.username = None;
+    answer.endorsing.clear();
+    answer.signature_confirmation = choices.once_in(2);
+    let by_request_key = |key: KeyBinding| match key {
+        KeyBinding::SessionKey => KeyBinding::RequestKey,
+        key => key,
+    };
+    // A key that does nothing else encrypts no answers, and its certificate is none that the other side knows already.
+    let signs_alone = answer.suite.name.ends_with("X25519");
+    if let Some(signature) = &mut answer.signature {
+        signature.key = by_request_key(signature.key);
+        if signs_alone && signature.key == KeyBinding::Certificate {
+            signature.reference = KeyReference::Direct;
+        }
+        if answer.signature_confirmation {
+            signature.parts.push(Part::SignatureConfirmation);
+        }
+    }
+    if let Some(encryption) = &mut answer.encryption {
+        encryption.key = by_request_key(encryption.key);
+        if !signs_alone {
+            encryption.recipient = choices.one_of(&[Recipient::Peer, Recipient::Requester]);
+        }
+        if answer.signature_confirmation && choices.once_in(2) {
+            let part = EncryptedPart::customary(Part::SignatureConfirmation);
+            encryption.parts.push(part);
+        }
+    }
+    answer
+}
+
+/// Both sides' plans, if the policy makes sense to both.
+fn compiled(policy: &Policy, [from, to]: [Keys; 2]) -> Option<(OutboundPlan, InboundPlan)> {
+    let outbound = OutboundPlan::compile(policy.clone(), from).ok()?;
+    Some((outbound, InboundPlan::compile(policy.clone(), to).ok()?))
+}
+
+/// What is particular of a policy, on one line.
+fn told(policy: &Policy) -> String {
+    let Policy {
+        suite,
+        timestamp,
+        username,
+        signature,
+        encryption,
+        order,
+        actor,
+        signature_confirmation,
+        derived_keys,
+        endorsing,
+        include_certificate,
+        layout,
+        ..
+    } = policy;
+    let name = &suite.name;
+    let (timestamp, username) = (timestamp.is_some(), username.is_some());
+    format!(
+        "{name} {order:?} {layout:?} timestamp {timestamp} username {username} actor {actor:?} confirmation {signature_confirmation} \
+         certificate {include_certificate} derived {derived_keys:?} endorsing {endorsing:?} {signature:?} {encryption:?}"
+    )
+}
+
+/// What went wrong with a message.
+enum Failure {
+    /// The message has nothing of what is to be signed, or the request nothing that its key was for. The sender is told so.
+    Nothing,
+    Other(String),
+}
+
+/// Secures and opens a message; what it leaves behind on both sides.
+fn carried(
+    policy: &Policy,
+    message: &str,
+    (plan, keys): (&OutboundPlan, Keys),
+    outgoing: Outgoing<'_>,
+    facts: &Facts,
+) -> Result<[Receipt; 2], Failure> {
+    let secured = plan.secure(envelope(message), outgoing, now(), &mut Buffers::default());
+    let secured = secured.map_err(|error| match error {
+        SecureError::NothingToSign | SecureError::RequestKeyMissing => Failure::Nothing,
+        error => Failure::Other(format!("it is not secured: {error}")),
+    })?;
+    let message = text(&secured);
+    let opened = open_with(policy, keys, facts, &message, now());
+    let opened = opened
+        .map_err(|error| Failure::Other(format!("it is not opened: {error:?}\n{message}")))?;
+    let seen = forwarded(&opened);
+    if !seen.contains("Grüße &amp; mehr</e:text>") {
+        return Err(Failure::Other(format!("another message is opened: {seen}")));
+    }
+    let (_, receipt) = opened.finish(&mut Buffers::default());
+    Ok([secured.receipt, receipt])
+}
+
+/// The keys of client and service for a suite.
+fn keys(policy: &Policy) -> [Keys; 2] {
+    match Agreeing::of(&policy.suite.name) {
+        Some(agreeing) => [agreeing.client_keys(), agreeing.service_keys()],
+        None => [client_keys(), service_keys()],
+    }
+}
+
+/// A message of the policy that this number draws, and the answer to it, as far as they can be: whether there were any.
+fn exchange(number: u64) -> Result<[bool; 2], String> {
+    let mut choices = Choices::of(number);
+    let policy = drawn(&mut choices);
+    let message = choices.one_of(&MESSAGES);
+    let Some((plan, _)) = compiled(&policy, keys(&policy)) else {
+        return Ok([false; 2]);
+    };
+    let version = policy.derived_keys.map_or(VERSIONS[0], |keys| keys.version);
+    // Where no keys are derived from it, the secret is the key.
+    let length = policy.suite.data[0].key_length();
+    let context = SecurityContext {
+        secret: SymmetricKey::new(vec![7; length]).unwrap(),
+        ..context(version)
+    };
+    let [_, service] = keys(&policy);
+    let (outgoing, known) = (Outgoing::within(&context), knowing(&[&context]));
+    let [request, seen] = match carried(&policy, message, (&plan, service), outgoing, &known) {
+        Ok(receipts) => receipts,
+        Err(Failure::Nothing) => return Ok([false; 2]),
+        Err(Failure::Other(error)) => {
+            return Err(format!("request {number}: {error}\n{}", told(&policy)));
+        }
+    };
+
+    let answer = answering(&policy, &mut choices);
+    let [client, service] = keys(&answer);
+    let Some((plan, _)) = compiled(&answer, [service, client.clone()]) else {
+        return Ok([true, false]);
+    };
+    let known = Facts {
+        request: Some(request),
+        ..facts()
+    };
+    let outgoing = Outgoing::answer(&seen);
+    match carried(&answer, message, (&plan, client), outgoing, &known) {
+        Ok(_) => Ok([true; 2]),
+        Err(Failure::Nothing) => Ok([true, false]),
+        Err(Failure::Other(error)) => Err(format!("answer {number}: {error}\n{}", told(&answer))),
+    }
+}
+
+#[test]
+fn what_one_side_of_any_policy_secures_the_other_one_opens() {
+    let (mut requests, mut answers) = (0, 0);
+    let mut failed = Vec::new();
+    for number in 0..POLICIES {
+        match exchange(number) {
+            Ok([request, answer]) => {
+                requests += u64::from(request);
+                answers += u64::from(answer);
+            }
+            Err(failure) => failed.push(failure),
+        }
+    }
+    println!("{requests} requests and {answers} answers of {POLICIES} policies");
+    let several = failed.len();
+    assert!(
+        failed.is_empty(),
+        "{several} fail:\n{}",
+        failed.join("\n\n")
+    );
+    assert!(requests > POLICIES / 10 && answers > POLICIES / 20);
+}
+
+#[test]
+fn demands_that_fit_no_message_are_problems_of_the_plan() {
+    let problem = |policy: &Policy| {
+        let problems = OutboundPlan::compile(policy.clone(), client_keys()).unwrap_err();
+        assert_eq!(
+            InboundPlan::compile(policy.clone(), service_keys()).unwrap_err(),
+            problems
+        );
+        let [PlanProblem::Combination { problem }] = problems[..] else {
+            panic!("{problems:?}");
+        };
+        problem
+    };
+    for layout in [Layout::LaxTimestampFirst, Layout::LaxTimestampLast] {
+        let mut placed = policy(Mechanism::Encrypt, "Basic256GCM");
+        placed.layout = layout;
+        OutboundPlan::compile(placed.clone(), client_keys()).unwrap();
+        placed.timestamp = None;
+        assert_eq!(
+            problem(&placed),
+            "the layout says where the Timestamp stands, and the policy has none"
+        );
+    }
+    let mut empty = policy(Mechanism::Sign, "Basic256GCM");
+    empty.signature.as_mut().unwrap().parts.clear();
+    assert_eq!(
+        problem(&empty),
+        "a signature is demanded, and nothing for it to cover"
+    );
+}
+
+/// XML-Signature 1.1, 4.4: a `SignedInfo` has one reference at least.
+#[test]
+fn a_message_that_has_nothing_to_sign_is_not_secured() {
+    let mut policy = policy(Mechanism::Sign, "Basic256GCM");
+    policy.signature.as_mut().unwrap().parts = vec![header("From")];
+    let plan = OutboundPlan::compile(policy, client_keys()).unwrap();
+    let secured = plan.secure(
+        envelope(PLAIN),
+        Outgoing::default(),
+        now(),
+        &mut Buffers::default(),
+    );
+    assert_eq!(secured.unwrap_err(), SecureError::NothingToSign);
+}
+
+/// WS-SecurityPolicy 1.3, 6.3: where encryption comes first, the signature is over cipher text: over that in which the element is.
+#[test]
+fn what_is_enciphered_before_it_is_signed_is_signed_in_its_cipher_text() {
+    let mut policy = policy(Mechanism::EncryptSign, "Basic256GCM");
+    let signature = policy.signature.as_mut().unwrap();
+    signature.parts = vec![path("//e:text")];
+    let message = |policy: &Policy| secure(policy, PLAIN);
+    let [one, other] = [message(&policy), message(&policy)];
+    assert!(one.contains("-body\"><ds:Transforms>"), "{one}");
+    assert!(forwarded(&open(&policy, &one).unwrap()).contains("Grüße"));
+    // The same under the same key, by whoever has the other message and no key.
+    let cipher = |message: &str| {
+        let body = &message[message.find("<soap:Body").unwrap()..];
+        let from = body.find("<xenc:CipherValue>").unwrap();
+        body[from..body.find("</xenc:CipherValue>").unwrap()].to_owned()
+    };
+    let changed = one.replace(&cipher(&one), &cipher(&other));
+    assert_ne!(changed, one);
+    open(&policy, &changed).unwrap_err();
+    // The signature covers nothing of the Body that the policy does not name.
+    policy.signature.as_mut().unwrap().parts = vec![Part::Body];
+    assert_eq!(
+        open(&policy, &one).unwrap_err(),
+        Rejected::Unsigned { part: Part::Body }
+    );
+}
