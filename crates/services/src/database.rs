@@ -49,6 +49,17 @@ pub enum DatabaseLocation {
     Postgres(String),
 }
 
+impl DatabaseLocation {
+    /// The whole URL, with its password: what it was read from, or the same in other words.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            DatabaseLocation::MySql(url) | DatabaseLocation::Postgres(url) => url.clone(),
+            location => location.to_string(),
+        }
+    }
+}
+
 impl FromStr for DatabaseLocation {
     type Err = DatabaseError;
 

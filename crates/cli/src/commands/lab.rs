@@ -3,6 +3,7 @@
 //! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
 
 mod advise;
+mod apart;
 mod bench;
 mod compare;
 mod conversations;
@@ -93,6 +94,9 @@ pub enum Command {
     /// Advise which mechanism to choose for one's own messages
     #[command(long_about = advise::ABOUT)]
     Advise(Box<advise::AdviseArguments>),
+    /// Run services or a gateway for a study
+    #[command(subcommand, hide = true)]
+    Apart(apart::ApartCommand),
 }
 
 /// What can be run.
@@ -181,12 +185,16 @@ pub struct Arguments {
 /// # Errors
 /// The output cannot be written, or the filter lets nothing through.
 pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
-    let keeps_a_log =
-        matches!(&command, Command::Run(it) if matches!(it.0.subject, Subject::Studies(_)));
-    if !keeps_a_log {
+    let logs_itself = match &command {
+        Command::Run(it) => matches!(it.0.subject, Subject::Studies(_)),
+        Command::Apart(_) => true,
+        _ => false,
+    };
+    if !logs_itself {
         log.start_at(Level::WARN);
     }
     match command {
+        Command::Apart(command) => apart::run(command, log),
         Command::List => list(),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

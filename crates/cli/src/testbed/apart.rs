@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use super::child::Child;
 use super::limits::{Limit, Limited};
 use super::namespace::Namespace;
-use super::network::gateway;
+use super::part::gateway;
 use super::scratch::Ports;
 use super::{Layout, Scratch};
 use crate::failure::Failure;

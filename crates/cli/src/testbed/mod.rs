@@ -1,8 +1,8 @@
 //! What is called when calls are measured: the sample services, an inbound gateway before them, an outbound gateway before that,
 //! a tap between the gateways, and a plain SOAP client.
 //!
-//! The demo and the studies of the lab run on it. Everything is in this process, on free loopback ports, and in a scratch folder; only what
-//! is put under a condition is in a process of its own, or on a network of its own.
+//! The demo and the studies of the lab run on it, on free loopback ports, and in a scratch folder. Everything is in this process, or services and
+//! gateways are each in one of their own, as where they are deployed; what is put under a condition is, and may be on a network of its own.
 //! The rule kept here: calls travel over real HTTP, through gateways that were started from configuration files.
 
 mod apart;
@@ -11,13 +11,16 @@ mod client;
 mod limits;
 mod namespace;
 mod network;
+mod part;
 mod scratch;
 mod tap;
 mod wire;
 
 pub(crate) use apart::Apart;
+pub(crate) use child::{DONE, Order};
 pub(crate) use client::{Client, canonical_body};
 pub(crate) use network::Network;
+pub(crate) use part::{Place, gateway};
 pub(crate) use scratch::Scratch;
 pub(crate) use tap::Exchange;
 

@@ -3,12 +3,9 @@
 //! The rule kept here: the gateways are started from configuration files, as anybody's gateways are.
 
 use std::net::SocketAddr;
-use std::path::Path;
-
-use soapstone_gateway::{Config, Gateway};
-use soapstone_services::{ControllerLocation, Services};
 
 use super::apart::LOOPBACK;
+use super::part::{GatewayPart, Place, ServicesPart, gateway};
 use super::scratch::Ports;
 use super::tap::{Exchange, Tap};
 use super::{Layout, Scratch};
@@ -17,39 +14,41 @@ use crate::failure::Failure;
 /// Everything that runs.
 pub(crate) struct Network {
     /// By the names of their instances.
-    services: Vec<(String, soapstone_services::Running)>,
-    inbound: soapstone_gateway::Running,
+    services: Vec<(String, ServicesPart)>,
+    inbound: GatewayPart,
     /// The same gateway behind TLS, where a route asks for it.
-    inbound_tls: Option<soapstone_gateway::Running>,
-    outbound: soapstone_gateway::Running,
+    inbound_tls: Option<GatewayPart>,
+    outbound: GatewayPart,
     tap: Tap,
 }
 
 impl Network {
-    /// Starts everything, from the services outwards.
-    pub(crate) async fn start(scratch: &Scratch, layout: &Layout) -> Result<Self, Failure> {
+    /// Starts everything, from the services outwards, and all but the tap in this place.
+    pub(crate) async fn start(
+        scratch: &Scratch,
+        layout: &Layout,
+        place: Place<'_>,
+    ) -> Result<Self, Failure> {
         let mut services = Vec::new();
         for instance in &layout.instances {
-            let config = soapstone_services::Config {
-                database: instance.database.clone(),
-                controller: ControllerLocation::Own(instance.device),
-                ..soapstone_services::Config::default()
-            };
-            let running = Services::start(config).await.map_err(Failure::new)?;
-            services.push((instance.name.clone(), running));
+            let part = ServicesPart::start(instance, place).await?;
+            services.push((instance.name.clone(), part));
         }
-        let addresses = services.iter().map(|(_, running)| running.addr());
+        let addresses = services.iter().map(|(_, part)| part.address());
         let addresses: Vec<SocketAddr> = addresses.collect();
         scratch.make_keys(layout)?;
-        let inbound = gateway(&scratch.write_inbound(layout, LOOPBACK, &addresses, false)?).await?;
+        let file = scratch.write_inbound(layout, LOOPBACK, &addresses, false)?;
+        let inbound = GatewayPart::start(&file, place).await?;
         let inbound_tls = if layout.routes.iter().any(|route| route.tls) {
-            Some(gateway(&scratch.write_inbound(layout, LOOPBACK, &addresses, true)?).await?)
+            let file = scratch.write_inbound(layout, LOOPBACK, &addresses, true)?;
+            Some(GatewayPart::start(&file, place).await?)
         } else {
             None
         };
         let tap = Tap::start(inbound.address()).await?;
         let ports = ports(&inbound, inbound_tls.as_ref(), &tap);
-        let outbound = gateway(&scratch.write_outbound(layout, ports)?).await?;
+        let file = scratch.write_outbound(layout, ports)?;
+        let outbound = GatewayPart::start(&file, place).await?;
         Ok(Self {
             services,
             inbound,
@@ -60,18 +59,24 @@ impl Network {
     }
 
     /// Closes the connections that calls left open between gateways and services.
-    pub(crate) fn close_idle(&self) {
+    ///
+    /// # Errors
+    /// A gateway in a process of its own does not answer.
+    pub(crate) fn close_idle(&self) -> Result<(), Failure> {
         let gateways = [&self.outbound, &self.inbound];
-        let gateways = gateways.into_iter().chain(&self.inbound_tls);
-        gateways.for_each(soapstone_gateway::Running::close_idle);
+        let mut gateways = gateways.into_iter().chain(&self.inbound_tls);
+        gateways.try_for_each(GatewayPart::close_idle)
     }
 
     /// Ends the conversations of the gateway for clients: the next call of each route begins another.
-    pub(crate) async fn end_conversations(&self) {
-        self.outbound.end_conversations().await;
+    ///
+    /// # Errors
+    /// It is in a process of its own, and does not answer.
+    pub(crate) async fn end_conversations(&self) -> Result<(), Failure> {
+        self.outbound.end_conversations().await
     }
 
-    /// Another gateway for clients, beside the one that is there.
+    /// Another gateway for clients, beside the one that is there, in this process.
     pub(crate) async fn newcomer(
         &self,
         scratch: &Scratch,
@@ -84,8 +89,8 @@ impl Network {
     /// Where the instance of the services with this name is; nowhere, if the layout has none.
     pub(crate) fn services(&self, instance: &str) -> Option<SocketAddr> {
         let mut services = self.services.iter();
-        let (_, running) = services.find(|(name, _)| name == instance)?;
-        Some(running.addr())
+        let (_, part) = services.find(|(name, _)| name == instance)?;
+        Some(part.address())
     }
 
     /// Where the gateway before the services is.
@@ -95,8 +100,8 @@ impl Network {
 
     /// The port of localhost where the gateway before the services is behind TLS; none, if no route asks for it.
     pub(crate) fn inbound_tls(&self) -> Option<u16> {
-        let running = self.inbound_tls.as_ref();
-        running.map(|running| running.address().port())
+        let part = self.inbound_tls.as_ref();
+        part.map(|part| part.address().port())
     }
 
     /// Where the gateway for clients is. Each route is there twice: the second time below `/tapped`, by way of the tap.
@@ -113,29 +118,19 @@ impl Network {
     pub(crate) async fn shutdown(self) {
         self.outbound.shutdown().await;
         self.inbound.shutdown().await;
-        if let Some(running) = self.inbound_tls {
-            running.shutdown().await;
+        if let Some(part) = self.inbound_tls {
+            part.shutdown().await;
         }
-        for (_, running) in self.services {
-            running.shutdown().await;
+        for (_, part) in self.services {
+            part.shutdown().await;
         }
     }
 }
 
-fn ports(
-    inbound: &soapstone_gateway::Running,
-    inbound_tls: Option<&soapstone_gateway::Running>,
-    tap: &Tap,
-) -> Ports {
+fn ports(inbound: &GatewayPart, inbound_tls: Option<&GatewayPart>, tap: &Tap) -> Ports {
     Ports {
         inbound: inbound.address().port(),
-        inbound_tls: inbound_tls.map(|running| running.address().port()),
+        inbound_tls: inbound_tls.map(|part| part.address().port()),
         tap: tap.address().port(),
     }
-}
-
-/// Starts a gateway from a file.
-pub(super) async fn gateway(file: &Path) -> Result<soapstone_gateway::Running, Failure> {
-    let config = Config::load(file, &|name| std::env::var(name).ok())?;
-    Gateway::start(config).await.map_err(Failure::new)
 }

@@ -46,6 +46,11 @@ impl Server {
         }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Stops reading what it says on standard error, which has to be piped.
     pub(crate) fn close_standard_error(&mut self) {
         drop(self.child.stderr.take().expect("standard error is piped"));

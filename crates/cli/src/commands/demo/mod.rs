@@ -23,7 +23,7 @@ use crate::files;
 use crate::progress::Progress;
 use crate::runtime;
 use crate::suites;
-use crate::testbed::{Instance, Layout, Network, Route, Scratch};
+use crate::testbed::{Instance, Layout, Network, Place, Route, Scratch};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -91,7 +91,7 @@ async fn show(arguments: &Arguments) -> Result<(Network, Scratch), Failure> {
     progress.say("making keys and certificates");
     let scratch = Scratch::make("demo")?;
     progress.say("starting the sample services and two gateways");
-    let network = Network::start(&scratch, &layout(&arguments.suite)).await?;
+    let network = Network::start(&scratch, &layout(&arguments.suite), Place::Here).await?;
     let services = network
         .services(INSTANCE)
         .ok_or_else(|| Failure::new("the sample services were not started"))?;

@@ -43,6 +43,9 @@ pub(super) struct Asked {
     machine: Machine,
     /// Which processors are whose; nothing, where everybody has all of them.
     cores: Option<Cores>,
+    /// Whether services and gateways have processes of their own.
+    #[serde(default)]
+    own_processes: bool,
 }
 
 /// Where it ran.
@@ -76,7 +79,7 @@ pub(super) struct Kept {
 }
 
 impl Asked {
-    /// What these options ask for, with versions of stacks and the databases that are there.
+    /// What these options ask for, with versions of stacks and the databases that are there, and what runs where.
     ///
     /// # Errors
     /// The program cannot be read.
@@ -84,7 +87,7 @@ impl Asked {
         subjects: Vec<String>,
         options: &Options,
         (versions, databases): (&BTreeMap<Stack, String>, Vec<String>),
-        cores: Option<Cores>,
+        (cores, own_processes): (Option<Cores>, bool),
     ) -> Result<Self, Failure> {
         let stacks = options.scope.stacks.iter();
         let stacks = stacks.map(|stack| (*stack, versions.get(stack).cloned()));
@@ -101,6 +104,7 @@ impl Asked {
             tuning: format!("{:?}", Tuning::default()),
             machine: Machine::this(),
             cores,
+            own_processes,
         })
     }
 

@@ -25,7 +25,7 @@ use super::tables;
 use crate::failure::Failure;
 use crate::logging::LogArguments;
 use crate::progress::Progress;
-use crate::testbed::{Network, Scratch};
+use crate::testbed::{Network, Place, Scratch};
 use crate::{files, runtime};
 
 /// What orders are drawn with, unless something else is asked for.
@@ -78,6 +78,9 @@ pub(super) struct StudyArguments {
     /// Cores for the clients; services and gateways have the others, and 0 lets everything run on all. One in four, if nothing is said
     #[arg(long, value_name = "N")]
     client_cores: Option<usize>,
+    /// Run the sample services and each gateway in a process of its own, as they are where they are deployed, instead of in this one
+    #[arg(long)]
+    own_processes: bool,
 }
 
 /// The study, and what of it is there to run.
@@ -180,7 +183,12 @@ impl Run<'_> {
         start(&mut databases, &tasks);
         let subjects = selections.iter().map(Selection::to_string).collect();
         let there = (&programs.versions(), databases.there());
-        let asked = Asked::new(subjects, &options, there, cores.clone())?;
+        let asked = Asked::new(
+            subjects,
+            &options,
+            there,
+            (cores.clone(), self.arguments.own_processes),
+        )?;
         let mut kept = match &self.arguments.keep {
             Some(folder) => Kept::open(folder, &asked)?,
             None => Kept::newest(RESULTS.as_ref(), &asked, &|measured| {
@@ -230,6 +238,7 @@ impl Run<'_> {
                 programs,
                 databases: &databases,
                 said: &said,
+                own_processes: self.arguments.own_processes,
             };
             started.measure(&tasks, &options, &mut told)
         };
@@ -390,6 +399,7 @@ struct Started<'r> {
     programs: Programs,
     databases: &'r Databases,
     said: &'r Said,
+    own_processes: bool,
 }
 
 impl Started<'_> {
@@ -409,7 +419,12 @@ impl Started<'_> {
         } else {
             progress.say("starting the sample services and two gateways");
             let layout = layout("lab", &ours, &self.databases.locations());
-            Some(sides.serve(Network::start(scratch, &layout))?)
+            let log = self.said.file();
+            let place = match self.own_processes {
+                true => Place::Apart(log.as_ref()),
+                false => Place::Here,
+            };
+            Some(sides.serve(Network::start(scratch, &layout, place))?)
         };
         let gateways = network.as_ref().map(|network| {
             let locations = self.databases.locations();

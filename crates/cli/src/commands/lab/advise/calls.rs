@@ -17,7 +17,7 @@ use super::super::bench::{Gateways, Sides, Wish, layout};
 use super::super::said::Said;
 use crate::failure::Failure;
 use crate::runtime;
-use crate::testbed::{Network, Scratch};
+use crate::testbed::{Network, Place, Scratch};
 
 /// What orders are drawn with.
 const SEED: u64 = 2012;
@@ -85,7 +85,11 @@ pub(super) fn measure(scratch: &Scratch, emit: &mut dyn FnMut(Measurement)) -> R
         .iter()
         .flat_map(|payload| WAYS.map(|way| call(way, *payload)))
         .collect();
-    let network = sides.serve(Network::start(scratch, &layout("advise", &calls, &[])))?;
+    let network = sides.serve(Network::start(
+        scratch,
+        &layout("advise", &calls, &[]),
+        Place::Here,
+    ))?;
     let mut order = Order::new(SEED);
     let measured = (|| {
         let said = Said::default();

@@ -1,4 +1,4 @@
-//! What studies are run on: our gateways in this process, and other stacks as programs of their own.
+//! What studies are run on: our gateways, and other stacks as programs of their own.
 //!
 //! The rule kept here: a program that fails takes only its own arms out of a run; a wrong answer of our own ends it.
 

@@ -1,5 +1,5 @@
-//! What studies are run on: sample services and gateways in this process, and clients that call them. For the stack `tls`, a gateway without
-//! message security that ends TLS before the services.
+//! What studies are run on: sample services and gateways, and clients in this process that call them. For the stack `tls`, a gateway without
+//! message security that ends TLS before the services. What is deployed for a call or two is in this process; the others are, too, or have their own.
 //!
 //! The rule kept here: the body of each answer is compared with what the service gives, outside of the time that is measured.
 
@@ -20,7 +20,9 @@ use super::sides::Sides;
 use super::under::{self, Calls};
 use super::wish::Wish;
 use crate::failure::Failure;
-use crate::testbed::{Apart, Client, Instance, Layout, Network, Route, Scratch, canonical_body};
+use crate::testbed::{
+    Apart, Client, Instance, Layout, Network, Place, Route, Scratch, canonical_body,
+};
 
 /// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
 const LARGEST_MESSAGE: u32 = 32;
@@ -63,7 +65,7 @@ pub(in super::super) fn layout(
     }
 }
 
-/// Whether the stack runs in this process.
+/// Whether the stack is a gateway of ours, and no program of others.
 pub(in super::super) fn is_ours(stack: Stack) -> bool {
     matches!(stack, Stack::Soapstone | Stack::Tls)
 }
@@ -126,8 +128,8 @@ pub(in super::super) struct Gateways<'n> {
     right: Option<(Operation, Vec<u8>)>,
 }
 
-/// Clients at once from which on connections are closed before others call another way: each leaves some eight ends of connections in this
-/// process, for each way.
+/// Clients at once from which on connections are closed before others call another way: each leaves some ends of connections in
+/// every process, for each way.
 const MANY_CLIENTS: u32 = 500;
 
 /// Answers, each with its time.
@@ -264,7 +266,7 @@ impl Bench for Gateways<'_> {
     /// That of every way, which is all the same: all arms of a point begin at once.
     fn end_conversation(&mut self, call: &Call) -> Result<(), NoCall<Failure>> {
         if call.way.mechanism == Mechanism::SecureConversation {
-            self.sides.serve(self.network.end_conversations());
+            self.sides.serve(self.network.end_conversations())?;
         }
         Ok(())
     }
@@ -318,7 +320,7 @@ impl Bench for Gateways<'_> {
         };
         let answers = self.sides.call(&self.wish, each)?.concat();
         if clients >= MANY_CLIENTS {
-            self.network.close_idle();
+            self.network.close_idle()?;
         }
         self.check(&asked, call, &answers)?;
         Ok(answers.into_iter().map(|(_, took)| took).collect())
@@ -361,7 +363,7 @@ impl Bench for Gateways<'_> {
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
         let asked = Asked::of(call.operation);
         let layout = layout("fresh", &[*call], &self.databases);
-        let network = Network::start(self.scratch, &layout);
+        let network = Network::start(self.scratch, &layout, Place::Here);
         let network = self.sides.begin(&self.wish, network)?;
         let url = url(&network, call, &asked, "")?;
         let client = self.clients[0].another();

@@ -1,0 +1,94 @@
+//! `soapstone lab apart`, which the lab runs: services, or a gateway, in a process of its own, as they are where they are deployed.
+//!
+//! The rule kept here: it ends when nobody can tell it anything any more, however its starter ended.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use soapstone_services::{
+    Config, ControllerLocation, DatabaseError, DatabaseLocation, Device, Services,
+};
+use tracing::Level;
+
+use crate::failure::Failure;
+use crate::logging::LogArguments;
+use crate::testbed::{DONE, Order, gateway};
+use crate::{files, runtime};
+
+/// What runs apart.
+#[derive(Debug, clap::Subcommand)]
+pub enum ApartCommand {
+    /// The sample services
+    Services(ServicesArguments),
+    /// A gateway
+    Gateway {
+        /// The gateway's configuration file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+    },
+}
+
+/// Arguments of `soapstone lab apart services`.
+#[derive(Debug, clap::Args)]
+pub struct ServicesArguments {
+    /// Where the books are
+    #[arg(long, value_name = "URL", env = "SOAPSTONE_DATABASE", hide_env_values = true, default_value = "sqlite::memory:",
+        value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
+    database: DatabaseLocation,
+    /// How long the sensor's controller takes to answer, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    delay: u32,
+    /// The share of requests that it does not answer, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    loss: f64,
+}
+
+/// Runs it until standard input ends.
+///
+/// # Errors
+/// It cannot be started.
+pub(super) fn run(command: ApartCommand, log: LogArguments) -> Result<(), Failure> {
+    log.start_at(Level::WARN);
+    let runtime = runtime::multi_threaded()?;
+    match command {
+        ApartCommand::Services(arguments) => {
+            let config = Config {
+                database: arguments.database,
+                controller: ControllerLocation::Own(Device {
+                    delay: Duration::from_millis(u64::from(arguments.delay)),
+                    loss: arguments.loss,
+                    ..Device::default()
+                }),
+                ..Config::default()
+            };
+            let running = runtime.block_on(Services::start(config));
+            let running = running.map_err(Failure::new)?;
+            obey(running.addr(), |_| {})?;
+            runtime.block_on(running.shutdown());
+        }
+        ApartCommand::Gateway { config } => {
+            let running = runtime.block_on(gateway(&config))?;
+            obey(running.address(), |order| match order {
+                Order::EndConversations => runtime.block_on(running.end_conversations()),
+                Order::CloseIdle => running.close_idle(),
+            })?;
+            runtime.block_on(running.shutdown());
+        }
+    }
+    Ok(())
+}
+
+/// Says where it listens, and carries out the orders that come until there are no more.
+fn obey(address: SocketAddr, carry_out: impl Fn(Order)) -> Result<(), Failure> {
+    files::print(format!("{address}\n"))?;
+    for line in io::stdin().lines() {
+        let line = line.map_err(Failure::new)?;
+        let order = Order::read(&line)
+            .ok_or_else(|| Failure::new(format_args!("expected an order, found `{line}`")))?;
+        carry_out(order);
+        files::print(format!("{DONE}\n"))?;
+    }
+    Ok(())
+}
