@@ -1,0 +1,356 @@
+//! Policies drawn at random from the assertions of WS-SecurityPolicy: a client and a service that read the same one understand each other, and what an
+//! agreement is published as says the same again.
+//!
+//! A combination that makes no sense, or that is not supported, is refused when the endpoints are compiled. None may make messages that nobody can open.
+
+#[path = "support/forgetful.rs"]
+mod forgetful;
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use soapstone::config::EndpointConfig;
+use soapstone::crypto::KeyKind;
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::wss::{Outgoing, Receipt};
+use soapstone::xml::Buffers;
+use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
+
+use forgetful::Forgetful;
+
+/// Policies that are tried.
+const POLICIES: u64 = 400;
+
+const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:a=\"http://www.w3.org/2005/08/addressing\"><s:Header>\
+                        <a:To>urn:service</a:To><a:Action>urn:echo</a:Action></s:Header><s:Body><e:echo xmlns:e=\"urn:echo\"><e:text>hello</e:text>\
+                        <e:other/></e:echo></s:Body></s:Envelope>";
+
+/// A source of choices: xorshift64*, so that a number says which policy it was.
+struct Choices(u64);
+
+impl Choices {
+    fn of(number: u64) -> Self {
+        let mut choices = Self(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        // Numbers that are near to each other are not alike any more after a few.
+        for _ in 0..4 {
+            choices.next();
+        }
+        choices
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33
+    }
+
+    /// One of these.
+    fn one_of<'t>(&mut self, all: &[&'t str]) -> &'t str {
+        all[self.next() as usize % all.len()]
+    }
+
+    /// Each of these one time in so many.
+    fn some_of(&mut self, times: u64, all: &[&str]) -> String {
+        let wanted = all.iter().filter(|_| self.next().is_multiple_of(times));
+        wanted.copied().collect()
+    }
+}
+
+const SUITES: [&str; 12] = [
+    "sp:Basic256",
+    "sp:Basic192",
+    "sp:Basic128",
+    "sp:TripleDes",
+    "sp:Basic256Rsa15",
+    "sp:Basic128Rsa15",
+    "sp:TripleDesRsa15",
+    "sp:Basic256Sha256",
+    "sp:Basic128Sha256",
+    "sp:Basic256Sha256Rsa15",
+    "cxf:Basic128GCM",
+    "cxf:Basic256GCM",
+];
+
+fn nest(name: &str, inner: &str) -> String {
+    format!("<sp:{name}><wsp:Policy>{inner}</wsp:Policy></sp:{name}>")
+}
+
+fn x509(choices: &mut Choices) -> String {
+    let inclusion = choices.one_of(&[
+        "Never",
+        "Once",
+        "AlwaysToRecipient",
+        "AlwaysToInitiator",
+        "Always",
+    ]);
+    let keys = choices.one_of(&[
+        "",
+        "<sp:RequireDerivedKeys/>",
+        "<sp:RequireImpliedDerivedKeys/>",
+        "<sp:RequireExplicitDerivedKeys/>",
+    ]);
+    let reference = choices.one_of(&[
+        "",
+        "<sp:RequireThumbprintReference/>",
+        "<sp:RequireIssuerSerialReference/>",
+        "<sp:RequireKeyIdentifierReference/>",
+    ]);
+    let version = choices.one_of(&["", "<sp:WssX509V3Token10/>", "<sp:WssX509V3Token11/>"]);
+    format!(
+        "<sp:X509Token sp:IncludeToken='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/{inclusion}'>\
+         <wsp:Policy>{keys}{reference}{version}</wsp:Policy></sp:X509Token>"
+    )
+}
+
+fn username(choices: &mut Choices) -> String {
+    let password = choices.one_of(&["", "<sp:HashPassword/>"]);
+    format!(
+        "<sp:UsernameToken sp:IncludeToken='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/AlwaysToRecipient'>\
+         <wsp:Policy>{password}</wsp:Policy></sp:UsernameToken>"
+    )
+}
+
+fn supporting(choices: &mut Choices) -> String {
+    let kind = choices.one_of(&[
+        "SupportingTokens",
+        "SignedSupportingTokens",
+        "EncryptedSupportingTokens",
+        "SignedEncryptedSupportingTokens",
+        "EndorsingSupportingTokens",
+        "SignedEndorsingSupportingTokens",
+        "EndorsingEncryptedSupportingTokens",
+        "SignedEndorsingEncryptedSupportingTokens",
+    ]);
+    let mut inner = match kind.contains("Endorsing") {
+        true => x509(choices),
+        false => username(choices),
+    };
+    if choices.next().is_multiple_of(4) {
+        let part = choices.one_of(&[
+            "<sp:SignedParts><sp:Header Name='To' Namespace='http://www.w3.org/2005/08/addressing'/></sp:SignedParts>",
+            "<sp:SignedElements><sp:XPath xmlns:e='urn:echo'>//e:text</sp:XPath></sp:SignedElements>",
+        ]);
+        inner.push_str(part);
+    }
+    nest(kind, &inner)
+}
+
+fn drawn(choices: &mut Choices) -> String {
+    let suite = nest("AlgorithmSuite", &format!("<{}/>", choices.one_of(&SUITES)));
+    let layout = choices.one_of(&["", "Strict", "Lax", "LaxTsFirst", "LaxTsLast"]);
+    let layout = match layout {
+        "" => String::new(),
+        layout => nest("Layout", &format!("<sp:{layout}/>")),
+    };
+    let timestamp = choices.one_of(&["<sp:IncludeTimestamp/>", "<sp:IncludeTimestamp/>", ""]);
+    let more = choices.some_of(
+        4,
+        &[
+            "<sp:EncryptBeforeSigning/>",
+            "<sp:EncryptSignature/>",
+            "<sp:ProtectTokens/>",
+            "<sp:OnlySignEntireHeadersAndBody/>",
+        ],
+    );
+    let properties = format!("{suite}{layout}{timestamp}{more}");
+    let token = |name: &str, choices: &mut Choices| nest(name, &x509(choices));
+    let binding = match choices.one_of(&[
+        "symmetric",
+        "symmetric",
+        "asymmetric",
+        "asymmetric",
+        "transport",
+    ]) {
+        "symmetric" => {
+            let protection = token("ProtectionToken", choices);
+            nest("SymmetricBinding", &format!("{protection}{properties}"))
+        }
+        "asymmetric" => {
+            let (initiator, recipient) = (
+                token("InitiatorToken", choices),
+                token("RecipientToken", choices),
+            );
+            nest(
+                "AsymmetricBinding",
+                &format!("{initiator}{recipient}{properties}"),
+            )
+        }
+        _ => {
+            let https = nest(
+                "TransportToken",
+                "<sp:HttpsToken><wsp:Policy/></sp:HttpsToken>",
+            );
+            nest(
+                "TransportBinding",
+                &format!("{https}{suite}{layout}{timestamp}"),
+            )
+        }
+    };
+    let supporting: String = (0..choices.next() % 3)
+        .map(|_| supporting(choices))
+        .collect();
+    let wss = choices.one_of(&[
+        "",
+        "<sp:Wss10><wsp:Policy><sp:MustSupportRefKeyIdentifier/></wsp:Policy></sp:Wss10>",
+        "<sp:Wss11><wsp:Policy><sp:MustSupportRefThumbprint/><sp:MustSupportRefEncryptedKey/></wsp:Policy></sp:Wss11>",
+        "<sp:Wss11><wsp:Policy><sp:MustSupportRefThumbprint/><sp:MustSupportRefEncryptedKey/><sp:RequireSignatureConfirmation/></wsp:Policy></sp:Wss11>",
+    ]);
+    let parts = choices.some_of(
+        2,
+        &[
+            "<sp:SignedParts><sp:Body/></sp:SignedParts>",
+            "<sp:SignedParts><sp:Body/><sp:Header Name='To' Namespace='http://www.w3.org/2005/08/addressing'/></sp:SignedParts>",
+            "<sp:SignedParts><sp:Header Namespace='http://www.w3.org/2005/08/addressing' Name='Action'/></sp:SignedParts>",
+            "<sp:EncryptedParts><sp:Body/></sp:EncryptedParts>",
+            "<sp:EncryptedParts><sp:Header Name='To' Namespace='http://www.w3.org/2005/08/addressing'/></sp:EncryptedParts>",
+        ],
+    );
+    let elements = choices.some_of(
+        6,
+        &[
+            "<sp:SignedElements><sp:XPath xmlns:e='urn:echo'>//e:text</sp:XPath></sp:SignedElements>",
+            "<sp:EncryptedElements><sp:XPath xmlns:e='urn:echo'>//e:other</sp:XPath></sp:EncryptedElements>",
+            "<sp:ContentEncryptedElements><sp:XPath xmlns:e='urn:echo'>//e:text</sp:XPath></sp:ContentEncryptedElements>",
+            "<sp:RequiredElements><sp:XPath xmlns:e='urn:echo'>//e:text</sp:XPath></sp:RequiredElements>",
+            "<sp:RequiredParts><sp:Header Name='To' Namespace='http://www.w3.org/2005/08/addressing'/></sp:RequiredParts>",
+        ],
+    );
+    format!(
+        "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702' \
+         xmlns:cxf='http://cxf.apache.org/custom/security-policy'>{binding}{supporting}{wss}{parts}{elements}</wsp:Policy>"
+    )
+}
+
+/// A folder with key pairs of a client and a service, and the policy.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("soapstone-drawn-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+        let write = |name: &str, octets: &[u8]| {
+            std::fs::write(path.join(name), octets).expect("it is written");
+        };
+        let validity = Validity::days(Timestamp::now(), 30);
+        let rsa = KeyKind::Rsa { bits: 2048 };
+        let authority = issue::authority("CN=ca", rsa, validity).expect("a key");
+        write("ca.cert.pem", authority.certificates_to_pem().as_bytes());
+        for name in ["client", "service"] {
+            let template = Template::new(&format!("CN={name}"), validity).expect("a name");
+            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
+            let certificates = identity.certificates_to_pem();
+            write(&format!("{name}.cert.pem"), certificates.as_bytes());
+            let key = identity.key_to_pem(None).expect("a key");
+            write(&format!("{name}.key.pem"), key.expose());
+        }
+        Self(path)
+    }
+
+    fn endpoint(&self, role: Role, policy: &str) -> Option<Endpoint> {
+        std::fs::write(self.0.join("policy.xml"), policy).expect("it is written");
+        let [own, other] = match role {
+            Role::Client => ["client", "service"],
+            _ => ["service", "client"],
+        };
+        let text = format!(
+            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\npeer = {{ certificate = \"{other}.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"] }}\nusers = [{{ name = \"alice\", password = \"wonderland\" }}]\n\
+             security = {{ policy = \"policy.xml\" }}\n"
+        );
+        let config = EndpointConfig::from_text(&text, &self.0.join("endpoint.toml"), &|_| None);
+        let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+        Endpoint::compile(&config, role).ok()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// What a policy says, written anew, if it can be understood and written.
+fn written_anew(policy: &str) -> Option<String> {
+    let document = PolicyDocument::parse(policy.as_bytes().to_vec(), &PolicyLimits::default());
+    let document = document.unwrap_or_else(|error| panic!("{policy}\n{error}"));
+    let agreement = document.agreement(&Selection::default(), &CompileOptions::default());
+    Some(agreement.ok()?.write().ok()?.to_xml())
+}
+
+/// A message from one to the other; what it leaves on both sides.
+fn travel(
+    [from, to]: [&Endpoint; 2],
+    answered: Option<&Receipt>,
+    asked: Option<Receipt>,
+) -> Result<[Receipt; 2], String> {
+    let (now, mut buffers) = (Timestamp::now(), Buffers::default());
+    let outgoing = answered.map_or_else(Outgoing::default, Outgoing::answer);
+    let plain = ENVELOPE.as_bytes().to_vec();
+    let secured = from.secure(plain, outgoing, now, &mut buffers, &mut ());
+    let secured = secured.map_err(|error| format!("it is not secured: {error}"))?;
+    let message = String::from_utf8_lossy(&secured.bytes).into_owned();
+    let memory = Memory::without_conversations(&Forgetful);
+    let opened = to.open(secured.bytes, asked, memory, now, &mut buffers, &mut ());
+    let opened = opened.map_err(|error| format!("it is not opened: {error:?}\n{message}"))?;
+    let seen = String::from_utf8_lossy(&opened.bytes);
+    if !seen.contains("hello</e:text><e:other></e:other></e:echo></s:Body>") {
+        return Err(format!("another message is opened: {seen}"));
+    }
+    Ok([secured.receipt, opened.receipt])
+}
+
+/// A request and its answer.
+fn exchange(client: &Endpoint, service: &Endpoint) -> Result<(), String> {
+    let [asked, seen] = travel([client, service], None, None)?;
+    travel([service, client], Some(&seen), Some(asked))?;
+    Ok(())
+}
+
+#[test]
+fn a_client_and_a_service_with_the_same_policy_understand_each_other() {
+    let folder = Folder::new();
+    let (mut exchanges, mut written, mut failed) = (0, 0, Vec::new());
+    for number in 0..POLICIES {
+        let policy = drawn(&mut Choices::of(number));
+        let [client, service] =
+            [Role::Client, Role::Service].map(|role| folder.endpoint(role, &policy));
+        let Some((client, service)) = client.zip(service) else {
+            continue;
+        };
+        exchanges += 1;
+        if let Err(error) = exchange(&client, &service) {
+            failed.push(format!("policy {number}: {error}\n{policy}"));
+        }
+        let Some(anew) = written_anew(&policy) else {
+            continue;
+        };
+        written += 1;
+        // Each side may be the one that has read what the other one has published.
+        let [other_client, other_service] =
+            [Role::Client, Role::Service].map(|role| folder.endpoint(role, &anew));
+        let Some((other_client, other_service)) = other_client.zip(other_service) else {
+            failed.push(format!(
+                "policy {number}: what is written is not understood\n{policy}\n{anew}"
+            ));
+            continue;
+        };
+        for (client, service) in [(&client, &other_service), (&other_client, &service)] {
+            if let Err(error) = exchange(client, service) {
+                failed.push(format!(
+                    "policy {number}: written anew, {error}\n{policy}\n{anew}"
+                ));
+            }
+        }
+    }
+    println!("{exchanges} exchanges of {POLICIES} policies, {written} of them written anew");
+    let several = failed.len();
+    assert!(
+        failed.is_empty(),
+        "{several} fail:\n{}",
+        failed.join("\n\n")
+    );
+    // What is written is what presets demand, which is less than policies can.
+    assert!(exchanges > POLICIES / 4 && written > POLICIES / 40);
+}
