@@ -56,9 +56,34 @@ impl Opening<'_> {
                 }
             }
         }
+        self.check_deciphered()?;
         self.check_order()?;
         self.check_layout(security)?;
         self.check_places(security)
+    }
+
+    /// Where cipher text is what is signed, no signature tells whether it was listed for decryption: somebody may take an element that is encrypted if it is
+    /// there for one that is not there, by taking its reference out of the list. Whole header blocks are judged by their places
+    /// ([`check_places`](Self::check_places)), and the Body is always there.
+    fn check_deciphered(&self) -> Result<(), Rejected> {
+        let policy = &self.plan.policy;
+        let mut parts = policy.encrypted_parts().iter();
+        let optional = parts.find(|wanted| matches!(wanted.part, Part::Path(_) | Part::Id(_)));
+        let (Some(optional), ProtectionOrder::EncryptBeforeSigning) = (optional, policy.order)
+        else {
+            return Ok(());
+        };
+        let blocks = self.header_blocks();
+        let mut left = blocks
+            .filter(|block| !block.is(WSSE, "Security"))
+            .chain(std::iter::once(self.envelope.body()))
+            .flat_map(|held| held.descendants());
+        match left.any(|element| element.is(XENC, "EncryptedData") && !element.is_replaced()) {
+            true => Err(Rejected::Undeciphered {
+                part: optional.part.clone(),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Where the plan has the plain text of a part signed, no signature is over its cipher text: anybody can sign somebody else's, without knowing what it

@@ -34,11 +34,6 @@ impl Policy {
             });
         }
         if let Some(signature) = &self.signature {
-            if signature.parts.is_empty() {
-                problems.push(PlanProblem::Combination {
-                    problem: "a signature is demanded, and nothing for it to cover",
-                });
-            }
             if self.suite.digest.is_empty() {
                 problems.push(PlanProblem::NoAlgorithm { purpose: "digest" });
             }

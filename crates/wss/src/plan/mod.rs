@@ -507,6 +507,11 @@ impl OutboundPlan {
             {
                 problems.push(PlanProblem::Canonicalization { method: *method });
             }
+            if signature.parts.is_empty() {
+                problems.push(PlanProblem::Combination {
+                    problem: "a signature is to be made, and nothing for it to cover",
+                });
+            }
         }
         if let Some(encryption) = &policy.encryption {
             match encryption.key {

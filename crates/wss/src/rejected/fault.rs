@@ -118,6 +118,7 @@ impl Rejected {
             | Self::Unsigned { .. }
             | Self::Unendorsed { .. }
             | Self::SignedElsewhere { .. }
+            | Self::Undeciphered { .. }
             | Self::Unencrypted { .. }
             | Self::WrongOrder { .. } => FaultCode::InvalidSecurity,
             Self::TimestampExpired { .. } | Self::TimestampInFuture { .. } => {

@@ -69,6 +69,10 @@ impl Rejected {
             Self::Encryption(_) => {
                 "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
             }
+            Self::Undeciphered { .. } => {
+                "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
+                 encrypted, or signatures before encryption"
+            }
             Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
             Self::ContextUnknown { .. } => {
                 "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"

@@ -240,6 +240,11 @@ pub enum Rejected {
         /// Expanded name of the element.
         element: String,
     },
+    /// Cipher text is left in what would be passed on, and `part`, which the plan wants encrypted where it is in the message, may be in it.
+    Undeciphered {
+        /// The part.
+        part: Part,
+    },
     /// The plan wants `part` encrypted, and it was not.
     Unencrypted {
         /// The part.

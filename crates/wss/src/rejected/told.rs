@@ -59,6 +59,7 @@ impl Rejected {
             Self::Unsigned { .. } => "unsigned",
             Self::Unendorsed { .. } => "unendorsed",
             Self::SignedElsewhere { .. } => "signed-elsewhere",
+            Self::Undeciphered { .. } => "undeciphered",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
             Self::Canonicalization(_) => "too-large",
@@ -231,6 +232,10 @@ impl fmt::Display for Rejected {
             Self::SignedElsewhere { element } => write!(
                 out,
                 "`{element}` is signed and stands neither in the Body nor as a header block that can be read"
+            ),
+            Self::Undeciphered { part } => write!(
+                out,
+                "expected `{part}`, where it is in the message, to be listed for decryption; found an `xenc:EncryptedData` that is not, and it may be in that"
             ),
             Self::Unencrypted { part } => {
                 write!(out, "expected `{part}` to be encrypted; it was not")

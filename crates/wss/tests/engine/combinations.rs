@@ -22,10 +22,10 @@ use crate::support::{
 const POLICIES: u64 = 4_000;
 
 /// A source of choices: xorshift64*, so that a number says which policy it was.
-struct Choices(u64);
+pub(crate) struct Choices(u64);
 
 impl Choices {
-    fn of(number: u64) -> Self {
+    pub(crate) fn of(number: u64) -> Self {
         let mut choices = Self(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         // Numbers that are near to each other are not alike any more after a few.
         for _ in 0..4 {
@@ -34,7 +34,7 @@ impl Choices {
         choices
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -42,11 +42,11 @@ impl Choices {
     }
 
     /// One time in so many.
-    fn once_in(&mut self, times: u64) -> bool {
+    pub(crate) fn once_in(&mut self, times: u64) -> bool {
         self.next().is_multiple_of(times)
     }
 
-    fn one_of<T: Clone>(&mut self, all: &[T]) -> T {
+    pub(crate) fn one_of<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.next() as usize % all.len()].clone()
     }
 
@@ -164,7 +164,7 @@ fn endorsing(choices: &mut Choices) -> EndorsingPolicy {
     }
 }
 
-fn drawn(choices: &mut Choices) -> Policy {
+pub(crate) fn drawn(choices: &mut Choices) -> Policy {
     let mut drawn = policy(Mechanism::SignEncrypt, choices.one_of(&SUITES));
     let key = choices.one_of(&BINDINGS);
     drawn.timestamp = (!choices.once_in(5)).then(TimestampPolicy::default);
@@ -253,7 +253,10 @@ fn answering(request: &Policy, choices: &mut Choices) -> Policy {
 }
 
 /// Both sides' plans, if the policy makes sense to both.
-fn compiled(policy: &Policy, [from, to]: [Keys; 2]) -> Option<(OutboundPlan, InboundPlan)> {
+pub(crate) fn compiled(
+    policy: &Policy,
+    [from, to]: [Keys; 2],
+) -> Option<(OutboundPlan, InboundPlan)> {
     let outbound = OutboundPlan::compile(policy.clone(), from).ok()?;
     Some((outbound, InboundPlan::compile(policy.clone(), to).ok()?))
 }
@@ -316,7 +319,7 @@ fn carried(
 }
 
 /// The keys of client and service for a suite.
-fn keys(policy: &Policy) -> [Keys; 2] {
+pub(crate) fn keys(policy: &Policy) -> [Keys; 2] {
     match Agreeing::of(&policy.suite.name) {
         Some(agreeing) => [agreeing.client_keys(), agreeing.service_keys()],
         None => [client_keys(), service_keys()],
@@ -390,12 +393,7 @@ fn what_one_side_of_any_policy_secures_the_other_one_opens() {
 
 #[test]
 fn demands_that_fit_no_message_are_problems_of_the_plan() {
-    let problem = |policy: &Policy| {
-        let problems = OutboundPlan::compile(policy.clone(), client_keys()).unwrap_err();
-        assert_eq!(
-            InboundPlan::compile(policy.clone(), service_keys()).unwrap_err(),
-            problems
-        );
+    let problem = |problems: Vec<PlanProblem>| {
         let [PlanProblem::Combination { problem }] = problems[..] else {
             panic!("{problems:?}");
         };
@@ -406,16 +404,20 @@ fn demands_that_fit_no_message_are_problems_of_the_plan() {
         placed.layout = layout;
         OutboundPlan::compile(placed.clone(), client_keys()).unwrap();
         placed.timestamp = None;
-        assert_eq!(
-            problem(&placed),
-            "the layout says where the Timestamp stands, and the policy has none"
-        );
+        let outbound = OutboundPlan::compile(placed.clone(), client_keys()).unwrap_err();
+        let inbound = InboundPlan::compile(placed, service_keys()).unwrap_err();
+        for problems in [outbound, inbound] {
+            assert_eq!(
+                problem(problems),
+                "the layout says where the Timestamp stands, and the policy has none"
+            );
+        }
     }
     let mut empty = policy(Mechanism::Sign, "Basic256GCM");
     empty.signature.as_mut().unwrap().parts.clear();
     assert_eq!(
-        problem(&empty),
-        "a signature is demanded, and nothing for it to cover"
+        problem(OutboundPlan::compile(empty, client_keys()).unwrap_err()),
+        "a signature is to be made, and nothing for it to cover"
     );
 }
 

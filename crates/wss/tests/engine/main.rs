@@ -10,6 +10,7 @@ mod endorsements;
 mod endorsers;
 mod endorsing_contexts;
 mod endorsing_conversations;
+mod mutants;
 mod paths;
 mod reflections;
 mod refusals;
