@@ -67,6 +67,7 @@ Examples:
   soapstone lab run engine --json --filter sign-encrypt/Basic128GCM --filter books/4000
   soapstone lab run engine --filter parts --no-canonical-runs
   soapstone lab run mchale2012 --quick
+  soapstone lab run mchale2012 --quick --own-processes        gateways as they are where they are deployed
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
   soapstone lab report books -o books.html
   soapstone lab run all --quick --stack soapstone,cxf,gsoap
@@ -95,7 +96,7 @@ pub enum Command {
     #[command(long_about = advise::ABOUT)]
     Advise(Box<advise::AdviseArguments>),
     /// Run services or a gateway for a study
-    #[command(subcommand, hide = true)]
+    #[command(subcommand, hide = true, after_help = EXAMPLES)]
     Apart(apart::ApartCommand),
 }
 

@@ -17,12 +17,18 @@ use crate::logging::LogArguments;
 use crate::testbed::{DONE, Order, gateway};
 use crate::{files, runtime};
 
+const EXAMPLES: &str = "\
+The lab runs this itself:
+  soapstone lab run mchale2012 --quick --own-processes";
+
 /// What runs apart.
 #[derive(Debug, clap::Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub enum ApartCommand {
     /// The sample services
     Services(ServicesArguments),
     /// A gateway
+    #[command(after_help = EXAMPLES)]
     Gateway {
         /// The gateway's configuration file
         #[arg(long, value_name = "FILE")]
@@ -32,6 +38,7 @@ pub enum ApartCommand {
 
 /// Arguments of `soapstone lab apart services`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ServicesArguments {
     /// Where the books are
     #[arg(long, value_name = "URL", env = "SOAPSTONE_DATABASE", hide_env_values = true, default_value = "sqlite::memory:",
