@@ -99,6 +99,17 @@ impl SignatureEvidence {
     }
 }
 
+/// Where the key of something that was encrypted comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CipherKey {
+    /// This `EncryptedKey` of the message.
+    Session(NodeId),
+    /// The one security context of the message.
+    Context,
+    /// Both sides had it before: a shared key, or that of the request.
+    Known,
+}
+
 /// Something that was encrypted.
 #[derive(Clone, Debug)]
 pub struct EncryptionEvidence {
@@ -109,6 +120,7 @@ pub struct EncryptionEvidence {
     /// How.
     pub algorithm: DataEncryption,
     pub(crate) encrypted_data: NodeId,
+    pub(crate) key: CipherKey,
     pub(crate) step: u32,
 }
 
@@ -146,24 +158,38 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Whether whoever sent the message is the user, and not somebody who has moved his token into it: it was encrypted, or signed together with the
-    /// message by a key that others do not have. Everybody makes a session key, and who has a context of his own has its key.
+    /// Whether whoever sent the message is the user, and not somebody who has moved his token into it, as it is or as cipher text. One of these shows it:
+    ///
+    /// - the token is signed together with the message by a key that others do not have: everybody makes a session key, and who has a context of his
+    ///   own has its key;
+    /// - it is signed together with the message by a context, and was encrypted with the same one;
+    /// - it was encrypted with the session key that also signs the message, and that no other message has.
+    ///
+    /// That it was encrypted does not show it alone: cipher text under a key of many messages is at home in each of them, and what is under a key
+    /// of its own can be moved with that. Nor does a signature over it by another key: the digest that is to be signed stands in the message it
+    /// was taken from.
     pub fn user_is_sender(&self) -> bool {
-        let is_his = |signer: &Signer| match signer {
-            Signer::Certificate(_) | Signer::SharedKey(_) => true,
-            Signer::Context { owner, .. } => {
-                matches!(owner, ContextOwner::User(owner) if Some(owner) == self.user.as_ref())
-            }
-            Signer::RequestKey(_) | Signer::SessionKey(_) => false,
+        let Some(token) = self.user_token else {
+            return false;
         };
-        self.user_token.is_some_and(|token| {
-            let mut encrypted = self.encrypted.iter();
-            let mut signatures = self.signatures.iter();
-            encrypted.any(|it| it.node == token && it.extent == Extent::Element)
-                || signatures.any(|it| {
-                    it.role == SignatureRole::Message && it.covers(token) && is_his(&it.signer)
-                })
-        })
+        let mut encrypted = self.encrypted.iter();
+        let hidden = encrypted.find(|it| it.node == token && it.extent == Extent::Element);
+        let hidden_with = hidden.map(|it| it.key);
+        let shows = |it: &SignatureEvidence| match &it.signer {
+            Signer::Certificate(_) | Signer::SharedKey(_) => it.covers(token),
+            Signer::Context { owner, .. } => {
+                let is_his =
+                    matches!(owner, ContextOwner::User(owner) if Some(owner) == self.user.as_ref());
+                it.covers(token) && (is_his || hidden_with == Some(CipherKey::Context))
+            }
+            Signer::SessionKey(_) => {
+                let key = it.token.map(CipherKey::Session);
+                key.is_some() && key == hidden_with
+            }
+            Signer::RequestKey(_) => false,
+        };
+        let mut signatures = self.signatures.iter();
+        signatures.any(|it| it.role == SignatureRole::Message && shows(it))
     }
 
     /// The certificate that made the message's signature, or else the one that endorsed it: of several, the first that the plan speaks of.

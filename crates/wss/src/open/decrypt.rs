@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::{Certificate, DataEncryption, Identity, KeyKind, SymmetricKey};
+use soapstone_crypto::{Certificate, Identity, KeyKind, SymmetricKey};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::{
     ContentType, EncryptedData, EncryptedKey, EncryptionError, KeyEncryption, OpeningKey,
@@ -18,7 +18,7 @@ use super::{Graft, Opening, SessionKey};
 use crate::conversation;
 use crate::digest;
 use crate::envelope::expanded_name;
-use crate::evidence::{EncryptionEvidence, KeyEvidence, Signer};
+use crate::evidence::{CipherKey, EncryptionEvidence, KeyEvidence, Signer};
 use crate::key_reference::KeyLocator;
 use crate::marks;
 use crate::names::XENC;
@@ -32,6 +32,12 @@ struct Listed<'l> {
     data: Vec<EncryptedData>,
     /// References to what the document does not have, or not yet: cipher text inside of other cipher text.
     hidden: Vec<&'l str>,
+}
+
+/// What something was enciphered with.
+struct DecryptionKey {
+    key: SymmetricKey,
+    origin: CipherKey,
 }
 
 impl Opening<'_> {
@@ -93,7 +99,10 @@ impl Opening<'_> {
         if deciphers {
             self.use_session_key(node)?;
         }
-        self.decrypt_listed(listed, buffers, |_, _| Ok(key.clone()))?;
+        self.decrypt_listed(listed, buffers, |_, _| {
+            let (key, origin) = (key.clone(), CipherKey::Session(node));
+            Ok(DecryptionKey { key, origin })
+        })?;
         self.session_keys.push(SessionKey {
             node,
             sha1,
@@ -199,16 +208,23 @@ impl Opening<'_> {
             if let Some(used) = keys.find(|key| Some(key.node) == resolved.token) {
                 used.deciphers = true;
             }
-            let as_it_is = matches!(resolved.holder, Signer::Context { .. })
-                && opening.plan.policy.derived_keys.is_none();
-            if !as_it_is {
-                return Ok(resolved.key);
-            }
-            conversation::encryption_key(&resolved.key, data.method).map_err(|error| {
-                Rejected::KeyMisused {
-                    problem: error.to_string(),
-                }
-            })
+            let origin = match (&resolved.holder, resolved.token) {
+                (Signer::SessionKey(_), Some(token)) => CipherKey::Session(token),
+                (Signer::Context { .. }, _) => CipherKey::Context,
+                _ => CipherKey::Known,
+            };
+            let as_it_is =
+                origin == CipherKey::Context && opening.plan.policy.derived_keys.is_none();
+            let key =
+                match as_it_is {
+                    true => conversation::encryption_key(&resolved.key, data.method).map_err(
+                        |error| Rejected::KeyMisused {
+                            problem: error.to_string(),
+                        },
+                    )?,
+                    false => resolved.key,
+                };
+            Ok(DecryptionKey { key, origin })
         })
     }
 
@@ -233,7 +249,7 @@ impl Opening<'_> {
         &mut self,
         mut listed: Listed<'_>,
         buffers: &mut Buffers,
-        mut key: impl FnMut(&mut Self, &EncryptedData) -> Result<SymmetricKey, Rejected>,
+        mut key: impl FnMut(&mut Self, &EncryptedData) -> Result<DecryptionKey, Rejected>,
     ) -> Result<(), Rejected> {
         if let (None, Some(data)) = (&self.plan.policy.encryption, listed.data.first()) {
             let element = self.envelope.document.element(data.node);
@@ -279,7 +295,7 @@ impl Opening<'_> {
     fn decrypt(
         &mut self,
         data: &EncryptedData,
-        key: &SymmetricKey,
+        DecryptionKey { key, origin }: &DecryptionKey,
         buffers: &mut Buffers,
     ) -> Result<(), Rejected> {
         self.note_weak(data.method.is_weak(), data.method.short_name())?;
@@ -325,16 +341,24 @@ impl Opening<'_> {
                 .filter(|next| grafted.contains(*next))
         };
         let nodes: Vec<NodeId> = std::iter::successors(grafted.first(), siblings).collect();
+        let evidence = |node, extent| EncryptionEvidence {
+            node,
+            extent,
+            algorithm: data.method,
+            encrypted_data: data.node,
+            key: *origin,
+            step,
+        };
         if let (true, true, Some(parent)) = (content, whole, parent) {
             self.evidence
                 .encrypted
-                .push(evidence(parent, Extent::Content, data, step));
+                .push(evidence(parent, Extent::Content));
         }
         if !content {
             for node in &nodes {
                 self.evidence
                     .encrypted
-                    .push(evidence(*node, Extent::Element, data, step));
+                    .push(evidence(*node, Extent::Element));
             }
         }
         // Of what holds no element, there is nothing to ask for.
@@ -362,16 +386,5 @@ impl Opening<'_> {
 fn not_found(uri: &str) -> Rejected {
     Rejected::KeyNotFound {
         reference: format!("the data reference `{uri}`"),
-    }
-}
-
-fn evidence(node: NodeId, extent: Extent, data: &EncryptedData, step: u32) -> EncryptionEvidence {
-    let algorithm: DataEncryption = data.method;
-    EncryptionEvidence {
-        node,
-        extent,
-        algorithm,
-        encrypted_data: data.node,
-        step,
     }
 }

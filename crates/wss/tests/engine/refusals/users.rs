@@ -1,10 +1,14 @@
 //! Users and passwords.
 
 use soapstone_crypto::{SecretBytes, base64};
-use soapstone_wss::{Facts, FaultCode, InboundPlan, Mechanism, PasswordKind, Rejected};
+use soapstone_wss::{
+    ContextOwner, ConversationVersion, EncryptedPart, Facts, FaultCode, InboundPlan, KeyBinding,
+    Keys, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, Policy, Rejected, SecurityContext,
+};
 use soapstone_xml::Buffers;
 
 use super::{cut, name_of, refuse};
+use crate::conversations::{context, text};
 use crate::support::*;
 
 #[test]
@@ -101,4 +105,91 @@ fn a_copy_whose_nonce_ends_elsewhere_has_the_same_mark() {
         marks(&message),
         "{shifted}"
     );
+}
+
+/// A policy that encrypts the token of a user, with a key of this kind, in a message that another key signs.
+fn hiding(encrypting: KeyBinding, signing: KeyBinding, covered: bool) -> Policy {
+    let mut policy = policy(Mechanism::Sign, "Basic256GCM");
+    policy.username = self::policy(Mechanism::Username, "Basic256GCM").username;
+    let signature = policy.signature.as_mut().unwrap();
+    signature.key = signing;
+    if covered {
+        signature.parts.push(Part::UsernameToken);
+    }
+    let mut encryption = self::policy(Mechanism::Encrypt, "Basic256GCM").encryption;
+    let hides = encryption.as_mut().unwrap();
+    hides.parts = vec![EncryptedPart::customary(Part::UsernameToken)];
+    hides.key = encrypting;
+    policy.encryption = encryption;
+    policy
+}
+
+/// Cipher text is at home in each message that its key is for: whoever has two of them exchanges their users, and needs no key for it. That a token
+/// was encrypted does not show that its user sent what it came with.
+#[test]
+fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
+    let contexts = ["alice", "mallory"].map(|owner| SecurityContext {
+        identifier: format!("urn:uuid:{owner}"),
+        owner: ContextOwner::User(owner.to_owned()),
+        ..context(ConversationVersion::V13)
+    });
+    let passwords = ["alice", "mallory"].map(|name| (name.to_owned(), PASSWORD));
+    let facts = Facts {
+        passwords: Vec::from(
+            passwords.map(|(name, password)| (name, SecretBytes::copy_of(password))),
+        ),
+        contexts: contexts.to_vec(),
+        ..Facts::default()
+    };
+    let message = |policy: &Policy, sender: usize| {
+        let keys = Keys {
+            user: Some(user(["alice", "mallory"][sender])),
+            ..client_keys()
+        };
+        let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
+        let outgoing = Outgoing::within(&contexts[sender]);
+        let secured = plan.secure(envelope(PLAIN), outgoing, now(), &mut Buffers::default());
+        text(&secured.unwrap())
+    };
+    let told = |policy: &Policy, message: &str| {
+        let opened = open_with(policy, service_keys(), &facts, message, now())?;
+        let evidence = opened.evidence();
+        Ok::<_, Rejected>((evidence.user.clone().unwrap(), evidence.user_is_sender()))
+    };
+    let told_of = |name: &str, is_sender: bool| Ok((name.to_owned(), is_sender));
+    // Cipher text of alice's in mallory's message, in the place of his own.
+    let moved = |policy: &Policy, elements: &[&str]| {
+        let [theirs, own] = [0, 1].map(|sender| message(policy, sender));
+        let cipher = |message: &str, element: &str| {
+            cut(cut(message, element), "xenc:CipherValue").to_owned()
+        };
+        let exchanged = elements.iter().fold(own.clone(), |message, element| {
+            message.replace(&cipher(&own, element), &cipher(&theirs, element))
+        });
+        assert_ne!(exchanged, own);
+        (own, exchanged)
+    };
+
+    // Under a key that all messages share, nothing but the token has to be moved; under one of its own, that key as well.
+    let of_key = ["xenc:EncryptedKey", "xenc:EncryptedData"];
+    for (encrypting, elements) in [
+        (KeyBinding::Shared, &of_key[1..]),
+        (KeyBinding::Certificate, &of_key),
+    ] {
+        let policy = hiding(encrypting, KeyBinding::Shared, false);
+        let (own, exchanged) = moved(&policy, elements);
+        assert_eq!(told(&policy, &own), told_of("mallory", false));
+        let exchanged = told(&policy, &exchanged);
+        assert_eq!(exchanged, told_of("alice", false), "{encrypting:?}");
+    }
+
+    // What shows it: one session key for both; one context for both; a signature by a key that strangers do not have.
+    let policy = hiding(KeyBinding::SessionKey, KeyBinding::SessionKey, false);
+    assert_eq!(told(&policy, &message(&policy, 0)), told_of("alice", true));
+    for key in [KeyBinding::Context, KeyBinding::Shared] {
+        let policy = hiding(key, key, true);
+        let (own, exchanged) = moved(&policy, &of_key[1..]);
+        assert_eq!(told(&policy, &own), told_of("mallory", true));
+        assert!(told(&policy, &exchanged).is_err());
+    }
 }
