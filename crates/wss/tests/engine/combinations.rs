@@ -69,7 +69,7 @@ const SUITES: [&str; 7] = [
 
 /// The same message, written in ways that stand in the way of what is written into it: another prefix or none, no header, prefixes of ours for
 /// something else, and what is not canonical.
-const MESSAGES: [&str; 5] = [
+pub(crate) const MESSAGES: [&str; 5] = [
     PLAIN,
     concat!(
         r#"<Envelope xmlns="http://www.w3.org/2003/05/soap-envelope"><Header><a:To xmlns:a="http://www.w3.org/2005/08/addressing">urn:service</a:To></Header>"#,
@@ -98,7 +98,7 @@ const BINDINGS: [KeyBinding; 4] = [
     KeyBinding::Shared,
     KeyBinding::Context,
 ];
-const VERSIONS: [ConversationVersion; 2] = ConversationVersion::ALL;
+pub(crate) const VERSIONS: [ConversationVersion; 2] = ConversationVersion::ALL;
 
 fn header(local: &str) -> Part {
     Part::Header {
@@ -219,7 +219,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
 }
 
 /// The policy of what answers a request of this policy.
-fn answering(request: &Policy, choices: &mut Choices) -> Policy {
+pub(crate) fn answering(request: &Policy, choices: &mut Choices) -> Policy {
     let mut answer = request.clone();
     answer.username = None;
     answer.endorsing.clear();
