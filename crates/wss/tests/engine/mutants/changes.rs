@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use soapstone_wss::{ConversationVersion, names};
+
 use crate::combinations::Choices;
 
 /// An element: all of it, and its start tag.
@@ -57,6 +59,41 @@ fn values(message: &str, names: &[&str]) -> Vec<Range<usize>> {
 
 fn spliced(message: &str, place: Range<usize>, with: &str) -> String {
     [&message[..place.start], with, &message[place.end..]].concat()
+}
+
+/// The message with what its pieces need declared by its root, so that they mean the same everywhere in it.
+pub(super) fn rooted(message: &str, version: ConversationVersion) -> String {
+    let named = message.find("Envelope").unwrap();
+    let end = named + message[named..].find('>').unwrap();
+    let soap = match message.contains("2003/05/soap-envelope") {
+        true => "http://www.w3.org/2003/05/soap-envelope",
+        false => "http://schemas.xmlsoap.org/soap/envelope/",
+    };
+    let prefixes = [
+        ("soap", soap),
+        ("wsse", names::WSSE),
+        ("wsse11", names::WSSE11),
+        ("wsu", names::WSU),
+        ("wsc", version.namespace()),
+        ("ds", "http://www.w3.org/2000/09/xmldsig#"),
+        ("xenc", "http://www.w3.org/2001/04/xmlenc#"),
+        ("a", "http://www.w3.org/2005/08/addressing"),
+        ("e", "urn:echo"),
+    ];
+    let missing = prefixes.iter().filter(|(prefix, _)| {
+        let declaration = format!("xmlns:{prefix}=");
+        !message[..end].contains(&declaration)
+    });
+    let declarations: Vec<String> = missing
+        .map(|(prefix, uri)| format!(" xmlns:{prefix}=\"{uri}\""))
+        .collect();
+    spliced(message, end..end, &declarations.concat())
+}
+
+/// What a message is made of: each of its elements with all that is in it, but for the root.
+pub(super) fn pieces(message: &str) -> Vec<String> {
+    let inner = elements(message).into_iter().skip(1);
+    inner.map(|found| message[found.whole].to_owned()).collect()
 }
 
 /// Elements that stand for something in a message, for what is wrapped into one more of them.

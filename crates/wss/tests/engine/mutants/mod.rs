@@ -1,5 +1,5 @@
-//! Messages of drawn policies, changed on the way by somebody who has no key, but a message of somebody else. What is accepted all the same says what
-//! its sender said, is taken for his, and is known again as a copy of it.
+//! Messages of drawn policies, changed on the way by somebody who has no key but a message of somebody else, or who wrote that one himself, with
+//! pieces of the first inside. What is accepted all the same says what its sender said, is taken for his, and is known again as a copy of it.
 
 mod changes;
 
@@ -19,7 +19,7 @@ use crate::conversations::{context, text};
 use crate::support::{
     PARTIES, PASSWORD, PLAIN, envelope, facts, forwarded, identity, now, open, policy, secure, user,
 };
-use changes::changed;
+use changes::{changed, pieces, rooted};
 
 /// Policies that sign the Body, and changes of a message of each and of an answer to it.
 const POLICIES: u64 = 120;
@@ -194,14 +194,34 @@ fn attack(number: u64, requests: &mut Tally, answers: &mut Tally) {
     };
     let (own, others) = (context("alice", 7), context("bob", 8));
     let plain = choices.one_of(&MESSAGES);
-    let other = plain
-        .replace("Grüße", "Servus")
-        .replace(">urn:", ">urn:other:");
     let secured = |plan: &OutboundPlan, plain: &str, outgoing: Outgoing<'_>| {
         plan.secure(envelope(plain), outgoing, now(), &mut Buffers::default())
     };
     let message = secured(&plan, plain, Outgoing::within(&own)).unwrap();
-    let theirs = secured(&others_plan, &other, Outgoing::within(&others)).unwrap();
+    let other = plain
+        .replace("Grüße", "Servus")
+        .replace(">urn:", ">urn:other:");
+    // Somebody else may have read the message before he writes his own.
+    let inside = |piece: &str| rooted(&other, version).replace("Servus", &format!("Servus{piece}"));
+    let before = |piece: &str| {
+        let other = rooted(&other, version);
+        let end = other.find("</soap:Header>").unwrap_or(other.len());
+        [&other[..end], piece, &other[end..]].concat()
+    };
+    let piece = choices.one_of(&pieces(&text(&message)));
+    let written = match choices.next() % 4 {
+        0 => inside(&piece),
+        1 if other.contains("</soap:Header>") => before(&piece),
+        _ => other.clone(),
+    };
+    let by_them = |plain: &str| {
+        let mut buffers = Buffers::default();
+        let parsed = Envelope::parse(plain.as_bytes().to_vec(), &Limits::default(), &mut buffers);
+        let outgoing = Outgoing::within(&others);
+        others_plan
+            .secure(parsed.ok()?, outgoing, now(), &mut buffers)
+            .ok()
+    };
     let password = |user: &str| (user.to_owned(), SecretBytes::copy_of(PASSWORD));
     let receiver = Receiver {
         policy: &policy,
@@ -212,15 +232,20 @@ fn attack(number: u64, requests: &mut Tally, answers: &mut Tally) {
             ..Facts::default()
         },
     };
-    let texts = [text(&message), text(&theirs)];
+    // What is refused as he wrote it is not what is asked here.
+    let written = by_them(&written).filter(|it| receiver.said(&text(it)).is_some());
+    let theirs = written.or_else(|| by_them(&other)).unwrap();
+    let texts = [text(&message), text(&theirs)].map(|text| rooted(&text, version));
     let messages = texts.each_ref().map(String::as_str);
     let (opened, marks) = receiver.open(messages[0]).unwrap();
     let said = Said::of(&opened, marks);
     let others_said = receiver.said(messages[1]);
     let possible: Vec<&Said> = [&said].into_iter().chain(&others_said).collect();
     requests.policies += 1;
-    requests.tried += CHANGES;
-    requests.accepted += receiver.attacked(messages, &mut choices, &possible);
+    for messages in [messages, [messages[1], messages[0]]] {
+        requests.tried += CHANGES;
+        requests.accepted += receiver.attacked(messages, &mut choices, &possible);
+    }
 
     let answer = answering(&policy, &mut choices);
     let [client, service] = keys(&answer);
@@ -236,7 +261,7 @@ fn attack(number: u64, requests: &mut Tally, answers: &mut Tally) {
     let (Ok(to_us), Ok(to_them)) = (answered(plain, &receipt), answered(&other, &to_them)) else {
         return;
     };
-    let texts = [text(&to_us), text(&to_them)];
+    let texts = [text(&to_us), text(&to_them)].map(|text| rooted(&text, version));
     let messages = texts.each_ref().map(String::as_str);
     let receiver = Receiver {
         policy: &answer,
