@@ -165,6 +165,8 @@ impl Evidence {
     /// - it is signed together with the message by a context, and was encrypted with the same one;
     /// - it was encrypted with the session key that also signs the message, and that no other message has.
     ///
+    /// Where it is signed as cipher text (`sp:EncryptBeforeSigning`), what signs has to be what encrypted it: who signs it need not know what it holds.
+    ///
     /// That it was encrypted does not show it alone: cipher text under a key of many messages is at home in each of them, and what is under a key
     /// of its own can be moved with that. Nor does a signature over it by another key: the digest that is to be signed stands in the message it
     /// was taken from.
@@ -174,18 +176,22 @@ impl Evidence {
         };
         let mut encrypted = self.encrypted.iter();
         let hidden = encrypted.find(|it| it.node == token && it.extent == Extent::Element);
-        let hidden_with = hidden.map(|it| it.key);
+        let hidden_with = |key| hidden.is_some_and(|it| it.key == key);
+        let covers_cipher_text = |signature: &SignatureEvidence, key| {
+            hidden.is_some_and(|it| it.key == key && signature.covers(it.encrypted_data))
+        };
         let shows = |it: &SignatureEvidence| match &it.signer {
-            Signer::Certificate(_) | Signer::SharedKey(_) => it.covers(token),
+            Signer::Certificate(_) => it.covers(token),
+            Signer::SharedKey(_) => it.covers(token) || covers_cipher_text(it, CipherKey::Known),
             Signer::Context { owner, .. } => {
                 let is_his =
                     matches!(owner, ContextOwner::User(owner) if Some(owner) == self.user.as_ref());
-                it.covers(token) && (is_his || hidden_with == Some(CipherKey::Context))
+                it.covers(token) && (is_his || hidden_with(CipherKey::Context))
+                    || covers_cipher_text(it, CipherKey::Context)
             }
-            Signer::SessionKey(_) => {
-                let key = it.token.map(CipherKey::Session);
-                key.is_some() && key == hidden_with
-            }
+            Signer::SessionKey(_) => it
+                .token
+                .is_some_and(|key| hidden_with(CipherKey::Session(key))),
             Signer::RequestKey(_) => false,
         };
         let mut signatures = self.signatures.iter();

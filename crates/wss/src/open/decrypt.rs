@@ -213,17 +213,14 @@ impl Opening<'_> {
                 (Signer::Context { .. }, _) => CipherKey::Context,
                 _ => CipherKey::Known,
             };
-            let as_it_is =
-                origin == CipherKey::Context && opening.plan.policy.derived_keys.is_none();
-            let key =
-                match as_it_is {
-                    true => conversation::encryption_key(&resolved.key, data.method).map_err(
-                        |error| Rejected::KeyMisused {
-                            problem: error.to_string(),
-                        },
-                    )?,
-                    false => resolved.key,
-                };
+            let key = if origin == CipherKey::Context && opening.plan.policy.derived_keys.is_none()
+            {
+                let misused = |problem: String| Rejected::KeyMisused { problem };
+                conversation::encryption_key(&resolved.key, data.method)
+                    .map_err(|error| misused(error.to_string()))?
+            } else {
+                resolved.key
+            };
             Ok(DecryptionKey { key, origin })
         })
     }

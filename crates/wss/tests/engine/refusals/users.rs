@@ -3,7 +3,8 @@
 use soapstone_crypto::{SecretBytes, base64};
 use soapstone_wss::{
     ContextOwner, ConversationVersion, EncryptedPart, Facts, FaultCode, InboundPlan, KeyBinding,
-    Keys, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, Policy, Rejected, SecurityContext,
+    Keys, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, Policy, ProtectionOrder, Rejected,
+    SecurityContext,
 };
 use soapstone_xml::Buffers;
 
@@ -186,10 +187,21 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
     // What shows it: one session key for both; one context for both; a signature by a key that strangers do not have.
     let policy = hiding(KeyBinding::SessionKey, KeyBinding::SessionKey, false);
     assert_eq!(told(&policy, &message(&policy, 0)), told_of("alice", true));
-    for key in [KeyBinding::Context, KeyBinding::Shared] {
-        let policy = hiding(key, key, true);
+    use KeyBinding::{Context, Shared};
+    use ProtectionOrder::{EncryptBeforeSigning, SignBeforeEncrypting};
+    for (key, order) in [
+        (Context, SignBeforeEncrypting),
+        (Context, EncryptBeforeSigning),
+        (Shared, SignBeforeEncrypting),
+        (Shared, EncryptBeforeSigning),
+    ] {
+        let policy = Policy {
+            order,
+            ..hiding(key, key, true)
+        };
         let (own, exchanged) = moved(&policy, &of_key[1..]);
-        assert_eq!(told(&policy, &own), told_of("mallory", true));
+        let own = told(&policy, &own);
+        assert_eq!(own, told_of("mallory", true), "{key:?} {order:?}");
         assert!(told(&policy, &exchanged).is_err());
     }
 }
