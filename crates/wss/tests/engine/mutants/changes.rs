@@ -65,9 +65,9 @@ fn spliced(message: &str, place: Range<usize>, with: &str) -> String {
 pub(super) fn rooted(message: &str, version: ConversationVersion) -> String {
     let named = message.find("Envelope").unwrap();
     let end = named + message[named..].find('>').unwrap();
-    let soap = match message.contains("2003/05/soap-envelope") {
-        true => "http://www.w3.org/2003/05/soap-envelope",
-        false => "http://schemas.xmlsoap.org/soap/envelope/",
+    let soap = match message.contains(names::SOAP12) {
+        true => names::SOAP12,
+        false => names::SOAP11,
     };
     let prefixes = [
         ("soap", soap),
@@ -75,8 +75,8 @@ pub(super) fn rooted(message: &str, version: ConversationVersion) -> String {
         ("wsse11", names::WSSE11),
         ("wsu", names::WSU),
         ("wsc", version.namespace()),
-        ("ds", "http://www.w3.org/2000/09/xmldsig#"),
-        ("xenc", "http://www.w3.org/2001/04/xmlenc#"),
+        ("ds", names::DS),
+        ("xenc", names::XENC),
         ("a", "http://www.w3.org/2005/08/addressing"),
         ("e", "urn:echo"),
     ];
@@ -176,13 +176,11 @@ pub(super) fn changed(message: &str, other: &str, choices: &mut Choices) -> Stri
         7 => one_for_another(message, other, &["Id=\"", "URI=\"#"], choices),
         8 => {
             let algorithms = values(message, &["Algorithm=\"", " Type=\""]);
-            match algorithms.is_empty() {
-                true => message.to_owned(),
-                false => {
-                    let place = choices.one_of(&algorithms);
-                    spliced(message, place, choices.one_of(&ALGORITHMS))
-                }
+            if algorithms.is_empty() {
+                return message.to_owned();
             }
+            let place = choices.one_of(&algorithms);
+            spliced(message, place, choices.one_of(&ALGORITHMS))
         }
         // From the other message: in the place of its like, or anywhere.
         9 | 10 => {

@@ -202,16 +202,12 @@ fn attack(number: u64, requests: &mut Tally, answers: &mut Tally) {
         .replace("Grüße", "Servus")
         .replace(">urn:", ">urn:other:");
     // Somebody else may have read the message before he writes his own.
-    let inside = |piece: &str| rooted(&other, version).replace("Servus", &format!("Servus{piece}"));
-    let before = |piece: &str| {
-        let other = rooted(&other, version);
-        let end = other.find("</soap:Header>").unwrap_or(other.len());
-        [&other[..end], piece, &other[end..]].concat()
-    };
     let piece = choices.one_of(&pieces(&text(&message)));
+    let with_piece =
+        |before: &str| rooted(&other, version).replace(before, &[&piece, before].concat());
     let written = match choices.next() % 4 {
-        0 => inside(&piece),
-        1 if other.contains("</soap:Header>") => before(&piece),
+        0 => with_piece("Servus"),
+        1 => with_piece("</soap:Header>"),
         _ => other.clone(),
     };
     let by_them = |plain: &str| {
