@@ -329,6 +329,22 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 }
 
 #[test]
+fn the_engine_is_measured_as_between_calls_and_the_lines_say_so() {
+    let folder = Folder::new();
+    let case =
+        "lab run engine --quick --json --filter secure-conversation/Basic128GCM --filter echo/12";
+    for (option, is_between_calls) in [("", false), (" --between-calls", true)] {
+        let run = folder.run(&format!("{case}{option}")).succeeds();
+        let said: Vec<_> = lines(run.text())
+            .iter()
+            .map(|line| (line["op"].clone(), line["between_calls"].clone()))
+            .collect();
+        let expected = ["secure", "open"].map(|op| (json!(op), json!(is_between_calls)));
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
 fn options_that_have_nothing_to_do_with_what_is_run_are_refused() {
     let folder = Folder::new();
     for (words, why) in [
@@ -343,6 +359,10 @@ fn options_that_have_nothing_to_do_with_what_is_run_are_refused() {
         (
             "mchale2012 --no-canonical-runs",
             "--no-canonical-runs is an option of engine, not of studies",
+        ),
+        (
+            "growth --between-calls",
+            "--between-calls is an option of engine, not of growth",
         ),
         (
             "engine --conversations 5",

@@ -15,6 +15,7 @@ use soapstone::wss::{
 };
 use soapstone::xml::Buffers;
 
+use crate::loopback::Loopback;
 use crate::measurement::{
     self, Effort, Figures, Measurement, PARTS, PRIVATE_KEY, Samples, UNAVOIDABLE,
 };
@@ -24,7 +25,7 @@ use crate::peers::{PASSWORD, Peers, USER};
 use crate::segments;
 
 /// What to run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Options {
     /// Only cases whose [name](Case::name) has every one of these in it, in whole segments: `sign-encrypt`, `echo/1000`.
     pub filter: Vec<String>,
@@ -32,6 +33,8 @@ pub struct Options {
     pub effort: Effort,
     /// Optimisations in force.
     pub tuning: Tuning,
+    /// Before each operation of a case a small message goes there and comes back, as between the calls of a gateway.
+    pub between_calls: Option<Loopback>,
 }
 
 impl Default for Options {
@@ -41,6 +44,7 @@ impl Default for Options {
             filter: Vec::new(),
             effort: Effort::FULL,
             tuning: Tuning::default(),
+            between_calls: None,
         }
     }
 }
@@ -257,12 +261,22 @@ impl ContextStore for Established {
 fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(&Measurement)) {
     let parties = Parties::of(case, peers, options);
     let mut measure = |op: &'static str, samples: Samples| {
-        emit(&parties.measurement(op, case.mechanism.name(), samples.figures()));
+        emit(&Measurement {
+            between_calls: options.between_calls.is_some(),
+            ..parties.measurement(op, case.mechanism.name(), samples.figures())
+        });
     };
-    let copy = || parties.copy(&parties.plain);
+    let prepared = |message: &[u8]| {
+        let copy = parties.copy(message);
+        if let Some(loopback) = &options.between_calls {
+            loopback.round_trip();
+        }
+        copy
+    };
+    let copy = || prepared(&parties.plain);
     let samples = Samples::of_prepared(options.effort, copy, |bytes| parties.secure(bytes));
     measure("secure", samples);
-    let copy = || parties.copy(&parties.secured);
+    let copy = || prepared(&parties.secured);
     let samples = Samples::of_prepared(options.effort, copy, |bytes| parties.open(bytes));
     measure("open", samples);
 }

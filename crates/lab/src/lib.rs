@@ -9,6 +9,7 @@ pub mod compare;
 pub mod conversations;
 pub mod engine;
 pub mod growth;
+pub mod loopback;
 pub mod measurement;
 mod parts;
 mod payload;

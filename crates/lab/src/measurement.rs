@@ -55,6 +55,9 @@ pub struct Measurement {
     pub per_s: f64,
     /// Optimisations in force.
     pub tuning: Tuning,
+    /// Whether a small message went over loopback to another thread and back before each repetition.
+    #[serde(default)]
+    pub between_calls: bool,
 }
 
 impl Measurement {
@@ -86,6 +89,7 @@ impl Measurement {
                 canonical_runs: true,
                 derived_keys: true,
             },
+            between_calls: false,
         }
     }
 

@@ -21,6 +21,7 @@ use std::io::Write;
 
 use soapstone_lab::engine::{self, Options};
 use soapstone_lab::growth;
+use soapstone_lab::loopback::Loopback;
 use soapstone_lab::measurement::{Effort, Measurement};
 use soapstone_lab::studies;
 use soapstone_lab::study::Selection;
@@ -172,6 +173,9 @@ pub struct Arguments {
     /// Derive new keys for each message of a conversation
     #[arg(long, help_heading = fitting::OF_ENGINE)]
     new_derived_keys: bool,
+    /// Before each operation of a case send a small message to another thread over loopback and back, as between the calls of a gateway
+    #[arg(long, help_heading = fitting::OF_ENGINE)]
+    between_calls: bool,
     /// Measures the memory of one operation in this process
     #[arg(long, hide = true, value_name = "OP")]
     memory_of: Option<String>,
@@ -241,6 +245,12 @@ fn measure(arguments: &Arguments) -> Result<(), Failure> {
         effort: effort(arguments),
         ..Options::default()
     };
+    if arguments.between_calls {
+        let loopback = Loopback::open();
+        options.between_calls = Some(loopback.map_err(|problem| {
+            Failure::new(format_args!("no connection over loopback: {problem}"))
+        })?);
+    }
     options.tuning.canonical_runs = !arguments.no_canonical_runs;
     if arguments.new_derived_keys {
         options.tuning.derived_keys = None;

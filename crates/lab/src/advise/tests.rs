@@ -36,6 +36,7 @@ fn lines(
                 canonical_runs: true,
                 derived_keys: true,
             },
+            between_calls: false,
         }
     };
     let payloads = [
