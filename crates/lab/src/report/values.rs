@@ -235,7 +235,7 @@ fn ratio(above: &Figures, below: &Figures, by: Estimate, same: bool) -> Spread {
 }
 
 /// What the figure would show, if of all security only private keys, digests and ciphers took time: those of the call beside all that a
-/// plain call takes, or those of all clients at once in the best order, where that takes longer.
+/// plain call takes, or those of all clients at once, served in turns, where that takes longer.
 fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
     let of = |quantity| {
         let mut same = lines.iter().filter(|it| is_beside(it, line));
@@ -247,7 +247,7 @@ fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
     if quantity != Quantity::Time {
         return None;
     }
-    // Which order is the best is known of the mean only.
+    // What waiting for each other takes is known of the mean only.
     let together = of(Quantity::FloorTogether).filter(|_| by == Estimate::Mean);
     let together = together.unwrap_or_default();
     let base = baseline.and_then(|arm| {

@@ -10,7 +10,7 @@ pub(super) const REPEAT_CLAIMS: &str = "soapstone lab run all --claims";
 
 /// What a floor is.
 pub(super) const FLOOR: &str = "the value if of all security only private keys, digests and ciphers took time, as they took alone in the same \
-    run; of more clients at once than processors, also what theirs take in the best order. No implementation with the same keys and \
+    run; of more clients at once than processors, also what theirs take if these are served in turns. No implementation with the same keys and \
     algorithms that does one thing after the other can be below it.";
 
 /// What was measured.
@@ -28,7 +28,7 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Memory => "memory",
         Quantity::Floor => "time of private keys, digests and ciphers alone",
         Quantity::FloorTogether => {
-            "time of private keys, digests and ciphers of all clients in the best order"
+            "time of private keys, digests and ciphers of all clients, served in turns"
         }
     }
 }

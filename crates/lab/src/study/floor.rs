@@ -110,21 +110,33 @@ impl Floors {
 }
 
 /// The floor of the mean call of clients that call at once, each as soon as its last call has ended, where there are fewer processors than
-/// clients. No order of so much work has a smaller mean than that in which every processor does all of one client's before another's
-/// (shortest processing time first on identical machines), so that the last clients are done after `clients / processors` times one
-/// client's work.
+/// clients and these are served in turns: nobody has one more answer while somebody else waits for one less, as where calls are answered in
+/// the order in which they came.
+///
+/// Each client has a call out until it has its last answer, so that the times of all calls add up to the times at which the clients are
+/// done; and before the one that is done as the k-th, the processors have done all calls but the last ones of the clients after it.
 pub(super) fn floor_together(floor: f64, how: How, processors: u32) -> Option<f64> {
-    let (How::Together { clients, .. } | How::Under { clients, .. }) = how else {
+    let (How::Together {
+        clients, requests, ..
+    }
+    | How::Under {
+        clients, requests, ..
+    }) = how
+    else {
         return None;
     };
-    let turns: u32 = (1..=clients)
-        .map(|client| client.div_ceil(processors))
+    let requests = requests.max(1);
+    let earlier = (requests - 1) * clients;
+    let ends: u32 = (1..=clients)
+        .map(|client| (earlier + client).div_ceil(processors))
         .sum();
-    (clients > processors).then(|| floor * f64::from(turns) / f64::from(clients))
+    (clients > processors).then(|| floor * f64::from(ends) / f64::from(clients * requests))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::super::call::Operation;
     use super::*;
 
@@ -223,18 +235,45 @@ mod tests {
 
     #[test]
     fn clients_that_call_at_once_wait_for_each_other_s_keys() {
-        let together = |clients| How::Together {
+        let together = |clients, requests| How::Together {
             clients,
-            requests: 2,
+            requests,
             repetitions: 3,
         };
         // One after the other on one processor: 1, 2 and 3 times as long.
-        assert_eq!(floor_together(800.0, together(3), 1), Some(1_600.0));
+        assert_eq!(floor_together(800.0, together(3, 1), 1), Some(1_600.0));
         // Pairs: the first after 1, the last after 5.
-        assert_eq!(floor_together(800.0, together(10), 2), Some(2_400.0));
-        assert_eq!(floor_together(800.0, together(2), 2), None);
-        assert_eq!(floor_together(800.0, together(10), 16), None);
+        assert_eq!(floor_together(800.0, together(10, 1), 2), Some(2_400.0));
+        // Every second call waits for a whole turn: 5.
+        assert_eq!(floor_together(800.0, together(10, 2), 2), Some(3_200.0));
+        assert_eq!(floor_together(800.0, together(10, 10), 2), Some(3_840.0));
+        assert_eq!(floor_together(800.0, together(2, 9), 2), None);
+        assert_eq!(floor_together(800.0, together(10, 9), 16), None);
         assert_eq!(floor_together(800.0, How::Newcomers { times: 9 }, 2), None);
+    }
+
+    #[test]
+    fn clients_served_in_the_order_of_their_calls_take_what_the_floor_says() {
+        let (clients, requests, processors) = (7, 4, 3);
+        let mut free_at = [0_u32; 3];
+        let mut calls = VecDeque::from(vec![(0, requests); 7]);
+        let mut times = Vec::new();
+        while let Some((came, left)) = calls.pop_front() {
+            let next = free_at.iter_mut().min().expect("three of them");
+            *next = came.max(*next) + 1;
+            times.push(*next - came);
+            if left > 1 {
+                calls.push_back((*next, left - 1));
+            }
+        }
+        let mean = f64::from(times.iter().sum::<u32>()) / f64::from(clients * requests);
+        let how = How::Together {
+            clients,
+            requests,
+            repetitions: 1,
+        };
+        let floor = floor_together(1.0, how, processors).expect("more clients than processors");
+        assert!((floor - mean).abs() < 1e-9, "{floor} {mean}");
     }
 
     #[test]

@@ -234,8 +234,8 @@ pub enum Quantity {
     Memory,
     /// Time that private keys, digests and ciphers take alone for such a call, µs: what no implementation can be faster than.
     Floor,
-    /// What the mean call of clients at once takes of such time with the best order of their calls on the processors, µs, where these are
-    /// fewer than the clients.
+    /// What the mean call of clients at once takes of such time, if they are served in turns, µs, where there are fewer processors than
+    /// clients.
     FloorTogether,
 }
 
