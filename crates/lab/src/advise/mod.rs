@@ -499,9 +499,10 @@ impl Parts {
     }
 }
 
-/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys that are shared beforehand, other stacks.
+/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys that are shared beforehand, other stacks; and for
+/// operations measured as between calls, as what calls take beside the engine is added to it.
 fn means(of: &Measurement) -> Option<Means> {
-    if of.stack != "soapstone" {
+    if of.stack != "soapstone" || of.between_calls {
         return None;
     }
     if of.mechanism == measure::HTTPS {

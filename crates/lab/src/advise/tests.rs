@@ -120,6 +120,28 @@ fn ranked(workload: &Workload) -> Vec<String> {
 }
 
 #[test]
+fn what_was_measured_as_between_calls_is_not_fitted_to_the_engine() {
+    let alone = measurements();
+    let operations = alone
+        .iter()
+        .filter(|it| it.op == "secure" || it.op == "open");
+    let between = operations.cloned().map(|line| Measurement {
+        median_us: line.median_us * 2.0,
+        between_calls: true,
+        ..line
+    });
+    let both: Vec<_> = between.chain(alone.clone()).collect();
+    let workload = workload(&[Need::Integrity]);
+    let latencies = |of: &[Measurement]| {
+        let advice = Models::of(of).advise(&workload, modern);
+        let told = advice.ranked.iter();
+        told.map(|it| (it.means.to_string(), it.latency))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(latencies(&both), latencies(&alone));
+}
+
+#[test]
 fn those_that_satisfy_the_needs_are_ranked_by_latency() {
     use Need::{Authentication, Confidentiality, Integrity, Intermediaries};
     assert_eq!(
