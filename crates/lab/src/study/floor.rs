@@ -110,8 +110,8 @@ impl Floors {
 }
 
 /// The floor of the mean call of clients that call at once, each as soon as its last call has ended, where there are fewer processors than
-/// clients and these are served in turns: nobody has one more answer while somebody else waits for one less, as where calls are answered in
-/// the order in which they came.
+/// clients and these are served in turns: nobody gets a second answer before everybody has a first, and so on, as where calls are answered
+/// in the order in which they came.
 ///
 /// Each client has a call out until it has its last answer, so that the times of all calls add up to the times at which the clients are
 /// done; and before the one that is done as the k-th, the processors have done all calls but the last ones of the clients after it.
