@@ -251,8 +251,8 @@ fn open(plan: &InboundPlan, bytes: &[u8]) -> Result<Verified<Envelope>, Rejected
         ..Facts::default()
     };
     let _ = plan.peek(&envelope);
-    let opened = plan.open(envelope, &facts, moment(), &mut buffers)?;
-    let first_seen = FirstSeen::assertion(opened.marks());
+    let opened = plan.open_unmarked(envelope, &facts, moment(), &mut buffers)?;
+    let first_seen = FirstSeen::assertion(opened.late_marks());
     opened.admit(first_seen)
 }
 

@@ -1,6 +1,8 @@
 //! What a client is told when its exchange cannot go on: little; and operators, in the log: everything.
 
-use http::Response;
+use std::sync::{Mutex, PoisonError};
+
+use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
 
 use crate::body::Reply;
@@ -8,10 +10,68 @@ use crate::fault::Cause;
 use crate::headers::X_REQUEST_ID;
 use crate::log::Beginning;
 use crate::metrics;
-use crate::proxy::{Failure, fail};
+use crate::proxy::{Exchange, Failure, fail};
 use crate::secured::Call;
 use crate::steps::Trouble;
 use crate::unsecured;
+
+/// A message that was refused.
+struct Refusal {
+    side: metrics::Side,
+    rejected: Rejected,
+    fault: &'static str,
+}
+
+/// The refusals of one exchange, which metrics and log are told of when its answer leaves: a counter that moves when the work is done
+/// would tell how long the work took, and so what the answer's time hides.
+pub(crate) struct Refusals<'c> {
+    exchange: &'c Exchange<'c>,
+    id: HeaderValue,
+    untold: Mutex<Vec<Refusal>>,
+}
+
+impl<'c> Refusals<'c> {
+    pub(crate) fn new(exchange: &'c Exchange<'c>, id: HeaderValue) -> Self {
+        Self {
+            exchange,
+            id,
+            untold: Mutex::default(),
+        }
+    }
+
+    fn add(&self, refusal: Refusal) {
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.push(refusal);
+    }
+}
+
+impl Drop for Refusals<'_> {
+    fn drop(&mut self) {
+        let untold = self.untold.get_mut();
+        for refusal in untold.unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let Refusal {
+                side,
+                rejected,
+                fault,
+            } = refusal;
+            let route = self.exchange.route;
+            route.metrics.refusal(side, rejected.name());
+            route.metrics.fault(fault);
+            tracing::warn!(
+                route = route.name,
+                request = self.id.to_str().unwrap_or_default(),
+                peer = %self.exchange.connection.peer,
+                direction = side.name(),
+                reason = rejected.name(),
+                cause = rejected.cause().name(),
+                detail = %Beginning(&rejected),
+                hint = rejected.hint(),
+                fault,
+                "message refused"
+            );
+        }
+    }
+}
 
 impl Call<'_> {
     /// Answers for a request that cannot be opened or secured.
@@ -113,20 +173,11 @@ impl Call<'_> {
         rejected: &Rejected,
         cause: Cause,
     ) -> Response<Reply> {
-        let route = self.exchange.route;
-        route.metrics.refusal(side, rejected.name());
-        route.metrics.fault(cause.code());
-        tracing::warn!(
-            route = route.name,
-            request = self.id.to_str().unwrap_or_default(),
-            peer = %self.exchange.connection.peer,
-            direction = side.name(),
-            reason = rejected.name(),
-            detail = %Beginning(rejected),
-            hint = rejected.hint(),
-            fault = cause.code(),
-            "message refused"
-        );
+        self.refusals.add(Refusal {
+            side,
+            rejected: rejected.clone(),
+            fault: cause.code(),
+        });
         let mut response = crate::fault::response(version, cause);
         response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
         response

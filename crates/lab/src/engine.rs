@@ -8,10 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{Curve, KeyKind, SecretBytes, SymmetricKey};
 use soapstone::endpoint::{Endpoint, Memory};
-use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{
-    ContextName, ContextOwner, ConversationVersion, FirstSeen, KeyBinding, Mark, Mechanism,
-    Outgoing, SecurityContext, Suite, Tuning,
+    ContextName, ContextOwner, ConversationVersion, KeyBinding, Mechanism, Outgoing,
+    SecurityContext, Suite, Tuning,
 };
 use soapstone::xml::Buffers;
 
@@ -182,15 +182,6 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
             };
             run_case(&case, peers, options, emit);
         }
-    }
-}
-
-/// A cache that knows no message, so that one message can be opened many times.
-pub(crate) struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
     }
 }
 
@@ -391,7 +382,7 @@ impl<'a> Parties<'a> {
 
     fn open(&self, bytes: Vec<u8>) {
         let memory = Memory {
-            replay: &Forgetful,
+            replay: &ForgetfulReplayCache,
             contexts: &self.established,
         };
         let buffers = &mut self.buffers.borrow_mut();

@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use soapstone::endpoint::{self, Endpoint};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Part, Suite, Tuning, names::WSU};
 use soapstone::xml::{Buffers, Limits};
 use soapstone_services::{SoapVersion, responses};
 
-use crate::engine::Forgetful;
 use crate::measurement::{Effort, Samples};
 use crate::peers::Peers;
 
@@ -100,7 +100,7 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
                 .open(
                     secured,
                     None,
-                    endpoint::Memory::without_conversations(&Forgetful),
+                    endpoint::Memory::without_conversations(&ForgetfulReplayCache),
                     Timestamp::now(),
                     &mut buffers,
                     &mut (),
@@ -207,7 +207,7 @@ fn round_trip([sender, receiver]: &[Endpoint; 2], plain: &[u8], effort: Effort) 
                 .open(
                     bytes,
                     None,
-                    endpoint::Memory::without_conversations(&Forgetful),
+                    endpoint::Memory::without_conversations(&ForgetfulReplayCache),
                     Timestamp::now(),
                     buffers,
                     &mut (),

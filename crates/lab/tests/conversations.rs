@@ -15,12 +15,13 @@ use hyper::service::service_fn;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::Timestamp;
+use soapstone::attempts::{self, Attempts, KeyName, Tally};
 use soapstone::config::EndpointConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Identity, KeyKind};
 use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
-use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{ContextName, FirstSeen, Mark, Outgoing, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_lab::conversations::{self, ConversationsError, Options, Outcome, Phase};
@@ -58,6 +59,44 @@ impl ReplayCache for Node {
             return Ok(FirstSeen::assertion(marks));
         }
         self.replay.first_seen(marks, now)
+    }
+}
+
+impl Attempts for Node {
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        if self.faults.forgets_messages.load(Ordering::Relaxed) {
+            return ForgetfulReplayCache.begin(marks, names, until, now);
+        }
+        self.replay.begin(marks, names, until, now)
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        outcome: attempts::Outcome,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        self.replay.end(names, outcome, until, now)
+    }
+
+    fn record_failure(
+        &self,
+        name: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u32, ReplayError> {
+        self.replay.record_failure(name, until, now)
+    }
+
+    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
+        self.replay.failures(name, now)
     }
 }
 

@@ -3,20 +3,18 @@
 
 #[path = "support/contexts.rs"]
 mod contexts;
-#[path = "support/forgetful.rs"]
-mod forgetful;
 
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::{Arrived, Endpoint, Memory, Role};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{ContextOwner, ConversationVersion, Receipt, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
 
 use contexts::{Granted, agreed};
-use forgetful::Forgetful;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf")
@@ -71,7 +69,7 @@ fn recorded(cell: &str, name: &str) -> Vec<u8> {
 
 fn receive(endpoint: &Endpoint, message: Vec<u8>, granted: &Granted) -> Result<Arrived, String> {
     let memory = Memory {
-        replay: &Forgetful,
+        replay: &ForgetfulReplayCache,
         contexts: granted,
     };
     let arrived = endpoint.receive(
@@ -111,7 +109,7 @@ fn exchange(cell: &str) -> Result<(), String> {
 
 fn open_answer(cell: &str, receipt: Receipt) -> Result<Vec<u8>, String> {
     let client = endpoint(cell, Role::Client)?;
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let answer = recorded(cell, "1.response.xml");
     let opened = client.open(
         answer,
@@ -259,7 +257,7 @@ fn a_policy_whose_contexts_anybody_can_read_is_refused() {
 fn an_exchange_of_cxf_is_stale_an_hour_later() {
     let service = endpoint("sign-encrypt-Basic256", Role::Service).expect("a policy that compiles");
     let later = moment() + SignedDuration::from_hours(1);
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let message = recorded("sign-encrypt-Basic256", "1.request.xml");
     let refused = service
         .open(
@@ -302,7 +300,7 @@ fn a_description_in_several_files_is_read_with_those_that_it_imports() {
     std::fs::remove_dir_all(&place).expect("it is there");
     let endpoint = endpoint.unwrap_or_else(|problems| panic!("{problems}"));
     let message = recorded("sign-encrypt-Basic256", "1.request.xml");
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let mut buffers = Buffers::default();
     endpoint
         .open(message, None, memory, moment(), &mut buffers, &mut ())

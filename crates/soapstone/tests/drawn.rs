@@ -3,9 +3,6 @@
 //!
 //! A combination that makes no sense, or that is not supported, is refused when the endpoints are compiled. None may make messages that nobody can open.
 
-#[path = "support/forgetful.rs"]
-mod forgetful;
-
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -13,11 +10,10 @@ use soapstone::config::EndpointConfig;
 use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Outgoing, Receipt};
 use soapstone::xml::Buffers;
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
-
-use forgetful::Forgetful;
 
 /// Policies that are tried.
 const POLICIES: u64 = 400;
@@ -291,7 +287,7 @@ fn travel(
     let secured = from.secure(plain, outgoing, now, &mut buffers, &mut ());
     let secured = secured.map_err(|error| format!("it is not secured: {error}"))?;
     let message = String::from_utf8_lossy(&secured.bytes).into_owned();
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let opened = to.open(secured.bytes, asked, memory, now, &mut buffers, &mut ());
     let opened = opened.map_err(|error| format!("it is not opened: {error:?}\n{message}"))?;
     let seen = String::from_utf8_lossy(&opened.bytes);

@@ -1,8 +1,5 @@
 //! Endpoints of a policy with several endorsing tokens: which keys make the signatures, and what is wrong with files that name too few.
 
-#[path = "support/forgetful.rs"]
-mod forgetful;
-
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -10,10 +7,9 @@ use soapstone::config::EndpointConfig;
 use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Outgoing, Receipt, Rejected};
 use soapstone::xml::Buffers;
-
-use forgetful::Forgetful;
 
 const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
                         <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
@@ -112,7 +108,7 @@ fn travel(
             &mut (),
         )
         .expect("it can be secured");
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let opened = to.open(secured.bytes, asked, memory, now, &mut buffers, &mut ())?;
     let signer = opened.evidence.signer();
     let signer = signer.map(|certificate| certificate.subject().to_owned());

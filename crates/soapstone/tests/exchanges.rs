@@ -3,8 +3,6 @@
 
 #[path = "support/contexts.rs"]
 mod contexts;
-#[path = "support/forgetful.rs"]
-mod forgetful;
 #[path = "support/moment.rs"]
 mod moment;
 
@@ -12,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use soapstone::endpoint::{Arrived, Endpoint, Memory, OpenedMessage, Role};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{ConversationVersion, Receipt, Rejected, SecurityContext};
 use soapstone::xml::Buffers;
 
 use contexts::{Granted, agreed};
-use forgetful::Forgetful;
 
 /// Of the text in each request and in the answer to it, characters that stand for themselves only if they came through unharmed.
 const TEXT: &str = "Grüße &amp; more<";
@@ -87,7 +85,7 @@ fn open(
     message: String,
     request: Option<Receipt>,
 ) -> Result<OpenedMessage, Rejected> {
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     open_knowing(endpoint, message, request, memory)
 }
 
@@ -109,7 +107,7 @@ fn open_knowing(
 
 fn receive(endpoint: &Endpoint, message: String, contexts: &Granted) -> Result<Arrived, String> {
     let memory = Memory {
-        replay: &Forgetful,
+        replay: &ForgetfulReplayCache,
         contexts,
     };
     let (now, mut buffers) = (Timestamp::now(), Buffers::default());
@@ -250,7 +248,7 @@ fn goes_on(
             Ok(Arrived::Message(request)) => {
                 holds_the_text(cell, &request);
                 let memory = Memory {
-                    replay: &Forgetful,
+                    replay: &ForgetfulReplayCache,
                     contexts: &contexts,
                 };
                 let response = recorded(cell, &format!("{number}.response.xml"));

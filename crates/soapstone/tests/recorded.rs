@@ -1,8 +1,6 @@
 //! Messages that live peers made, recorded in `interop/recorded` by `interop/record`: each is accepted at the moment of its
 //! recording, and holds the body that the peer was given.
 
-#[path = "support/forgetful.rs"]
-mod forgetful;
 #[path = "support/moment.rs"]
 mod moment;
 
@@ -10,12 +8,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use soapstone::endpoint::{Memory, Role};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::Rejected;
 use soapstone::xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
 };
-
-use forgetful::Forgetful;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded")
@@ -42,7 +39,7 @@ fn open(file: &Path, hours: i64) -> Result<Vec<u8>, Rejected> {
     let opened = endpoint.open(
         message,
         None,
-        Memory::without_conversations(&Forgetful),
+        Memory::without_conversations(&ForgetfulReplayCache),
         Timestamp::now(),
         &mut Buffers::default(),
         &mut (),

@@ -1,18 +1,14 @@
 //! An endpoint knows what it has sent under a key that its peer holds as well, and takes none of it for the peer's.
 
-#[path = "support/forgetful.rs"]
-mod forgetful;
-
 use std::path::Path;
 
 use jiff::{Timestamp, ToSpan};
+use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
-use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark, Outgoing, Receipt, Rejected, Secured};
 use soapstone::xml::Buffers;
-
-use forgetful::Forgetful;
 
 const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
                         <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
@@ -24,6 +20,36 @@ struct Untouched;
 impl ReplayCache for Untouched {
     fn first_seen(&self, _: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
         panic!("what was sent from here leaves no mark in a replay cache")
+    }
+}
+
+impl Attempts for Untouched {
+    fn begin(
+        &self,
+        _: &[Mark],
+        _: &[KeyName],
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        panic!("what was sent from here begins no opening")
+    }
+
+    fn end(
+        &self,
+        _: &[KeyName],
+        _: Outcome,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        panic!("what was sent from here begins no opening")
+    }
+
+    fn record_failure(&self, _: &KeyName, _: Timestamp, _: Timestamp) -> Result<u32, ReplayError> {
+        panic!("what was sent from here begins no opening")
+    }
+
+    fn failures(&self, _: &KeyName, _: Timestamp) -> Result<u32, ReplayError> {
+        panic!("what was sent from here begins no opening")
     }
 }
 
@@ -73,9 +99,10 @@ fn a_client_does_not_take_its_request_for_the_answer() {
 fn a_service_does_not_take_its_answer_for_a_request() {
     let (client, service) = (endpoint(Role::Client, ""), endpoint(Role::Service, ""));
     let request = secured(&client, Outgoing::default()).bytes;
-    let receipt = opened(&service, &request, &Forgetful, now()).expect("it is a request");
+    let receipt =
+        opened(&service, &request, &ForgetfulReplayCache, now()).expect("it is a request");
     let answer = secured(&service, Outgoing::answer(&receipt)).bytes;
-    opened(&client, &answer, &Forgetful, now()).expect("it is the answer");
+    opened(&client, &answer, &ForgetfulReplayCache, now()).expect("it is the answer");
     let back = service.receive(
         answer,
         false,
@@ -89,7 +116,7 @@ fn a_service_does_not_take_its_answer_for_a_request() {
         Err(ReceiveError::Rejected(Rejected::Reflected))
     ));
     let again = secured(&client, Outgoing::default()).bytes;
-    let memory = Memory::without_conversations(&Forgetful);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let next = service.receive(
         again,
         false,
@@ -106,7 +133,7 @@ fn an_endpoint_goes_on_with_what_the_one_before_has_sent() {
     let client = endpoint(Role::Client, "");
     let request = secured(&client, Outgoing::default()).bytes;
     let mut next = endpoint(Role::Client, "");
-    opened(&next, &request, &Forgetful, now()).expect("it knows nothing of it");
+    opened(&next, &request, &ForgetfulReplayCache, now()).expect("it knows nothing of it");
     next.keep_memory_of(&client);
     let back = opened(&next, &request, &Untouched, now());
     assert_eq!(back.unwrap_err(), Rejected::Reflected);
@@ -134,7 +161,7 @@ fn a_memory_that_is_full_forgets_what_was_sent_first_and_sending_goes_on() {
     for _ in 0..200 {
         last = secured(&client, Outgoing::default()).bytes;
     }
-    opened(&client, &first, &Forgetful, now()).expect("it was forgotten");
+    opened(&client, &first, &ForgetfulReplayCache, now()).expect("it was forgotten");
     let back = opened(&client, &last, &Untouched, now());
     assert_eq!(back.unwrap_err(), Rejected::Reflected);
 }

@@ -66,8 +66,6 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
-    /// SHA-256 over what was signed and by whom: the same for every copy of the message.
-    pub(crate) mark: [u8; 32],
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the certificate itself.
     pub(crate) token: Option<NodeId>,
     /// Place in the order of signatures and decryptions.
@@ -237,6 +235,15 @@ impl FirstSeen {
             keys: marks.iter().map(|mark| mark.key).collect(),
         }
     }
+
+    /// Whether the word is about these marks.
+    pub(crate) fn vouch_for(&self, marks: &[Mark]) -> Result<(), Rejected> {
+        if marks.iter().all(|mark| self.keys.contains(&mark.key)) {
+            return Ok(());
+        }
+        let problem = "the replay cache was asked about another message".to_owned();
+        Err(Rejected::ReplayUnknown { problem })
+    }
 }
 
 /// A message that passed the cryptography and the plan, and might still be a replay.
@@ -245,23 +252,30 @@ pub struct Opened {
     pub(crate) envelope: Envelope,
     pub(crate) evidence: Evidence,
     pub(crate) marks: Vec<Mark>,
+    /// How many of them a replay cache was asked about before anything was deciphered.
+    pub(crate) known_marks: usize,
     pub(crate) receipt: Receipt,
     /// Header blocks to pass on.
     pub(crate) blocks: Vec<NodeId>,
     /// What is passed on inherits attributes of elements around it.
     pub(crate) inherits: bool,
-    /// Cipher text without authentication was deciphered.
-    pub(crate) malleable: bool,
+    /// Something was deciphered.
+    pub(crate) deciphered: bool,
 }
 
 impl Opened {
-    /// What the replay cache is asked about.
+    /// Everything that a copy of the message is known by.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// Has the host judge what its plans cannot know of each other, such as whether this is an operation that the plan is for. A message that is
-    /// refused here was not remembered by a replay cache, and its peer is told no more than if the plan had refused it.
+    /// The marks that a replay cache was not asked about yet, since cipher text held what they are of. Mostly there are none.
+    pub fn late_marks(&self) -> &[Mark] {
+        &self.marks[self.known_marks..]
+    }
+
+    /// Has the host judge what its plans cannot know of each other, such as whether this is an operation that the plan is for. The peer of a
+    /// message that is refused here is told no more than if the plan had refused it.
     ///
     /// # Errors
     /// What the host says.
@@ -278,22 +292,15 @@ impl Opened {
         // A peer is to try again where a replay cache cannot tell. What is signed cannot be changed by anybody who learns from that.
         let again = matches!(reason, Rejected::ReplayUnknown { .. });
         let is_signed = !self.evidence.signatures.is_empty();
-        reason.after(self.malleable && !(again && is_signed))
+        reason.after(self.deciphered && !(again && is_signed))
     }
 
-    /// Admits the message on the word of the replay cache.
+    /// Admits the message on the word of the replay cache about its [late marks](Self::late_marks).
     ///
     /// # Errors
     /// [`Rejected::ReplayUnknown`] if the word was given for another message.
     pub fn admit(self, first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
-        let vouched = self
-            .marks
-            .iter()
-            .all(|mark| first_seen.keys.contains(&mark.key));
-        if !vouched {
-            let problem = "the replay cache was asked about another message".to_owned();
-            return Err(Rejected::ReplayUnknown { problem });
-        }
+        first_seen.vouch_for(self.late_marks())?;
         Ok(Verified {
             inner: self.envelope,
             evidence: self.evidence,

@@ -55,6 +55,7 @@ pub use facts::{Facts, Lookups, Receipt};
 pub use freshness::Freshness;
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
+pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
 pub use part::{Part, PartSyntax};
 pub use path::{ElementPath, PathError};

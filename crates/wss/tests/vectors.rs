@@ -295,9 +295,10 @@ fn open(case: &Case) -> Result<Verified<Envelope>, Rejected> {
             };
             let plan = InboundPlan::compile(seen.policy(signed), keys)
                 .unwrap_or_else(|problems| panic!("{}: {problems:?}", case.id));
-            let opened = plan.open(envelope()?, &case.facts(), now, &mut Buffers::default());
+            let opened =
+                plan.open_unmarked(envelope()?, &case.facts(), now, &mut Buffers::default());
             let verified = opened.and_then(|opened| {
-                let first_seen = FirstSeen::assertion(opened.marks());
+                let first_seen = FirstSeen::assertion(opened.late_marks());
                 opened.admit(first_seen)
             });
             match verified {

@@ -112,7 +112,7 @@ fn qualified(code: FaultCode) -> String {
 /// A refused message as the end of a command.
 fn refusal(rejected: &Rejected) -> Refusal {
     Refusal {
-        name: rejected.name().to_owned(),
+        name: rejected.cause().name().to_owned(),
         message: rejected.to_string(),
         hint: rejected.hint().map(str::to_owned),
         unsupported: unsupported(rejected).map(str::to_owned),
@@ -245,7 +245,7 @@ fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) 
         Ok(verified) => verified,
         Err(rejected) => {
             return Verdict::Refused {
-                reason: rejected.name(),
+                reason: rejected.cause().name(),
                 message: rejected.to_string(),
                 hint: rejected.hint(),
                 unsupported: unsupported(rejected).map(str::to_owned),

@@ -39,10 +39,11 @@ impl Side {
 }
 
 /// Every step of an endpoint's work on a message.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step::Parse,
-    Step::Open,
+    Step::Authenticate,
     Step::Replay,
+    Step::Open,
     Step::Forward,
     Step::Secure,
 ];

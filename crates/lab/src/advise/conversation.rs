@@ -7,11 +7,11 @@ use std::time::Instant;
 use jiff::Timestamp;
 use soapstone::conversation::ContextStore;
 use soapstone::endpoint::{Arrived, Endpoint, Memory};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone_store::MemoryContexts;
 
-use crate::engine::Forgetful;
 use crate::measurement::{Effort, Measurement, Samples};
 use crate::payload::Payload;
 
@@ -102,7 +102,7 @@ impl Talk<'_> {
             .begin(SERVICE, SoapVersion::V11, now, &mut self.buffers)
             .expect("a request that can be secured");
         let answer = self.answer(std::mem::take(&mut handshake.bytes));
-        let memory = Memory::without_conversations(&Forgetful);
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
         client
             .conclude(handshake, answer, memory, now, &mut self.buffers)
             .expect("a context that was granted")
@@ -131,7 +131,7 @@ impl Talk<'_> {
     fn answer(&mut self, request: Vec<u8>) -> Vec<u8> {
         self.octets = request.len();
         let memory = Memory {
-            replay: &Forgetful,
+            replay: &ForgetfulReplayCache,
             contexts: self.contexts,
         };
         let now = Timestamp::now();

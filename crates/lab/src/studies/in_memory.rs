@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use soapstone::crypto::{KeyKind, SecretBytes};
 use soapstone::endpoint::{Endpoint, Memory};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
 use soapstone::xml::Buffers;
 use soapstone_services::{EMPLOYEES, SoapVersion, json, requests, responses};
 
-use crate::engine::{Established, Forgetful};
+use crate::engine::Established;
 use crate::measurement::{Effort, Samples};
 use crate::payload::Payload;
 use crate::peers::{PASSWORD, Peers, USER};
@@ -169,7 +170,7 @@ impl Processing {
     fn open(&self, secured: Vec<u8>, buffers: &mut Buffers) -> Vec<u8> {
         let nothing = Established::new();
         let memory = Memory {
-            replay: &Forgetful,
+            replay: &ForgetfulReplayCache,
             contexts: self.established.as_ref().unwrap_or(&nothing),
         };
         let opened = self

@@ -59,14 +59,14 @@ fn open(
     let plan = InboundPlan::compile(policy.clone(), keys.clone())
         .map_err(|problems| format!("{problems:?}"))?;
     let opened = plan
-        .open(
+        .open_unmarked(
             envelope(message)?,
             facts,
             Timestamp::now(),
             &mut Buffers::new(),
         )
         .map_err(|rejected| format!("{}: {rejected}", rejected.name()))?;
-    let first_seen = FirstSeen::assertion(opened.marks());
+    let first_seen = FirstSeen::assertion(opened.late_marks());
     opened
         .admit(first_seen)
         .map_err(|rejected| rejected.to_string())

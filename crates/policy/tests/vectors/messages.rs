@@ -41,9 +41,9 @@ fn open(folder: &Path, case: &Case) -> Result<(), String> {
     let envelope = Envelope::parse(message, &Limits::default(), &mut buffers)
         .map_err(|error| format!("no envelope: {error}"))?;
     let opened = plan
-        .open(envelope, &Facts::default(), Timestamp::now(), &mut buffers)
+        .open_unmarked(envelope, &Facts::default(), Timestamp::now(), &mut buffers)
         .map_err(|rejected| format!("{}: {rejected}", rejected.name()))?;
-    let first_seen = FirstSeen::assertion(opened.marks());
+    let first_seen = FirstSeen::assertion(opened.late_marks());
     opened
         .admit(first_seen)
         .map_err(|rejected| format!("{}: {rejected}", rejected.name()))?;

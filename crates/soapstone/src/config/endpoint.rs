@@ -78,6 +78,8 @@ pub struct LimitsConfig {
     pub message: Option<Located<u64>>,
     /// Most references in one signature.
     pub references: Option<Located<u64>>,
+    /// Largest header, in bytes.
+    pub header: Option<Located<u64>>,
     /// Most elements of one message.
     pub elements: Option<Located<u64>>,
     /// Most ids of one message.
@@ -374,6 +376,7 @@ fn read_limits(mut table: Table<'_>) -> LimitsConfig {
         attributes: table.integer("attributes", 1, u64::from(u16::MAX)),
         message: table.size("message"),
         references: table.integer("references", 1, u64::from(u16::MAX)),
+        header: table.size("header"),
         elements: table.integer("elements", 1, u64::from(u32::MAX)),
         ids: table.integer("ids", 1, u64::from(u32::MAX)),
         name: table.integer("name", 1, u64::from(u16::MAX)),

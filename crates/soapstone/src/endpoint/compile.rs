@@ -411,6 +411,9 @@ impl Compiler<'_> {
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }
+        if let Some(header) = &config.limits.header {
+            policy.limits.header = usize::try_from(header.value).unwrap_or(usize::MAX);
+        }
         policy.tuning = config.tuning;
         for weak in &security.allow_weak_until {
             let name = &weak.algorithm.value;

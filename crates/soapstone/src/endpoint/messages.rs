@@ -4,16 +4,14 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Envelope, Facts, InboundPlan, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
-    SecureError, Secured, SecurityContext, Verified,
+    Envelope, Facts, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected, SecureError,
+    Secured, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, NodeId};
 
 use super::operations::{Expected, Operations, carries_token_request};
-use super::sent::Known;
 use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing};
 use crate::conversation::ContextStore;
-use crate::replay::ReplayError;
 
 impl Endpoint {
     /// Verifies a message: parses, looks up, decrypts, verifies, compares, asks the replay cache.
@@ -174,53 +172,6 @@ impl Endpoint {
             let longer = longest.saturating_sub(skew(plan.policy()));
             self.sent.remember(&receipt.marks, longer, now);
         }
-    }
-
-    /// Opens a message with a plan, asks whether it is what it was taken for and nothing that was sent from here, and then the replay cache.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "everything that a verdict depends on"
-    )]
-    pub(super) fn proven(
-        &self,
-        plan: &InboundPlan,
-        expected: Expected,
-        envelope: Envelope,
-        facts: &Facts,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Verified<Envelope>, Rejected> {
-        let opened = plan.open(envelope, facts, now, buffers)?;
-        let operations = match &self.operations {
-            Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
-            None => Vec::new(),
-        };
-        match self.sent.known(opened.marks(), now) {
-            Known::Foreign => {}
-            Known::Sent => return Err(opened.refused(Rejected::Reflected)),
-            Known::Forgotten => {
-                let problem = "the clock was set back: whether the message was sent from here is not known any more".to_owned();
-                return Err(opened.refused(Rejected::ReplayUnknown { problem }));
-            }
-        }
-        observer.ended(Step::Open);
-        let first_seen = memory
-            .replay
-            .first_seen(opened.marks(), now)
-            .map_err(|error| {
-                opened.refused(match error {
-                    ReplayError::Seen => Rejected::Replayed,
-                    other => Rejected::ReplayUnknown {
-                        problem: other.to_string(),
-                    },
-                })
-            })?;
-        let mut verified = opened.admit(first_seen)?;
-        verified.note_operations(operations);
-        observer.ended(Step::Replay);
-        Ok(verified)
     }
 
     /// The contexts that a message names, as far as this endpoint has them.

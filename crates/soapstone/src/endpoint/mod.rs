@@ -12,6 +12,7 @@ mod dated;
 mod handshake;
 mod keys;
 mod messages;
+mod opening;
 mod operations;
 mod renewal;
 mod sent;
@@ -133,10 +134,12 @@ pub struct OpenedMessage {
 pub enum Step {
     /// Bytes to envelope.
     Parse,
-    /// The cryptography and the comparison with the plan.
-    Open,
+    /// Times, users and the values of signatures, before anything is deciphered.
+    Authenticate,
     /// The replay cache.
     Replay,
+    /// Decryption, digests, and the comparison with the plan.
+    Open,
     /// Writing the message that is passed on.
     Forward,
     /// Signing and encrypting.
@@ -148,8 +151,9 @@ impl Step {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Parse => "parse",
-            Self::Open => "open",
+            Self::Authenticate => "authenticate",
             Self::Replay => "replay",
+            Self::Open => "open",
             Self::Forward => "forward",
             Self::Secure => "secure",
         }

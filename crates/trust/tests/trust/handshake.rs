@@ -269,9 +269,9 @@ impl Wire {
         };
         let opened = InboundPlan::compile(policy, self.keys(to, from))
             .unwrap()
-            .open(sealed, &facts, now(), &mut buffers)
+            .open_unmarked(sealed, &facts, now(), &mut buffers)
             .unwrap();
-        let first_seen = FirstSeen::assertion(opened.marks());
+        let first_seen = FirstSeen::assertion(opened.late_marks());
         opened.admit(first_seen).unwrap()
     }
 }
@@ -438,9 +438,9 @@ fn a_user_whose_token_could_have_been_moved_into_a_message_owns_no_context() {
         let sealed = Envelope::parse(secured.bytes, &limits, &mut buffers).unwrap();
         let opened = InboundPlan::compile(policy, service)
             .unwrap()
-            .open(sealed, &facts, now(), &mut buffers)
+            .open_unmarked(sealed, &facts, now(), &mut buffers)
             .unwrap();
-        let first_seen = FirstSeen::assertion(opened.marks());
+        let first_seen = FirstSeen::assertion(opened.late_marks());
         let message = opened.admit(first_seen).unwrap();
         assert_eq!(message.evidence().user.as_deref(), Some("alice"));
         Requester::of(&message, &[], private_transport)

@@ -13,9 +13,9 @@ use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {
-    pub(super) fn compare(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
-        let plan = self.plan;
-        let policy = &plan.policy;
+    /// The items that the header must have.
+    pub(super) fn compare_items(&self) -> Result<(), Rejected> {
+        let policy = &self.plan.policy;
         if policy.timestamp.is_some_and(|timestamp| timestamp.required) && self.timestamp.is_none()
         {
             return Err(Rejected::TimestampMissing);
@@ -23,7 +23,13 @@ impl Opening<'_> {
         if policy.username.is_some() && self.username.is_none() {
             return Err(Rejected::UsernameMissing);
         }
-        self.compare_confirmation()?;
+        self.compare_confirmation()
+    }
+
+    pub(super) fn compare(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
+        let plan = self.plan;
+        let policy = &plan.policy;
+        self.compare_items()?;
         for part in &policy.required {
             if self.nodes_of(part).is_empty() {
                 return Err(Rejected::PartMissing { part: part.clone() });

@@ -34,6 +34,18 @@ struct Listed<'l> {
     hidden: Vec<&'l str>,
 }
 
+/// An `EncryptedKey` of the header, as it was read before anything was deciphered.
+pub(super) struct WrappedKey {
+    pub(super) wrapped: EncryptedKey,
+    pub(super) sha1: [u8; 20],
+    agreement: Option<Agreement>,
+    /// Whose private key unwraps it.
+    identity: Arc<Identity>,
+}
+
+/// Length of a key in bytes where neither cipher text nor suite says one: that of AES-256.
+const LONGEST_DATA_KEY: usize = 32;
+
 /// What something was enciphered with.
 struct DecryptionKey {
     key: SymmetricKey,
@@ -41,19 +53,15 @@ struct DecryptionKey {
 }
 
 impl Opening<'_> {
-    pub(super) fn process_encrypted_key(
-        &mut self,
-        node: NodeId,
-        buffers: &mut Buffers,
-    ) -> Result<(), Rejected> {
+    /// Reads an `EncryptedKey` of the header, and finds the private key of ours that it is for. Nothing is unwrapped.
+    pub(super) fn read_encrypted_key(&mut self, node: NodeId) -> Result<(), Rejected> {
         let limits = self.plan.policy.limits;
-        if self.encrypted_keys == limits.encrypted_keys {
+        if self.wrapped_keys.len() == limits.encrypted_keys {
             return Err(Rejected::TooMany {
                 what: "`xenc:EncryptedKey`",
                 limit: limits.encrypted_keys,
             });
         }
-        self.encrypted_keys += 1;
         if !self.plan.policy.wraps_key() {
             let element = self.envelope.document.element(node);
             return Err(Rejected::ElementUnexpected {
@@ -66,6 +74,10 @@ impl Opening<'_> {
             // What a key lists is enciphered with itself (XML-Enc 3.5.1).
             return Err(Rejected::KeyNotDerived);
         }
+        if self.plan.policy.encryption.is_none() && !wrapped.data_references.is_empty() {
+            let listed = self.listed(wrapped.data_references.iter().map(String::as_str))?;
+            self.expect_encryption(&listed)?;
+        }
         let (evidence, agreement) = self.key_method(&wrapped)?;
         let locator = match &agreement {
             Some(agreement) => self.recipient(&agreement.method)?,
@@ -75,41 +87,79 @@ impl Opening<'_> {
                 .transpose()?,
         };
         let identity = self.decrypting(locator.as_ref(), evidence)?;
-        // The data says how long the key must be, so that a failed unwrapping can go on with a key of that length.
-        let listed = self.listed(wrapped.data_references.iter().map(String::as_str))?;
-        let length = match listed.data.first() {
-            Some(first) => first.method.key_length(),
-            None => self
-                .plan
-                .policy
-                .suite
-                .data
-                .first()
-                .map_or(32, |method| method.key_length()),
-        };
-        let key = match &agreement {
+        self.evidence.keys.push(evidence);
+        self.wrapped_keys.push(Arc::new(WrappedKey {
+            sha1: digest::sha1([wrapped.cipher_value.as_slice()]),
+            wrapped,
+            agreement,
+            identity,
+        }));
+        Ok(())
+    }
+
+    /// Unwraps a key of the header, once. Whether unwrapping succeeds shows nowhere: a key of the right length takes the place of one
+    /// that cannot be unwrapped.
+    pub(super) fn unwrap(&mut self, key: &WrappedKey) -> Result<(), Rejected> {
+        let node = key.wrapped.node;
+        if self.session_keys.iter().any(|known| known.node == node) {
+            return Ok(());
+        }
+        // The cipher text says how long the key must be.
+        let uris = key.wrapped.data_references.iter();
+        let listed = uris.filter_map(|uri| self.encrypted_data(uri).transpose());
+        let first = listed.into_iter().next().transpose()?;
+        let by_suite = || self.plan.policy.suite.data.first().copied();
+        let method = first.map(|data| data.method).or_else(by_suite);
+        let length = method.map_or(LONGEST_DATA_KEY, |method| method.key_length());
+        let private = key.identity.key();
+        let unwrapped = match &key.agreement {
             Some(Agreement {
                 method, originator, ..
-            }) => wrapped.open_agreed(identity.key(), method, originator.as_ref(), length)?,
-            None => wrapped.open(OpeningKey::Private(identity.key()), Some(length))?,
+            }) => key
+                .wrapped
+                .open_agreed(private, method, originator.as_ref(), length)?,
+            None => key
+                .wrapped
+                .open(OpeningKey::Private(private), Some(length))?,
         };
-        self.evidence.keys.push(evidence);
-        let sha1 = digest::sha1([wrapped.cipher_value.as_slice()]);
-        let deciphers = !listed.data.is_empty();
-        if deciphers {
-            self.use_session_key(node)?;
-        }
-        self.decrypt_listed(listed, buffers, |_, _| {
-            let (key, origin) = (key.clone(), CipherKey::Session(node));
-            Ok(DecryptionKey { key, origin })
-        })?;
         self.session_keys.push(SessionKey {
             node,
-            sha1,
-            key,
-            deciphers,
+            sha1: key.sha1,
+            key: unwrapped,
+            deciphers: false,
         });
         Ok(())
+    }
+
+    /// Deciphers what an `EncryptedKey` of the header lists.
+    pub(super) fn process_encrypted_key(
+        &mut self,
+        node: NodeId,
+        buffers: &mut Buffers,
+    ) -> Result<(), Rejected> {
+        let mut read = self.wrapped_keys.iter();
+        let Some(key) = read.find(|key| key.wrapped.node == node).cloned() else {
+            // One that cipher text brought was not among the keys that replay keys and failures are kept of.
+            let element = self.envelope.document.element(node);
+            return Err(Rejected::ElementUnexpected {
+                element: expanded_name(element),
+            });
+        };
+        let listed = self.listed(key.wrapped.data_references.iter().map(String::as_str))?;
+        if !listed.data.is_empty() {
+            self.use_session_key(node)?;
+        }
+        self.unwrap(&key)?;
+        let session = self.session_keys.iter_mut();
+        let Some(session) = session.into_iter().find(|session| session.node == node) else {
+            return Err(EncryptionError::Failed.into());
+        };
+        session.deciphers |= !listed.data.is_empty();
+        let unwrapped = session.key.clone();
+        self.decrypt_listed(listed, buffers, |_, _| {
+            let (key, origin) = (unwrapped.clone(), CipherKey::Session(node));
+            Ok(DecryptionKey { key, origin })
+        })
     }
 
     /// How the key is encrypted, if the suite lists it; with the agreement, where there is one.
@@ -241,6 +291,28 @@ impl Opening<'_> {
         }
     }
 
+    /// Refuses a list of cipher text where the plan has none encrypted.
+    fn expect_encryption(&self, listed: &Listed<'_>) -> Result<(), Rejected> {
+        match (&self.plan.policy.encryption, listed.data.first()) {
+            (None, Some(data)) => Err(Rejected::ElementUnexpected {
+                element: expanded_name(self.envelope.document.element(data.node)),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a list of cipher text apart from a key, before its turn.
+    pub(super) fn read_reference_list(&mut self, node: NodeId) -> Result<(), Rejected> {
+        self.lists_data = true;
+        if self.plan.policy.encryption.is_none() {
+            let limit = self.plan.policy.limits.references;
+            let list = ReferenceList::parse(self.envelope.document.element(node), limit)?;
+            let listed = self.listed(list.data.iter().map(String::as_str))?;
+            self.expect_encryption(&listed)?;
+        }
+        Ok(())
+    }
+
     /// Decrypts what was listed, and then what came to light by that.
     fn decrypt_listed(
         &mut self,
@@ -248,12 +320,7 @@ impl Opening<'_> {
         buffers: &mut Buffers,
         mut key: impl FnMut(&mut Self, &EncryptedData) -> Result<DecryptionKey, Rejected>,
     ) -> Result<(), Rejected> {
-        if let (None, Some(data)) = (&self.plan.policy.encryption, listed.data.first()) {
-            let element = self.envelope.document.element(data.node);
-            return Err(Rejected::ElementUnexpected {
-                element: expanded_name(element),
-            });
-        }
+        self.expect_encryption(&listed)?;
         loop {
             for data in &listed.data {
                 let key = key(self, data)?;
@@ -296,7 +363,8 @@ impl Opening<'_> {
         buffers: &mut Buffers,
     ) -> Result<(), Rejected> {
         self.note_weak(data.method.is_weak(), data.method.short_name())?;
-        self.malleable |= !data.method.is_authenticated();
+        self.count_deciphered(data, *origin)?;
+        self.deciphered = true;
         let document = &self.envelope.document;
         let element = document.element(data.node);
         if element.is_replaced() {
@@ -363,6 +431,38 @@ impl Opening<'_> {
             self.grafts.push(Graft {
                 encrypted_data: data.node,
                 nodes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Bounds what a stranger can have deciphered: under CBC with one key, and without a verified signature no more than twice
+    /// the bytes that the message has. Otherwise the sender of one captured cipher text chooses how much work follows it.
+    fn count_deciphered(
+        &mut self,
+        data: &EncryptedData,
+        origin: CipherKey,
+    ) -> Result<(), Rejected> {
+        if !data.method.is_authenticated() {
+            let first = *self.deciphers_unauthenticated.get_or_insert(origin);
+            if first != origin {
+                return Err(Rejected::TooMany {
+                    what: "keys that decipher cipher text without authentication",
+                    limit: 1,
+                });
+            }
+        }
+        if self.is_authenticated {
+            return Ok(());
+        }
+        let source = self.envelope.document.source(data.node);
+        self.deciphered_bytes += source.map_or(0, <[u8]>::len);
+        // Twice: cipher text may be inside of cipher text.
+        let limit = self.message_bytes.saturating_mul(2);
+        if self.deciphered_bytes > limit {
+            return Err(Rejected::TooMany {
+                what: "bytes of cipher text before anything is authenticated",
+                limit,
             });
         }
         Ok(())

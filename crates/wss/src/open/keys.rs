@@ -4,10 +4,13 @@
 //! The one rule: the plan says what kind of key it is; the message says only which one of that kind. A key of another kind is not found,
 //! however well it would fit.
 
+use std::sync::Arc;
+
 use soapstone_crypto::{P_HASH_LIMIT, PHash, SymmetricKey};
 use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
+use super::decrypt::WrappedKey;
 use crate::conversation::{
     ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, LONGEST_KEY,
     LONGEST_NONCE, SHORTEST_KEY,
@@ -260,6 +263,7 @@ impl Opening<'_> {
                     .ok_or_else(not_found)
             }
             Some(KeyBinding::Certificate | KeyBinding::SessionKey) => {
+                self.unwrap_named(locator)?;
                 let session = locator.and_then(|locator| self.session_key(locator));
                 let resolved = session
                     .map(|session| Resolved {
@@ -284,6 +288,27 @@ impl Opening<'_> {
             }
             None => Err(not_found()),
         }
+    }
+
+    /// Unwraps the key that a locator means, where the header has it in front of the element that uses it.
+    fn unwrap_named(&mut self, locator: Option<&KeyLocator>) -> Result<(), Rejected> {
+        let document = &self.envelope.document;
+        let node = match locator {
+            Some(KeyLocator::Token(id)) => document.by_id(id).ok().flatten(),
+            _ => None,
+        };
+        let is_meant = |key: &&Arc<WrappedKey>| match locator {
+            Some(KeyLocator::EncryptedKeySha1(sha1)) => key.sha1.as_slice() == sha1.as_slice(),
+            _ => node == Some(key.wrapped.node),
+        };
+        let Some(key) = self.wrapped_keys.iter().find(is_meant).cloned() else {
+            return Ok(());
+        };
+        if self.current.is_some_and(|user| user < key.wrapped.node) {
+            return Ok(());
+        }
+        self.use_session_key(key.wrapped.node)?;
+        self.unwrap(&key)
     }
 
     /// Where a session key both signs and encrypts, it is one (WS-SecurityPolicy 1.3, 7.4: the `ProtectionToken`). Anybody can make one to sign with, and

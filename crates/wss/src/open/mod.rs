@@ -1,10 +1,16 @@
-//! Opening a message: the `wsse:Security` header is processed in its order, then what was proven is compared with the plan.
+//! Opening a message: what stands in the clear is authenticated, then the `wsse:Security` header is processed in its order, then what was
+//! proven is compared with the plan.
+//!
+//! ```text
+//! plan.authenticate ─▶ Authenticated ─ replay keys known ─▶ open ─▶ Opened ─ late replay keys known ─▶ admit ─▶ Verified
+//! ```
 //!
 //! Every step looks up nodes of one tree. A signature proves nodes; the comparison asks whether the node that stands in the place the
 //! plan speaks of is among them. Neither names nor ids decide anything, which is what makes signature wrapping
 //! (McIntosh and Austel 2005) fruitless.
 
 mod agreed;
+mod authenticate;
 mod compare;
 mod decrypt;
 mod endorsement;
@@ -13,20 +19,26 @@ mod recognition;
 mod signature;
 mod tokens;
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, SymmetricKey};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
 
+use self::authenticate::Authentic;
+pub use self::authenticate::DecipheringKey;
+use self::decrypt::WrappedKey;
 use self::keys::Derived;
 use crate::confirmation;
-use crate::conversation::{ConversationVersion, SecurityContext};
+use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, expanded_name};
-use crate::evidence::{Evidence, Mark, Opened};
+use crate::evidence::{CipherKey, Evidence, FirstSeen, Mark, Opened};
 use crate::facts::{Facts, Receipt};
 use crate::freshness;
 use crate::marks;
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::names::{DS, XENC};
 use crate::operation::{Operation, OperationObserver};
 use crate::plan::InboundPlan;
 use crate::policy::TimestampPolicy;
@@ -67,8 +79,8 @@ struct Opening<'p> {
     grafts: Vec<Graft>,
     /// `EncryptedData` that was deciphered, and that a signature covers as cipher text.
     signed_ciphers: Vec<NodeId>,
-    /// Cipher text without authentication was deciphered: a stranger may have changed it.
-    malleable: bool,
+    /// Something was deciphered, or tried to be.
+    deciphered: bool,
     timestamp: Option<NodeId>,
     username: Option<NodeId>,
     signatures: Vec<NodeId>,
@@ -85,47 +97,86 @@ struct Opening<'p> {
     /// Which element of the header uses which token.
     uses: Vec<(NodeId, NodeId)>,
     signature_values: Vec<Vec<u8>>,
+    /// `EncryptedKey` elements of the message, as they were read.
+    wrapped_keys: Vec<Arc<WrappedKey>>,
+    /// Signatures whose turn has not come, and whose value verified.
+    authentic: Vec<Authentic>,
+    /// Elements that are or hold cipher text, once somebody asked for them.
+    cipher_holders: Option<HashSet<NodeId>>,
+    /// The header has cipher text among its items.
+    hides_items: bool,
+    /// The header has a list of cipher text apart from its keys.
+    lists_data: bool,
+    /// A signature in the clear verified. It is made with a key that strangers do not have, or with the one session key that deciphers.
+    is_authenticated: bool,
+    deciphering_keys: Vec<DecipheringKey>,
+    /// The one key that deciphers cipher text without authentication.
+    deciphers_unauthenticated: Option<CipherKey>,
+    /// Bytes of cipher text that were deciphered without a verified signature.
+    deciphered_bytes: usize,
+    /// Of the message as it came.
+    message_bytes: usize,
+    /// Replay keys of what cipher text held.
+    late_marks: Vec<[u8; 32]>,
+    signature_count: usize,
     tokens: usize,
-    encrypted_keys: usize,
     references: usize,
     /// Counts signatures and decryptions, so that their order can be compared with the plan's.
     step: u32,
     observer: &'p mut dyn OperationObserver,
 }
 
+/// A message whose signatures in the clear verified, and of which nothing is deciphered yet.
+///
+/// It is opened on the word of a replay cache only: a captured message gives nobody a try at its cipher text.
+pub struct Authenticated<'p> {
+    opening: Opening<'p>,
+    security: Option<NodeId>,
+}
+
+impl Authenticated<'_> {
+    /// What the replay cache is asked about before anything is deciphered. A message that is refused afterwards stays known: whoever
+    /// changed it on its way could have dropped it as well.
+    pub fn marks(&self) -> &[Mark] {
+        &self.opening.marks
+    }
+
+    /// The keys that the message asks to decipher with, where failed openings are counted.
+    pub fn deciphering_keys(&self) -> &[DecipheringKey] {
+        &self.opening.deciphering_keys
+    }
+
+    /// Opens the message: deciphers, checks references, compares with the plan.
+    ///
+    /// # Errors
+    /// Why the message is refused; see [`Rejected::fault`] for what may be told to the peer. From the first decryption on all reasons are
+    /// one to everybody but the operator.
+    pub fn open(self, first_seen: &FirstSeen, buffers: &mut Buffers) -> Result<Opened, Rejected> {
+        first_seen.vouch_for(self.marks())?;
+        self.opening.run(self.security, buffers)
+    }
+}
+
 impl InboundPlan {
-    /// Opens a message: decrypts, verifies and compares with the plan. Pure: no clock but `now`, nothing remembered.
+    /// Verifies what can be verified of a message before anything of it is deciphered. Pure: no clock but `now`.
     ///
     /// # Errors
     /// Why the message is refused; see [`Rejected::fault`] for what may be told to the peer.
-    pub fn open(
-        &self,
+    pub fn authenticate<'p>(
+        &'p self,
         envelope: Envelope,
-        facts: &Facts,
+        facts: &'p Facts,
         now: Timestamp,
         buffers: &mut Buffers,
-    ) -> Result<Opened, Rejected> {
-        self.open_observed(envelope, facts, now, buffers, &mut ())
-    }
-
-    /// [`open`](Self::open)s a message, and tells `observer` of the operations that it takes.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_observed(
-        &self,
-        envelope: Envelope,
-        facts: &Facts,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn OperationObserver,
-    ) -> Result<Opened, Rejected> {
+        observer: &'p mut dyn OperationObserver,
+    ) -> Result<Authenticated<'p>, Rejected> {
         let tuning = &self.policy.tuning;
         let mut scratch = Scratch::reusing(buffers);
         scratch.canonical_runs = tuning.canonical_runs;
         scratch.on_demand = tuning.on_demand;
         scratch.collects = tuning.buffering == Buffering::Buffered;
-        let opening = Opening {
+        let message_bytes = envelope.document.bytes().len();
+        let mut opening = Opening {
             plan: self,
             facts,
             now,
@@ -138,7 +189,7 @@ impl InboundPlan {
             cipher_marks: Vec::new(),
             grafts: Vec::new(),
             signed_ciphers: Vec::new(),
-            malleable: false,
+            deciphered: false,
             timestamp: None,
             username: None,
             signatures: Vec::new(),
@@ -150,19 +201,51 @@ impl InboundPlan {
             current: None,
             uses: Vec::new(),
             signature_values: Vec::new(),
+            wrapped_keys: Vec::new(),
+            authentic: Vec::new(),
+            cipher_holders: None,
+            hides_items: false,
+            lists_data: false,
+            is_authenticated: false,
+            deciphering_keys: Vec::new(),
+            deciphers_unauthenticated: None,
+            deciphered_bytes: 0,
+            message_bytes,
+            late_marks: Vec::new(),
+            signature_count: 0,
             tokens: 0,
-            encrypted_keys: 0,
             references: 0,
             step: 0,
             observer,
         };
-        opening.run(buffers)
+        let security = opening.security_header()?;
+        opening.authenticate(security)?;
+        Ok(Authenticated { opening, security })
+    }
+
+    /// [Authenticates](Self::authenticate) a message and opens it although no replay cache was asked: for measurements and tests. Behind a
+    /// network it would let everybody who has a captured message try its cipher text again and again.
+    ///
+    /// # Errors
+    /// As [`authenticate`](Self::authenticate) and [`Authenticated::open`].
+    pub fn open_unmarked(
+        &self,
+        envelope: Envelope,
+        facts: &Facts,
+        now: Timestamp,
+        buffers: &mut Buffers,
+    ) -> Result<Opened, Rejected> {
+        let mut nobody = ();
+        let authenticated = self.authenticate(envelope, facts, now, buffers, &mut nobody)?;
+        let first_seen = FirstSeen::assertion(authenticated.marks());
+        authenticated.open(&first_seen, buffers)
     }
 }
 
 impl Opening<'_> {
-    fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
-        match self.judge(buffers) {
+    fn run(mut self, security: Option<NodeId>, buffers: &mut Buffers) -> Result<Opened, Rejected> {
+        let known_marks = self.marks.len();
+        match self.process_header_and_compare(security, buffers) {
             Ok(blocks) => {
                 self.keep_derived_keys();
                 let receipt = self.receipt();
@@ -171,19 +254,23 @@ impl Opening<'_> {
                     envelope: self.envelope,
                     evidence: self.evidence,
                     marks: self.marks,
+                    known_marks,
                     receipt,
                     blocks,
                     inherits: self.plan.policy.covers_inherited(),
-                    malleable: self.malleable,
+                    deciphered: self.deciphered,
                 })
             }
-            Err(rejected) => Err(rejected.after(self.malleable)),
+            Err(rejected) => Err(rejected.after(self.deciphered)),
         }
     }
 
     /// Processes the header and compares what was proven with the plan; returns the header blocks to pass on.
-    fn judge(&mut self, buffers: &mut Buffers) -> Result<Vec<NodeId>, Rejected> {
-        let security = self.security_header()?;
+    fn process_header_and_compare(
+        &mut self,
+        security: Option<NodeId>,
+        buffers: &mut Buffers,
+    ) -> Result<Vec<NodeId>, Rejected> {
         if let Some(security) = security {
             let mut next = self
                 .envelope
@@ -198,7 +285,7 @@ impl Opening<'_> {
             }
         }
         self.compare(security)?;
-        self.mark();
+        self.mark_what_was_hidden();
         let blocks = self.blocks_to_pass_on(security);
         self.observer.ended(Operation::Other);
         blocks
@@ -262,10 +349,6 @@ impl Opening<'_> {
         self.current = Some(node);
         let element = self.envelope.document.element(node);
         match (element.namespace(), element.local()) {
-            (WSU, "Timestamp") => self.process_timestamp(node),
-            (WSSE, "UsernameToken") => self.process_username(node),
-            // Read when something refers to it.
-            (WSSE, "BinarySecurityToken") => self.count_token(),
             (XENC, "EncryptedKey") => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_encrypted_key(node, buffers);
@@ -279,16 +362,11 @@ impl Opening<'_> {
                 processed
             }
             (DS, "Signature") => self.process_signature(node),
-            (WSSE11, "SignatureConfirmation") => self.process_confirmation(node),
-            (namespace, "SecurityContextToken" | "DerivedKeyToken")
-                if ConversationVersion::from_namespace(namespace).is_some()
-                    && self.uses_conversation(element.local()) =>
-            {
-                self.count_token()
+            // The others were read before anything was deciphered.
+            _ if self.graft_of(node).is_some() || element.is(XENC, "EncryptedData") => {
+                self.read_item(node)
             }
-            _ => Err(Rejected::ElementUnexpected {
-                element: expanded_name(element),
-            }),
+            _ => Ok(()),
         }
     }
 
@@ -392,9 +470,9 @@ impl Opening<'_> {
         self.step
     }
 
-    /// What a replay of this message would repeat: for signed messages what was signed, for encrypted ones the wrapped keys, or
-    /// the cipher text where the key is one that both sides hold.
-    fn mark(&mut self) {
+    /// What a replay of this message would repeat, beside what was known before anything was deciphered: signatures that cipher text held,
+    /// or the cipher text itself where the key is one that both sides hold.
+    fn mark_what_was_hidden(&mut self) {
         let end = |life| marks::until(self.plan.policy.timestamp, life, self.now);
         let mut until = end(self.evidence.freshness);
         let is_signed = |timestamp: NodeId| self.signing_steps(timestamp).next().is_some();
@@ -402,15 +480,7 @@ impl Opening<'_> {
             // Nobody proves when it ends: it may come again with another life.
             until = until.max(end(None));
         }
-        let signatures = self.evidence.signatures.iter().map(|one| one.mark);
-        let encrypted_only = self.evidence.signatures.is_empty();
-        let session_keys = self
-            .session_keys
-            .iter()
-            .filter(|_| encrypted_only)
-            .map(|session| marks::of_session_key(&session.sha1));
-        let ciphers = self.cipher_marks.drain(..);
-        let keys = signatures.chain(session_keys).chain(ciphers);
+        let keys = self.late_marks.drain(..).chain(self.cipher_marks.drain(..));
         self.marks.extend(marks::ending(until, keys));
     }
 

@@ -3,6 +3,8 @@
 //! Nothing is computed with a key before every algorithm is known to be in the plan's suite, and no reference is digested before the
 //! signature value verified, so that a forger cannot make us digest.
 
+use std::collections::HashSet;
+
 use soapstone_crypto::{Certificate, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey};
 use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, Element, NodeId, canonicalize,
@@ -13,87 +15,136 @@ use soapstone_xmlsec::dsig::{
 };
 
 use super::Opening;
+use super::authenticate::{Authentic, mark_of};
 use super::keys::Purpose;
 use super::recognition::{Recognition, partner};
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::key_reference::KeyLocator;
-use crate::marks;
 use crate::names::{DS, STR_TRANSFORM, WSSE};
 use crate::objects::PartDigest;
 use crate::operation::{Operation, OperationObserver};
 use crate::rejected::{AlgorithmUse, Rejected};
 
 /// The key of a signature, found and believed.
-enum Key {
+pub(super) enum Key {
     Public(PublicKey),
     Secret(SymmetricKey),
 }
 
 /// A key, whose it is, and the token of this message that it comes from.
-struct Found {
-    key: Key,
-    signer: Signer,
+pub(super) struct Found {
+    pub(super) key: Key,
+    pub(super) signer: Signer,
     token: Option<NodeId>,
     /// The `ds:KeyInfo` that holds the certificate itself.
     info: Option<NodeId>,
 }
 
 impl Opening<'_> {
-    pub(super) fn process_signature(&mut self, node: NodeId) -> Result<(), Rejected> {
-        let limits = self.plan.policy.limits;
-        if self.signatures.len() == limits.signatures {
+    /// Counts a signature, which the plan must want.
+    pub(super) fn expect_signature(&mut self, node: NodeId) -> Result<(), Rejected> {
+        let limit = self.plan.policy.limits.signatures;
+        if self.signature_count == limit {
             return Err(Rejected::TooMany {
                 what: "signatures",
-                limit: limits.signatures,
+                limit,
             });
         }
+        self.signature_count += 1;
         if self.plan.policy.signature.is_none() {
             let element = self.envelope.document.element(node);
             return Err(Rejected::ElementUnexpected {
                 element: crate::envelope::expanded_name(element),
             });
         }
+        Ok(())
+    }
+
+    pub(super) fn parse_signature(&self, node: NodeId) -> Result<Signature, Rejected> {
+        let limits = self.plan.policy.limits;
+        let document = &self.envelope.document;
         let mut rules = Rules::default();
         rules.references = limits.references;
+        rules.signed_info = limits.signed_info_bytes();
         rules.extensions = &[STR_TRANSFORM];
-        let signature = Signature::parse(&self.envelope.document, node, &rules)?;
-        self.count_references(signature.references.len())?;
-        let by_context = self.is_by_context(&signature)?;
-        self.check_algorithms(&signature, by_context)?;
-        self.note_weak(signature.method.is_weak(), signature.method.short_name())?;
+        Ok(Signature::parse(document, node, &rules)?)
+    }
 
+    /// The key of a signature whose algorithms the suite lists, and whether it is a context's that endorses.
+    pub(super) fn key_of_signature(
+        &mut self,
+        signature: &Signature,
+    ) -> Result<(bool, Found), Rejected> {
+        let by_context = self.is_by_context(signature)?;
+        self.check_algorithms(signature, by_context)?;
+        self.note_weak(signature.method.is_weak(), signature.method.short_name())?;
         self.observer.ended(Operation::Other);
-        let found = self.signing_key(&signature, by_context)?;
+        let found = self.signing_key(signature, by_context)?;
         self.observer.ended(Operation::Key);
-        let key = match &found.key {
+        Ok((by_context, found))
+    }
+
+    /// Verifies the value of a signature.
+    pub(super) fn verify_value(
+        &mut self,
+        signature: &Signature,
+        key: &Key,
+    ) -> Result<(), Rejected> {
+        let key = match key {
             Key::Public(key) => VerificationKey::Public(key),
             Key::Secret(key) => VerificationKey::Secret(key),
         };
         signature.verify_value(&self.envelope.document, key, &mut self.scratch)?;
         self.observer.ended(Operation::Signature);
+        Ok(())
+    }
 
+    /// Verifies those references of a signature that `is_meant` names by their places.
+    pub(super) fn verify_references(
+        &mut self,
+        signature: &Signature,
+        signer: &Signer,
+        is_meant: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Option<(NodeId, Target<'static>)>>, Rejected> {
         let plan = self.plan;
-        let partner = plan.known.as_ref().and_then(|_| partner(&found.signer));
+        let partner = plan.known.as_ref().and_then(|_| partner(signer));
         let mut recognition = plan
             .known
             .as_ref()
             .zip(partner)
             .map(|(known, partner)| Recognition::new(known, partner));
         let mut proven = Vec::with_capacity(signature.references.len());
-        for reference in &signature.references {
-            proven.push(self.verify_reference(reference, recognition.as_mut())?);
+        for (at, reference) in signature.references.iter().enumerate() {
+            proven.push(match is_meant(at) {
+                true => Some(self.verify_reference(reference, recognition.as_mut())?),
+                false => None,
+            });
         }
-        let mark = match &found.signer {
-            // Its key: no signature need cover which certificate is named, and another one for the same key, the one before a renewal, would make
-            // another message of a copy.
-            Signer::Certificate(certificate) => {
-                let references = signature.references.iter();
-                let digests = references.map(|reference| reference.digest_value.as_ref());
-                marks::of_signature(certificate.public_key().key_bits(), digests)
-            }
-            _ => marks::of_code(&signature.value),
+        Ok(proven)
+    }
+
+    /// Processes a signature in its turn. The value of one that was there when the message came is verified already, unless cipher text
+    /// held its key.
+    pub(super) fn process_signature(&mut self, node: NodeId) -> Result<(), Rejected> {
+        let mut authentic = self.authentic.iter();
+        let Authentic {
+            signature,
+            found,
+            by_context,
+            mut proven,
+            ..
+        } = match authentic.position(|one| one.node == node) {
+            Some(at) => self.authentic.swap_remove(at),
+            None => self.authenticate_late(node)?,
         };
-        let kept_digests = match &plan.known {
+        self.note_signed_as_cipher_text(&proven);
+        let later = |at: usize| proven[at].is_none();
+        let rest = self.verify_references(&signature, &found.signer, later)?;
+        for (one, later) in proven.iter_mut().zip(rest) {
+            *one = one.take().or(later);
+        }
+        let proven: Vec<(NodeId, Target<'static>)> = proven.into_iter().flatten().collect();
+        let kept_digests = match &self.plan.known {
             Some(_) => digests_of(&signature.references, &proven),
             None => Vec::new(),
         };
@@ -110,6 +161,11 @@ impl Opening<'_> {
         if role == SignatureRole::Message {
             self.signing_tokens.extend(token);
         }
+        let partner = self
+            .plan
+            .known
+            .as_ref()
+            .and_then(|_| partner(&found.signer));
         self.signatures.push(node);
         self.signature_values.push(signature.value);
         self.evidence.signatures.push(SignatureEvidence {
@@ -118,13 +174,47 @@ impl Opening<'_> {
             node,
             algorithm: signature.method,
             nodes,
-            mark,
             token,
             step,
             partner,
             digests: kept_digests,
         });
         Ok(())
+    }
+
+    /// A signature that cipher text held, or whose key it held: verified in its turn, and marked after that.
+    fn authenticate_late(&mut self, node: NodeId) -> Result<Authentic, Rejected> {
+        if self.graft_of(node).is_some() {
+            self.expect_signature(node)?;
+        }
+        let signature = self.parse_signature(node)?;
+        self.count_references(signature.references.len())?;
+        let (by_context, found) = self.key_of_signature(&signature)?;
+        self.verify_value(&signature, &found.key)?;
+        self.late_marks.push(mark_of(&signature, &found.signer));
+        let proven = vec![None; signature.references.len()];
+        Ok(Authentic {
+            node,
+            signature,
+            found,
+            by_context,
+            proven,
+        })
+    }
+
+    /// Notes cipher text that was deciphered before the turn of a signature that was checked over it.
+    fn note_signed_as_cipher_text(&mut self, checked: &[Option<(NodeId, Target<'static>)>]) {
+        if self.grafts.is_empty() {
+            return;
+        }
+        let checked: HashSet<NodeId> = checked.iter().flatten().map(|(node, _)| *node).collect();
+        let is_covered = |data: &NodeId| {
+            let mut around = self.envelope.document.element(*data).ancestors();
+            around.any(|holder| checked.contains(&holder.id()))
+        };
+        let deciphered = self.grafts.iter().map(|graft| graft.encrypted_data);
+        let covered: Vec<NodeId> = deciphered.filter(is_covered).collect();
+        self.signed_ciphers.extend(covered);
     }
 
     /// Whether a signature is the one with which a security context endorses. The message's own is made with a key of another kind there.
@@ -136,7 +226,7 @@ impl Opening<'_> {
 
     /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it, or by a context;
     /// where both are made with certificates, the one that covers a signature does.
-    fn role_of(&self, key: &Key, by_context: bool, nodes: &[NodeId]) -> SignatureRole {
+    pub(super) fn role_of(&self, key: &Key, by_context: bool, nodes: &[NodeId]) -> SignatureRole {
         let covers_signature = || {
             let is_signature =
                 |node: &NodeId| self.envelope.document.element(*node).is(DS, "Signature");

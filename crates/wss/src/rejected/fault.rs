@@ -90,7 +90,7 @@ impl Rejected {
     /// The code for the peer.
     pub fn fault(&self) -> FaultCode {
         match self {
-            Self::AfterDecryption(_) => FaultCode::FailedCheck,
+            Self::AfterDecryption(_) | Self::KeyTriedTooOften { .. } => FaultCode::FailedCheck,
             Self::Envelope(EnvelopeError::NotAnEnvelope { .. }) => FaultCode::VersionMismatch,
             Self::Envelope(_)
             | Self::Canonicalization(_)

@@ -31,6 +31,9 @@ impl Rejected {
                 "compare the clocks of both hosts; a local time written as UTC is hours off"
             }
             Self::Replayed => "a peer that tries again has to secure the message anew",
+            Self::KeyTriedTooOften { .. } => {
+                "somebody tries a captured key, or one partner's messages are all refused for another reason: see the refusals before"
+            }
             Self::AuthenticationFailed { .. } => {
                 "digests are over the nonce's octets (not its base64), `Created` as written, and the password in UTF-8"
             }

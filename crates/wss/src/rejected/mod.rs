@@ -256,14 +256,19 @@ pub enum Rejected {
         part: Part,
     },
 
-    /// Something failed after cipher text without authentication (CBC) was deciphered. The peer is told no more than if deciphering had
-    /// failed (Jager and Somorovsky, How to Break XML Encryption, 2011).
+    /// Something failed after the first decryption. Peer and metrics are told no more than if deciphering had failed (Jager and Somorovsky,
+    /// How to Break XML Encryption, 2011); with authenticated cipher text, too, since ids and prefixes beside it tell of what it holds.
     AfterDecryption(Box<Rejected>),
     /// What is to be passed on has no canonical form within the limits.
     Canonicalization(C14nError),
 
     /// The message, or its nonce, was seen before.
     Replayed,
+    /// Too many messages that asked to decipher with the same key were refused. This one was not deciphered.
+    KeyTriedTooOften {
+        /// Failed openings, and openings that have not ended.
+        tries: u32,
+    },
     /// The replay cache cannot tell.
     ReplayUnknown {
         /// Why.
@@ -277,8 +282,8 @@ pub enum Rejected {
 }
 
 impl Rejected {
-    /// A reason that was found when cipher text without authentication had been deciphered, or not: another code for what fails later would
-    /// tell a stranger that the cipher text had a plaintext that can be read.
+    /// A reason that was found after the first decryption, or not: another code for what fails later would tell a stranger that the cipher
+    /// text has a plaintext that can be read.
     pub(crate) fn after(self, deciphered: bool) -> Self {
         if deciphered {
             Self::AfterDecryption(Box::new(self))

@@ -9,11 +9,15 @@ use soapstone_xmlsec::enc::EncryptionError;
 use super::Rejected;
 use crate::envelope::EnvelopeError;
 
+/// The one name of everything that fails from the first decryption on.
+const DECRYPTION_FAILED: &str = "decryption-failed";
+
 impl Rejected {
     /// Stable name of the reason, for logs, metrics and `--json`.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::AfterDecryption(cause) => cause.name(),
+            // One name for all of them: metrics tell strangers what answers do not.
+            Self::AfterDecryption(_) => DECRYPTION_FAILED,
             Self::Envelope(error) => match error {
                 EnvelopeError::Xml(error) => xml_name(&error.problem),
                 EnvelopeError::DuplicateId(_) => "duplicate-id",
@@ -64,6 +68,7 @@ impl Rejected {
             Self::WrongOrder { .. } => "wrong-order",
             Self::Canonicalization(_) => "too-large",
             Self::Replayed => "replayed",
+            Self::KeyTriedTooOften { .. } => "key-tried-too-often",
             Self::ReplayUnknown { .. } => "replay-unknown",
             Self::ContextsUnavailable { .. } => "contexts-unavailable",
         }
@@ -110,7 +115,7 @@ fn signature_name(error: &SignatureError) -> &'static str {
 
 fn encryption_name(error: &EncryptionError) -> &'static str {
     match error {
-        EncryptionError::Failed => "decryption-failed",
+        EncryptionError::Failed => DECRYPTION_FAILED,
         EncryptionError::UnknownAlgorithm { .. } => "algorithm-not-allowed",
         EncryptionError::TooMany { .. } => "too-many",
         EncryptionError::CipherReference { .. } => "external-reference",
@@ -249,6 +254,10 @@ impl fmt::Display for Rejected {
             Self::AfterDecryption(cause) => cause.fmt(out),
             Self::Canonicalization(error) => error.fmt(out),
             Self::Replayed => out.write_str("the message was seen before"),
+            Self::KeyTriedTooOften { tries } => write!(
+                out,
+                "{tries} messages that ask to decipher with this key were refused, or are being opened: it is not tried again"
+            ),
             Self::ReplayUnknown { problem } => {
                 write!(out, "the replay cache cannot tell: {problem}")
             }

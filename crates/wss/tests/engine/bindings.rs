@@ -381,7 +381,7 @@ fn a_copy_of_a_message_that_is_only_encrypted_has_the_same_mark() {
     encrypt.signature = None;
     let plan = InboundPlan::compile(encrypt.clone(), service_keys()).unwrap();
     let marks = |message: &str| {
-        let opened = plan.open(
+        let opened = plan.open_unmarked(
             envelope(message),
             &knowing(&[&context]),
             now(),

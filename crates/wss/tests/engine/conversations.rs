@@ -272,7 +272,7 @@ fn a_context_that_is_not_there_is_refused() {
     };
     assert_eq!(
         refused(&policy, &knowing(&[&forged]), &message).name(),
-        "decryption-failed"
+        "signature-mismatch"
     );
 
     let expired = SecurityContext {

@@ -11,6 +11,7 @@ mod endorsers;
 mod endorsing_contexts;
 mod endorsing_conversations;
 mod mutants;
+mod oracles;
 mod paths;
 mod reflections;
 mod refusals;

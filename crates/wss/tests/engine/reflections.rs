@@ -41,7 +41,7 @@ fn under(
 /// The marks under which a message arrives.
 fn found(policy: &Policy, keys: Keys, facts: &Facts, message: &str) -> Vec<Mark> {
     let plan = InboundPlan::compile(policy.clone(), keys).unwrap();
-    let opened = plan.open(envelope(message), facts, now(), &mut Buffers::default());
+    let opened = plan.open_unmarked(envelope(message), facts, now(), &mut Buffers::default());
     let opened = opened.unwrap_or_else(|error| panic!("{error}\n{message}"));
     opened.marks().to_vec()
 }

@@ -244,7 +244,20 @@ pub(crate) fn facts() -> Facts {
     }
 }
 
+/// Opens a message; what is wrong with it is told as an operator is told.
 pub(crate) fn open_with(
+    policy: &Policy,
+    keys: Keys,
+    facts: &Facts,
+    message: &str,
+    now: Timestamp,
+) -> Result<Verified<Envelope>, Rejected> {
+    open_as_peer_with(policy, keys, facts, message, now)
+        .map_err(|rejected| rejected.cause().clone())
+}
+
+/// Opens a message; what is wrong with it is told as a peer is told.
+pub(crate) fn open_as_peer_with(
     policy: &Policy,
     keys: Keys,
     facts: &Facts,
@@ -258,17 +271,30 @@ pub(crate) fn open_with(
         &Limits::default(),
         &mut buffers,
     )?;
-    let opened = plan.open(envelope, facts, now, &mut buffers)?;
-    let first_seen = FirstSeen::assertion(opened.marks());
+    let opened = plan.open_unmarked(envelope, facts, now, &mut buffers)?;
+    let first_seen = FirstSeen::assertion(opened.late_marks());
     opened.admit(first_seen)
 }
 
 pub(crate) fn open(policy: &Policy, message: &str) -> Result<Verified<Envelope>, Rejected> {
-    let keys = match Agreeing::of(&policy.suite.name) {
+    open_with(policy, service_keys_for(policy), &facts(), message, now())
+}
+
+/// What a peer is told of a message that is refused.
+#[track_caller]
+pub(crate) fn told_to_peer(policy: &Policy, message: &str) -> Rejected {
+    let keys = service_keys_for(policy);
+    match open_as_peer_with(policy, keys, &facts(), message, now()) {
+        Err(refused) => refused,
+        Ok(verified) => panic!("accepted: {}", forwarded(&verified)),
+    }
+}
+
+pub(crate) fn service_keys_for(policy: &Policy) -> Keys {
+    match Agreeing::of(&policy.suite.name) {
         Some(agreeing) => agreeing.service_keys(),
         None => service_keys(),
-    };
-    open_with(policy, keys, &facts(), message, now())
+    }
 }
 
 pub(crate) fn forwarded(verified: &Verified<Envelope>) -> String {

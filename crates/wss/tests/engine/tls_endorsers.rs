@@ -106,7 +106,7 @@ fn endorsers(evidence: &Evidence) -> Vec<(SignatureRole, String)> {
 
 fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
     let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
-    let opened = plan.open(envelope(message), &facts(), now(), &mut Buffers::default());
+    let opened = plan.open_unmarked(envelope(message), &facts(), now(), &mut Buffers::default());
     opened.unwrap().marks().to_vec()
 }
 
@@ -466,7 +466,7 @@ fn each_of_the_signatures_makes_a_message_known() {
     let time = Part::Path(ElementPath::parse(TIMESTAMP, |_| None).unwrap());
     let other = beside(&good.replace(second, ""), &other("CN=auditor"), &[time]);
     let plan = InboundPlan::compile(policy, service_keys()).unwrap();
-    let opened = plan.open(envelope(&other), &facts(), now(), &mut Buffers::default());
+    let opened = plan.open_unmarked(envelope(&other), &facts(), now(), &mut Buffers::default());
     let marks = opened.unwrap().marks().to_vec();
     let known: Vec<_> = marks.iter().filter(|mark| seen.contains(mark)).collect();
     assert_eq!((marks.len(), known.len()), (2, 1));

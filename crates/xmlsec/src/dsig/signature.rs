@@ -42,6 +42,8 @@ pub struct Signature {
     pub key_info: Option<NodeId>,
     /// The `ds:Object` elements.
     pub objects: Vec<NodeId>,
+    /// Most bytes of the canonical form of `SignedInfo`.
+    pub(crate) longest_signed_info: usize,
 }
 
 /// A parsed `ds:Reference`.
@@ -113,6 +115,13 @@ impl Signature {
         }
         children.end("`ds:KeyInfo` and `ds:Object` elements only, after `ds:SignatureValue`")?;
 
+        let source = document.source(signed_info.id());
+        if source.is_some_and(|source| source.len() > rules.signed_info) {
+            return Err(SignatureError::TooMany {
+                what: "bytes of `ds:SignedInfo`",
+                limit: rules.signed_info,
+            });
+        }
         let mut info = Children::of(signed_info);
         let canonicalization = CanonicalizationMethod::parse(info.required(
             DSIG,
@@ -173,6 +182,7 @@ impl Signature {
             value_node: value.id(),
             key_info,
             objects,
+            longest_signed_info: rules.signed_info,
         })
     }
 }

@@ -183,6 +183,9 @@ pub struct Rules {
     pub references: usize,
     /// Most transforms in one reference. Three is the longest chain that WS-Security and SAML use (enveloped, STR, C14N).
     pub transforms: usize,
+    /// Most bytes of the canonical form of `SignedInfo`. It is canonicalized before anything is known of who made it, and quotation marks
+    /// in it grow to six bytes each.
+    pub signed_info: usize,
     /// Whether `enveloped-signature` is admitted (SAML assertions and plain XML signatures; WS-Security messages sign by id).
     pub enveloped: bool,
     /// Further transforms by URI, which the caller executes through [`Extension`](super::Extension).
@@ -198,6 +201,7 @@ impl Default for Rules {
         Self {
             references: 64,
             transforms: 3,
+            signed_info: 64 * 1024,
             enveloped: false,
             extensions: &[],
             hmac_minimum_bits: None,

@@ -337,7 +337,7 @@ impl Signature {
     ///
     /// # Errors
     /// [`SignatureError::ValueMismatch`] when it does not verify, [`Crypto`](SignatureError::Crypto) when the key is not one for the
-    /// method.
+    /// method, [`TooMany`](SignatureError::TooMany) when the canonical form is longer than [`Rules::signed_info`](super::Rules) allows.
     pub fn verify_value(
         &self,
         document: &Document,
@@ -356,7 +356,15 @@ impl Signature {
             &[],
             &mut octets,
         );
+        let within_limit = || match octets.len() > self.longest_signed_info {
+            true => Err(SignatureError::TooMany {
+                what: "bytes of canonical `ds:SignedInfo`",
+                limit: self.longest_signed_info,
+            }),
+            false => Ok(()),
+        };
         let verified = canonicalized
+            .and_then(|()| within_limit())
             .and_then(|()| verify_octets(self.method, self.truncation, &octets, &self.value, key));
         scratch.octets = octets;
         verified

@@ -140,6 +140,7 @@ pub(super) fn rules(session: &Session<'_>) -> Rules {
     Rules {
         references: session.options.references,
         transforms: session.options.transforms,
+        signed_info: usize::MAX,
         enveloped: true,
         extensions: &[],
         hmac_minimum_bits: Some(session.options.hmac_minimum_bits),

@@ -126,12 +126,17 @@ fn overhead(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
             let mut watch = Stopwatch::default();
             watch.begin();
             let envelope = messages::parse(message, &mut buffers);
+            let facts = Facts::default();
             let opened = inbound
-                .open_observed(envelope, &Facts::default(), now, &mut buffers, &mut watch)
+                .authenticate(envelope, &facts, now, &mut buffers, &mut watch)
+                .and_then(|authenticated| {
+                    let first_seen = FirstSeen::assertion(authenticated.marks());
+                    authenticated.open(&first_seen, &mut buffers)
+                })
                 .expect("a message that is accepted");
             samples[2].push(watch.of(Operation::Canonicalization));
             samples[3].push(watch.all() - watch.of(Operation::Canonicalization));
-            let first_seen = FirstSeen::assertion(opened.marks());
+            let first_seen = FirstSeen::assertion(opened.late_marks());
             let verified = opened.admit(first_seen).expect("its own marks");
             verified.finish(&mut buffers);
         }
@@ -193,9 +198,9 @@ fn receive(inbound: &InboundPlan, octets: Vec<u8>, now: Timestamp, buffers: &mut
     let (time, verified) = processor::time(|| {
         let envelope = messages::parse(octets, buffers);
         let opened = inbound
-            .open(envelope, &Facts::default(), now, buffers)
+            .open_unmarked(envelope, &Facts::default(), now, buffers)
             .expect("a message that is accepted");
-        let first_seen = FirstSeen::assertion(opened.marks());
+        let first_seen = FirstSeen::assertion(opened.late_marks());
         opened.admit(first_seen).expect("its own marks")
     });
     verified.finish(buffers);

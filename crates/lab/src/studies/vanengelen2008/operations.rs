@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use soapstone::crypto::{Curve, DigestAlgorithm, KeyKind, SecretBytes, SignatureAlgorithm};
 use soapstone::replay::ReplayCache;
 use soapstone::wss::{
-    Buffering, Facts, InboundPlan, KeyBinding, Mark, Mechanism, Operation, OperationObserver,
-    OutboundPlan, Outgoing, Part, PasswordKind, Suite, Tuning,
+    Buffering, Facts, FirstSeen, InboundPlan, KeyBinding, Mark, Mechanism, Operation,
+    OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, Suite, Tuning,
 };
 use soapstone::xml::Buffers;
 use soapstone_store::MemoryReplay;
@@ -321,9 +321,14 @@ impl Sides {
         let read = time;
         let mut watch = Stopwatch::default();
         watch.begin();
+        // The replay cache is asked afterwards, so that its time is in no operation's.
         let opened = self
             .inbound
-            .open_observed(envelope, &self.facts, now, buffers, &mut watch)
+            .authenticate(envelope, &self.facts, now, buffers, &mut watch)
+            .and_then(|authenticated| {
+                let first_seen = FirstSeen::assertion(authenticated.marks());
+                authenticated.open(&first_seen, buffers)
+            })
             .expect("a message that is accepted");
         took.extend(named(&watch, &RECEIVED));
         let (time, first_seen) = processor::time(|| self.replay.first_seen(opened.marks(), now));

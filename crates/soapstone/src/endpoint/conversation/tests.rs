@@ -8,22 +8,14 @@ use soapstone_crypto::SymmetricKey;
 use soapstone_trust::{
     AppliesTo, PendingCancel, PendingIssue, Refusal, ServiceRules, TrustRequest,
 };
-use soapstone_wss::{ContextOwner, ConversationVersion, FirstSeen, Mark};
+use soapstone_wss::{ContextOwner, ConversationVersion};
 use soapstone_xml::Limits;
 
 use super::*;
 use crate::config::EndpointConfig;
 use crate::conversation::{ContextStore, StoreUnavailable};
 use crate::endpoint::{HandshakeError, Role};
-use crate::replay::{ReplayCache, ReplayError};
-
-struct Forgetful;
-
-impl ReplayCache for Forgetful {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        Ok(FirstSeen::assertion(marks))
-    }
-}
+use crate::replay::ForgetfulReplayCache;
 
 /// Has the latest instance of one context.
 #[derive(Debug, Default)]
@@ -113,7 +105,7 @@ fn amended(
         .expect("it is granted");
     let contexts = Latest(Mutex::new(meanwhile(context)));
     let memory = Memory {
-        replay: &Forgetful,
+        replay: &ForgetfulReplayCache,
         contexts: &contexts,
     };
     let done = Endpoint::from_plans(None, None, Limits::default())
@@ -198,7 +190,7 @@ fn refusal(
         .expect("it can be secured");
     let contexts = Latest::default();
     let memory = Memory {
-        replay: &Forgetful,
+        replay: &ForgetfulReplayCache,
         contexts: &contexts,
     };
     let arrived = service.receive(asked.bytes, false, memory, now, &mut buffers, &mut ());
@@ -303,7 +295,7 @@ fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
         let context = some_context(now);
         let contexts = Latest(Mutex::new(Some(context.clone())));
         let memory = Memory {
-            replay: &Forgetful,
+            replay: &ForgetfulReplayCache,
             contexts: &contexts,
         };
         let (_, request) = PendingCancel::new(&context);

@@ -104,9 +104,11 @@ impl Receiver<'_> {
         let mut buffers = Buffers::default();
         let limits = Limits::default();
         let envelope = Envelope::parse(message.as_bytes().to_vec(), &limits, &mut buffers)?;
-        let opened = self.plan.open(envelope, &self.facts, now(), &mut buffers)?;
+        let opened = self
+            .plan
+            .open_unmarked(envelope, &self.facts, now(), &mut buffers)?;
         let marks = opened.marks().iter().map(|mark| mark.key).collect();
-        let first_seen = FirstSeen::assertion(opened.marks());
+        let first_seen = FirstSeen::assertion(opened.late_marks());
         Ok((opened.admit(first_seen)?, marks))
     }
 

@@ -102,7 +102,7 @@ fn every_copy_of_a_message_has_the_same_marks() {
         let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
         let marks = |message: &str| -> Vec<[u8; 32]> {
             let mut buffers = Buffers::default();
-            let opened = plan.open(envelope(message), &facts(), now(), &mut buffers);
+            let opened = plan.open_unmarked(envelope(message), &facts(), now(), &mut buffers);
             opened
                 .unwrap()
                 .marks()
@@ -125,17 +125,15 @@ fn every_copy_of_a_message_has_the_same_marks() {
 #[test]
 fn the_word_of_the_replay_cache_holds_for_one_message_only() {
     let plan = InboundPlan::compile(sign(), service_keys()).unwrap();
-    let opened = |message: &str| {
-        plan.open(
-            envelope(message),
-            &facts(),
-            now(),
-            &mut soapstone_xml::Buffers::default(),
-        )
-        .unwrap()
-    };
-    let other = FirstSeen::assertion(opened(&secure(&sign(), PLAIN)).marks());
-    let refused = opened(&secure(&sign(), PLAIN)).admit(other).unwrap_err();
+    let (facts, mut buffers) = (facts(), soapstone_xml::Buffers::default());
+    let mut nobody = [(), ()];
+    let [one, other] = nobody.each_mut().map(|nobody| {
+        let message = envelope(&secure(&sign(), PLAIN));
+        plan.authenticate(message, &facts, now(), &mut buffers, nobody)
+            .unwrap()
+    });
+    let of_other = FirstSeen::assertion(other.marks());
+    let refused = one.open(&of_other, &mut buffers).unwrap_err();
     assert_eq!(refused.name(), "replay-unknown");
 }
 
@@ -155,7 +153,8 @@ fn under_another_certificate(message: &str) -> String {
 fn a_copy_under_another_certificate_for_the_same_key_has_the_same_marks() {
     let plan = InboundPlan::compile(sign(), service_keys()).unwrap();
     let marks = |message: &str| {
-        let opened = plan.open(envelope(message), &facts(), now(), &mut Buffers::default());
+        let opened =
+            plan.open_unmarked(envelope(message), &facts(), now(), &mut Buffers::default());
         opened.unwrap().marks().to_vec()
     };
     let message = secure(&sign(), PLAIN);
@@ -187,7 +186,7 @@ fn a_life_that_nobody_signed_does_not_shorten_the_memory_of_a_message() {
         assert_ne!(ends_at_once, message);
         let plan = InboundPlan::compile(policy, service_keys()).unwrap();
         let then = now();
-        let opened = plan.open(
+        let opened = plan.open_unmarked(
             envelope(&ends_at_once),
             &facts(),
             then,

@@ -78,7 +78,8 @@ fn a_copy_whose_nonce_ends_elsewhere_has_the_same_mark() {
     let policy = policy(Mechanism::Username, "Basic128GCM");
     let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
     let marks = |message: &str| {
-        let opened = plan.open(envelope(message), &facts(), now(), &mut Buffers::default());
+        let opened =
+            plan.open_unmarked(envelope(message), &facts(), now(), &mut Buffers::default());
         let opened = opened.unwrap();
         opened
             .marks()

@@ -310,10 +310,9 @@ fn only_messages_that_are_accepted_leave_keys_behind() {
         let message = Sender::new(&policy, kept(9)).secure(&ours);
         let value = |message| cut(message, "<ds:SignatureValue>", "</ds:SignatureValue>");
         let tampered = message.replace(value(&message), value(&forged));
-        // What is enciphered opens, and is not signed.
         let unsigned = message.replace(cut(&message, "<ds:Signature ", "</ds:Signature>"), "");
         for (refused, expected) in [
-            (forged.as_str(), "decryption-failed"),
+            (forged.as_str(), "signature-mismatch"),
             (&tampered, "signature-mismatch"),
             (&unsigned, "signature-missing"),
         ] {
@@ -355,7 +354,7 @@ fn known_keys_open_nothing_of_a_context_that_is_gone() {
         ..renewed
     };
     let refused = receiver.open_at(&message, &knowing(&[&namesake]), now());
-    assert_eq!(refused.unwrap_err().name(), "decryption-failed");
+    assert_eq!(refused.unwrap_err().name(), "signature-mismatch");
     let expired = SecurityContext {
         expires: now() - Duration::from_secs(1),
         ..theirs.clone()

@@ -235,7 +235,7 @@ fn a_copy_of_known_elements_has_the_marks_of_the_first_message() {
     let plan = Receiver::service(&policy, caching()).plan;
     let marks = || {
         let opened = plan
-            .open(
+            .open_unmarked(
                 envelope(&message),
                 &facts(),
                 now(),

@@ -64,10 +64,13 @@ impl Receiver {
         let octets = message.as_bytes().to_vec();
         let envelope = Envelope::parse(octets, &Limits::default(), &mut self.buffers)?;
         self.counted.0.clear();
-        let opened =
-            self.plan
-                .open_observed(envelope, facts, now, &mut self.buffers, &mut self.counted)?;
-        let first_seen = FirstSeen::assertion(opened.marks());
+        let (buffers, counted) = (&mut self.buffers, &mut self.counted);
+        let authenticated = self
+            .plan
+            .authenticate(envelope, facts, now, buffers, counted)?;
+        let first_seen = FirstSeen::assertion(authenticated.marks());
+        let opened = authenticated.open(&first_seen, buffers)?;
+        let first_seen = FirstSeen::assertion(opened.late_marks());
         opened.admit(first_seen)
     }
 
