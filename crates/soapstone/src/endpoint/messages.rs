@@ -12,7 +12,7 @@ use soapstone_xml::{Buffers, NodeId};
 use super::operations::{Expected, Operations, carries_token_request};
 use super::sent::Known;
 use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing};
-use crate::conversation::ContextStore;
+use crate::conversation::{ContextStore, StoreUnavailable};
 use crate::replay::ReplayError;
 
 impl Endpoint {
@@ -233,8 +233,13 @@ impl Endpoint {
         let found = lookups.contexts.iter().map(|name| {
             contexts
                 .find(&self.scope, name, now)
-                .map_err(|error| Rejected::ContextsUnavailable {
-                    problem: error.to_string(),
+                .map_err(|error| match error {
+                    StoreUnavailable::Unreadable { .. } => {
+                        Rejected::ContextUnreadable { name: name.clone() }
+                    }
+                    other => Rejected::ContextsUnavailable {
+                        problem: other.to_string(),
+                    },
                 })
         });
         found.filter_map(Result::transpose).collect()

@@ -77,6 +77,9 @@ impl Rejected {
             Self::ContextUnknown { .. } => {
                 "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
             }
+            Self::ContextUnreadable { .. } => {
+                "somebody else writes to the store, or it is damaged: look at who may write to it; the client makes another context"
+            }
             Self::ContextExpired { .. } => {
                 "compare the clocks of both hosts; a client that does not renew wants a longer `conversations.lifetime`"
             }

@@ -169,6 +169,11 @@ pub enum Rejected {
         /// Which.
         name: ContextName,
     },
+    /// The store has a security context of that name, and it does not open: it was changed, or put there by somebody without the key.
+    ContextUnreadable {
+        /// Which.
+        name: ContextName,
+    },
     /// The security context has expired.
     ContextExpired {
         /// Which.

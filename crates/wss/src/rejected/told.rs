@@ -45,6 +45,7 @@ impl Rejected {
             Self::OperationUnclear { .. } => "operation-unclear",
             Self::OperationMismatch { .. } => "operation-mismatch",
             Self::ContextUnknown { .. } => "context-unknown",
+            Self::ContextUnreadable { .. } => "context-unreadable",
             Self::ContextExpired { .. } => "context-expired",
             Self::ConfirmationMissing => "confirmation-missing",
             Self::ConfirmationMismatch => "confirmation-mismatch",
@@ -188,6 +189,10 @@ impl fmt::Display for Rejected {
             }
             Self::KeyNotDerived => out.write_str("expected a derived key, found a key used as it is"),
             Self::ContextUnknown { name } => write!(out, "{name} is not known to this endpoint"),
+            Self::ContextUnreadable { name } => write!(
+                out,
+                "the store has a {name} that was not sealed by one who may"
+            ),
             Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
             Self::NotInConversation => out.write_str(
                 "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",
