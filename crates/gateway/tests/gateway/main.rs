@@ -2,6 +2,7 @@
 
 mod admin;
 mod agreements;
+mod answers;
 mod brief;
 mod certificates;
 mod configuration;
