@@ -365,9 +365,9 @@ impl Call<'_> {
             Err(error) => return Err(backend_failure(exchange, version, &error, Some(&self.id))),
         };
         metrics.backend(sent.elapsed());
-        let patience = exchange.serving.timeouts.response;
+        let patience = exchange.route.backend.timeouts().response;
         let collecting = collect(body, exchange.serving.limits.body, place, &shared.buffers);
-        let detail = match tokio::time::timeout(patience, collecting).await {
+        let detail = match tokio::time::timeout_at(sent + patience, collecting).await {
             Ok(Ok(octets)) => {
                 metrics.octets(Flow::FromBackend, octets.len() as u64);
                 return Ok((head, octets));

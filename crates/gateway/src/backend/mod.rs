@@ -48,7 +48,7 @@ const IDLE_CONNECTIONS: usize = 1024;
 pub(crate) struct BackendTimeouts {
     /// To accept a connection, TLS included.
     pub(crate) connect: Duration,
-    /// From the request to the end of the response's head.
+    /// From the request to the end of the response's head, and of all of the response where that is read whole.
     pub(crate) response: Duration,
     /// For an unused connection, before we close it.
     pub(crate) idle: Duration,

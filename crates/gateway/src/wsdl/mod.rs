@@ -128,15 +128,18 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     metrics.backend(sent.elapsed());
     let limit = exchange.serving.limits.body;
     let collecting = collect(body, limit, &mut place, &shared.buffers);
-    let collected = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await
-    {
+    let patience = exchange.route.backend.timeouts().response;
+    let collected = match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => Ok(octets),
         Ok(Err(CollectError::TooLarge { limit })) => {
             Err(format!("the description has more than {limit} octets"))
         }
         Ok(Err(CollectError::Broken(error))) => Err(format!("the description broke off: {error}")),
         Ok(Err(CollectError::NoRoom)) => return no_room(),
-        Err(_) => Err("the description was not complete in time".to_owned()),
+        Err(_) => {
+            let detail = format!("the description was not complete within {patience:?}");
+            return failed(Cause::GatewayTimeout, "backend-response-timeout", detail);
+        }
     };
     let mut octets = match collected {
         Ok(octets) => octets,

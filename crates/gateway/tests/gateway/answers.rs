@@ -9,7 +9,7 @@ use soapstone_gateway::Running;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Answer, ENVELOPE, Folder, get, post, send, silent_backend, soon};
+use crate::support::{Answer, ENVELOPE, Folder, get, post, reason, send, silent_backend, soon};
 
 /// The tables of a side, for a mechanism.
 fn tables(us: &str, peer: &str, mechanism: &str) -> String {
@@ -57,6 +57,91 @@ async fn failures(gateway: &Running, reason: &str) -> bool {
     let metrics = send(gateway.address(), get("/metrics")).await.body;
     let line = format!("soapstone_failures_total{{route=\"/echo\",reason=\"{reason}\"}} 1");
     metrics.lines().any(|found| found == line)
+}
+
+const DESCRIPTION: &str = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\"/>";
+
+/// Sends the head of an answer, and its body when it is told to.
+async fn in_two_pieces(stream: &mut TcpStream, body: &str, go_on: impl Future<Output = ()>) {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream
+        .write_all(head.as_bytes())
+        .await
+        .expect("the gateway reads");
+    go_on.await;
+    // The gateway may have given up.
+    let _ = stream.write_all(body.as_bytes()).await;
+}
+
+/// Case attacks/06.
+#[tokio::test]
+async fn the_time_of_a_route_bounds_the_whole_answer() {
+    let folder = Folder::with_keys("answers-time");
+    for (mechanism, request) in [
+        ("sign", post("/echo", ENVELOPE)),
+        ("secure-conversation", post("/echo", ENVELOPE)),
+        ("sign", get("/echo?wsdl")),
+    ] {
+        let (address, mut accepted) = silent_backend().await;
+        let short = "timeouts = { response = \"100ms\" }";
+        let client = client(&folder, address, mechanism, short).await;
+        let way = async {
+            let mut stream = accepted.recv().await.expect("the gateway connects");
+            read_request(&mut stream).await.expect("it asks");
+            in_two_pieces(&mut stream, DESCRIPTION, std::future::pending()).await;
+        };
+        let asked = soon("an answer", send(client.address(), request));
+        let answer = tokio::select! {
+            answer = asked => answer,
+            () = way => unreachable!("it goes on for ever"),
+        };
+        let (status, told) = (answer.status, reason(&answer.body));
+        let late = "The service behind this gateway did not answer in time";
+        assert_eq!((status, told), (StatusCode::GATEWAY_TIMEOUT, late));
+    }
+}
+
+/// Case attacks/06.
+#[tokio::test]
+async fn a_route_may_give_an_answer_more_time_than_the_gateway_does() {
+    let folder = Folder::with_keys("answers-longer");
+    let (address, mut accepted) = silent_backend().await;
+    let client = folder
+        .gateway(&format!(
+            "LISTEN\ntimeouts = {{ response = \"50ms\" }}\n[[routes]]\npath = \"/echo\"\n\
+             backend = \"http://{address}/echo\"\ntimeouts = {{ response = \"60s\" }}\n\
+             [routes.outbound]\n{}",
+            tables("client", "server", "sign")
+        ))
+        .await;
+    let (answer, ()) = tokio::join!(
+        soon("an answer", send(client.address(), get("/echo?wsdl"))),
+        async {
+            let mut stream = accepted.recv().await.expect("the gateway connects");
+            read_request(&mut stream).await.expect("it asks");
+            let pause = tokio::time::sleep(std::time::Duration::from_millis(300));
+            in_two_pieces(&mut stream, DESCRIPTION, pause).await;
+        }
+    );
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+
+    let (answer, ()) = tokio::join!(
+        soon("an answer", send(client.address(), post("/echo", ENVELOPE))),
+        async {
+            let mut stream = match accepted.try_recv() {
+                Ok(stream) => stream,
+                Err(_) => accepted.recv().await.expect("the gateway connects"),
+            };
+            read_request(&mut stream).await.expect("it asks");
+            let pause = tokio::time::sleep(std::time::Duration::from_millis(300));
+            in_two_pieces(&mut stream, ENVELOPE, pause).await;
+        }
+    );
+    // It came in time, and proves nothing.
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
 }
 
 /// What comes of a request to a backend that answers with these octets; and whether it could go on writing `and_then` without end.
