@@ -13,6 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_trust::Operation;
 use tokio::time::Instant;
 
+use crate::answer_head;
 use crate::backend::{Backend, BackendError};
 use crate::body::{CollectError, Upload, collect};
 use crate::gateway::Shared;
@@ -243,6 +244,10 @@ impl Parties {
             .await
             .map_err(Failed::Backend)?;
         let (head, body) = response.into_parts();
+        if let Some(failure) = answer_head::unfit(head.status) {
+            let detail = failure.detail;
+            return Err(Failed::Answer { detail });
+        }
         let mut place = self.shared.room.place();
         let collecting = collect(body, self.limit, &mut place, &self.shared.buffers);
         let unusable = |detail: String| Failed::Answer { detail };

@@ -11,7 +11,7 @@ use soapstone_xml::{Buffers, NodeId};
 
 use super::operations::{Expected, Operations, carries_token_request};
 use super::sent::Known;
-use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing};
+use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault};
 use crate::conversation::{ContextStore, StoreUnavailable};
 use crate::replay::ReplayError;
 
@@ -310,6 +310,7 @@ impl Plans {
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
         let version = verified.envelope().version();
+        let fault = fault::blame(verified.envelope());
         let addressing = self
             .addressing
             .then(|| addressing::of(verified.envelope()))
@@ -334,6 +335,7 @@ impl Plans {
         Ok(OpenedMessage {
             bytes: forwarded,
             version,
+            fault,
             evidence,
             receipt,
             addressing,

@@ -9,6 +9,7 @@ mod agreement;
 mod compile;
 mod conversation;
 mod dated;
+mod fault;
 mod handshake;
 mod keys;
 mod messages;
@@ -37,6 +38,7 @@ use sent::Sent;
 pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 pub use dated::{Dated, DatedUse};
+pub use fault::Blame;
 pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 
 /// What an endpoint is there for, which decides the plans it needs.
@@ -116,6 +118,8 @@ pub struct OpenedMessage {
     pub bytes: Vec<u8>,
     /// Its version.
     pub version: SoapVersion,
+    /// Whom it blames, if it is a SOAP fault.
+    pub fault: Option<Blame>,
     /// What was proven.
     pub evidence: Evidence,
     /// What the answer needs.
