@@ -17,6 +17,7 @@ mod pass_through;
 mod policies;
 mod published;
 mod reflections;
+mod relations;
 mod secured;
 mod support;
 mod tls;

@@ -11,7 +11,9 @@ use soapstone_xml::{Buffers, NodeId};
 
 use super::operations::{Expected, Operations, carries_token_request};
 use super::sent::Known;
-use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault};
+use super::{
+    Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault, relation,
+};
 use crate::conversation::{ContextStore, StoreUnavailable};
 use crate::replay::ReplayError;
 
@@ -197,6 +199,10 @@ impl Endpoint {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
             None => Vec::new(),
         };
+        let request = facts.request.as_ref();
+        if let Some(asked) = request.and_then(|request| request.relation.as_ref()) {
+            opened.examine(|answer| relation::confirm(answer, opened.blocks(), asked))?;
+        }
         match self.sent.known(opened.marks(), now) {
             Known::Foreign => {}
             Known::Sent => return Err(opened.refused(Rejected::Reflected)),
@@ -290,9 +296,12 @@ impl Endpoint {
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;
         let plan = agreement.outbound();
         let now = self.clock(now);
+        let relates = is_request.then_some(agreement.relates);
+        let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.note_sent(plan, &secured.receipt, now);
         secured.receipt.operations = operations;
+        secured.receipt.relation = relation;
         observer.ended(Step::Secure);
         Ok(secured)
     }

@@ -14,6 +14,7 @@ mod handshake;
 mod keys;
 mod messages;
 mod operations;
+mod relation;
 mod renewal;
 mod sent;
 mod suites;
@@ -86,9 +87,20 @@ struct Plans {
     outbound: Option<OutboundPlan>,
     /// Messages carry addressing headers.
     addressing: bool,
+    /// Answers that arrive prove by `wsa:RelatesTo` which request they are to, if that has a `wsa:MessageID`.
+    relates: bool,
 }
 
 impl Plans {
+    fn new(inbound: Option<InboundPlan>, outbound: Option<OutboundPlan>, addressing: bool) -> Self {
+        Self {
+            relates: relation::is_demanded(inbound.as_ref(), addressing),
+            inbound,
+            outbound,
+            addressing,
+        }
+    }
+
     fn inbound(&self) -> &InboundPlan {
         self.inbound
             .as_ref()
@@ -213,11 +225,7 @@ impl Endpoint {
         limits: Limits,
     ) -> Self {
         Self {
-            agreements: vec![Plans {
-                inbound,
-                outbound,
-                addressing: false,
-            }],
+            agreements: vec![Plans::new(inbound, outbound, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
             limits,

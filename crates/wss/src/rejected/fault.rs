@@ -111,6 +111,7 @@ impl Rejected {
             | Self::OperationMismatch { .. }
             | Self::ConfirmationMissing
             | Self::ConfirmationMismatch
+            | Self::AnotherRequestAnswered { .. }
             | Self::EndorsementMissing
             | Self::EndorserRepeated
             | Self::PartMissing { .. }

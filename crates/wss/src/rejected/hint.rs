@@ -90,6 +90,12 @@ impl Rejected {
             Self::ConfirmationMissing => {
                 "the service does not know `sp:RequireSignatureConfirmation`"
             }
+            Self::AnotherRequestAnswered { found: Some(_), .. } => {
+                "answers are mixed up on the way, or somebody plays them; or the client gives one `wsa:MessageID` to several requests"
+            }
+            Self::AnotherRequestAnswered { found: None, .. } => {
+                "the service leaves `wsa:RelatesTo` out or unsigned, although the policy speaks of it"
+            }
             Self::EndorserRepeated => {
                 "the client has one key for all of its endorsing tokens: `same_endorser = true` accepts that"
             }

@@ -49,6 +49,7 @@ impl Rejected {
             Self::ContextExpired { .. } => "context-expired",
             Self::ConfirmationMissing => "confirmation-missing",
             Self::ConfirmationMismatch => "confirmation-mismatch",
+            Self::AnotherRequestAnswered { .. } => "answer-to-another-request",
             Self::EndorsementMissing => "endorsement-missing",
             Self::EndorserRepeated => "endorser-repeated",
             Self::PartMissing { .. } => "part-missing",
@@ -212,6 +213,20 @@ impl fmt::Display for Rejected {
             Self::ConfirmationMismatch => {
                 out.write_str("the answer confirms other signatures than those of its request")
             }
+            Self::AnotherRequestAnswered {
+                expected,
+                found: Some(found),
+            } => write!(
+                out,
+                "expected an answer to the request `{expected}`, found one whose `wsa:RelatesTo` says `{found}`"
+            ),
+            Self::AnotherRequestAnswered {
+                expected,
+                found: None,
+            } => write!(
+                out,
+                "expected an answer to the request `{expected}`, found one that proves no `wsa:RelatesTo`"
+            ),
             Self::EndorserRepeated => out.write_str(
                 "expected endorsing signatures with different keys, found two with one key",
             ),
