@@ -13,6 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_trust::Operation;
 use tokio::time::Instant;
 
+use crate::answer_head;
 use crate::backend::{Backend, BackendError};
 use crate::body::{CollectError, Upload, collect};
 use crate::gateway::Shared;
@@ -38,7 +39,7 @@ pub(crate) struct Parties {
     limit: u64,
     /// To connect to the backend.
     pub(crate) connect: Duration,
-    /// For the backend's answer.
+    /// For the backend's whole answer.
     pub(crate) patience: Duration,
 }
 
@@ -236,16 +237,21 @@ impl Parties {
 
     /// Sends a request, and waits for all of its answer.
     async fn exchange(&self, request: Request<Upload>) -> Result<(StatusCode, Vec<u8>), Failed> {
+        let sent = Instant::now();
         let response = self
             .backend
-            .send(request, Instant::now())
+            .send(request, sent)
             .await
             .map_err(Failed::Backend)?;
         let (head, body) = response.into_parts();
+        if let Some(failure) = answer_head::unfit(head.status) {
+            let detail = failure.detail;
+            return Err(Failed::Answer { detail });
+        }
         let mut place = self.shared.room.place();
         let collecting = collect(body, self.limit, &mut place, &self.shared.buffers);
         let unusable = |detail: String| Failed::Answer { detail };
-        let octets = match tokio::time::timeout(self.patience, collecting).await {
+        let octets = match tokio::time::timeout_at(sent + self.patience, collecting).await {
             Ok(Ok(octets)) => octets,
             Ok(Err(CollectError::NoRoom)) => return Err(Failed::Busy),
             Ok(Err(CollectError::TooLarge { limit })) => {

@@ -21,6 +21,7 @@
 
 mod activity;
 mod admin;
+mod answer_head;
 mod backend;
 mod body;
 mod buffers;

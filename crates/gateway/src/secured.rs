@@ -21,6 +21,7 @@ use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
+use crate::answer_head::{self, Proven};
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
 use crate::conversing::Within;
@@ -374,9 +375,14 @@ impl Call<'_> {
             Err(error) => return Err(backend_failure(exchange, version, &error, Some(&self.id))),
         };
         metrics.backend(sent.elapsed());
-        let patience = exchange.serving.timeouts.response;
+        if exchange.route.outbound.is_some()
+            && let Some(failure) = answer_head::unfit(head.status)
+        {
+            return Err(self.fail_with(version, Cause::BadGateway, &failure));
+        }
+        let patience = exchange.route.backend.timeouts().response;
         let collecting = collect(body, exchange.serving.limits.body, place, &shared.buffers);
-        let detail = match tokio::time::timeout(patience, collecting).await {
+        let detail = match tokio::time::timeout_at(sent + patience, collecting).await {
             Ok(Ok(octets)) => {
                 metrics.octets(Flow::FromBackend, octets.len() as u64);
                 return Ok((head, octets));
@@ -409,13 +415,18 @@ impl Call<'_> {
     ) -> Response<Reply> {
         let shared = self.exchange.shared();
         let metrics = &self.exchange.route.metrics;
+        let is_trusted = self.exchange.route.outbound.is_none();
         head.headers.insert(X_REQUEST_ID, self.id.clone());
         if octets.is_empty()
-            && (head.status.is_success() || head.status == StatusCode::INTERNAL_SERVER_ERROR)
+            && (head.status.is_success()
+                || is_trusted && head.status == StatusCode::INTERNAL_SERVER_ERROR)
         {
             // The answer to a one-way message (WS-I Basic Profile 1.1, R2727).
             shared.buffers.give(octets);
-            return Response::from_parts(head, Reply::empty());
+            if is_trusted {
+                return Response::from_parts(head, Reply::empty());
+            }
+            return self.named(answer_head::without_message());
         }
         let Some(response_version) = media::uncoded_version_of(&head.headers) else {
             let found = media::said(&head.headers);
@@ -429,9 +440,13 @@ impl Call<'_> {
             .prepare_response(octets, receipts, version, head.status)
             .await
         {
-            Ok(octets) => {
+            Ok((octets, proven)) => {
                 metrics.octets(Flow::ToClient, octets.len() as u64);
                 place.settle(octets.len() as u64);
+                if let Some(proven) = proven {
+                    let body = Reply::whole(shared.buffers.lend_in(octets, Some(place)));
+                    return self.named(answer_head::with_message(proven, body));
+                }
                 head.headers.insert(
                     header::CONTENT_TYPE,
                     media::rewritten(&head.headers, response_version),
@@ -449,14 +464,20 @@ impl Call<'_> {
         }
     }
 
-    /// Opens and secures a response, as the route has endpoints.
+    /// A response of ours, under the name of the request.
+    fn named(&self, mut response: Response<Reply>) -> Response<Reply> {
+        response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
+        response
+    }
+
+    /// Opens and secures a response, as the route has endpoints; what it came to, and what was proven of it where it was opened.
     async fn prepare_response(
         &self,
         octets: Vec<u8>,
         receipts: Receipts,
         version: SoapVersion,
         status: StatusCode,
-    ) -> Result<Vec<u8>, Response<Reply>> {
+    ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
         let (arrived, bytes) = (Instant::now(), octets.len());
         let prepared = self.rewritten(octets, receipts, version, status).await;
         if prepared.is_err() {
@@ -471,7 +492,7 @@ impl Call<'_> {
         receipts: Receipts,
         version: SoapVersion,
         status: StatusCode,
-    ) -> Result<Vec<u8>, Response<Reply>> {
+    ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
         let (inbound, outbound) = self.sides();
         let in_conversation = |receipt: &Option<Receipt>| {
             let context = receipt.as_ref().map(|receipt| receipt.context.is_some());
@@ -486,33 +507,35 @@ impl Call<'_> {
             opening.max(inbound.as_deref().map_or(Effort::Brief, securing))
         };
         let metrics = Arc::clone(&self.exchange.route.metrics);
-        let work = move |buffers: &mut Buffers| -> Result<Vec<u8>, Trouble> {
-            let mut octets = octets;
+        let work = move |buffers: &mut Buffers| -> Result<(Vec<u8>, Option<Proven>), Trouble> {
+            let (mut octets, mut proven) = (octets, None);
             if let Some(side) = &outbound {
                 // A peer that refuses a message says so in a fault that it mostly does not secure.
                 let kept = (!status.is_success()).then(|| octets.clone());
                 let opened = open(side, octets, receipts.outbound, &metrics, buffers);
-                octets = opened
-                    .map_err(|trouble| match trouble {
-                        Trouble::Refused { side, rejected, .. } => {
-                            let peer_fault =
-                                kept.and_then(|kept| unsecured::fault_code(kept, buffers));
-                            Trouble::Refused {
-                                side,
-                                rejected,
-                                peer_fault,
-                            }
+                let opened = opened.map_err(|trouble| match trouble {
+                    Trouble::Refused { side, rejected, .. } => {
+                        let peer_fault = kept.and_then(|kept| unsecured::fault_code(kept, buffers));
+                        Trouble::Refused {
+                            side,
+                            rejected,
+                            peer_fault,
                         }
-                        other => other,
-                    })?
-                    .bytes;
+                    }
+                    other => other,
+                })?;
+                octets = opened.bytes;
+                proven = Some(Proven {
+                    version: opened.version,
+                    fault: opened.fault,
+                });
             }
             if let Some(side) = &inbound {
                 let request = receipts.inbound.as_ref();
                 let addressing = receipts.addressing.as_deref();
                 octets = secure_answer(side, octets, request, addressing, &metrics, buffers)?.bytes;
             }
-            Ok(octets)
+            Ok((octets, proven))
         };
         self.work(version, effort, work, |call, trouble| {
             call.unanswerable(version, trouble)

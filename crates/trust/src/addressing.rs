@@ -246,6 +246,27 @@ impl Addressing {
     }
 }
 
+/// Every `wsa:MessageID` of a message with that `soap:Header`, of any version, that names something.
+#[must_use]
+pub fn message_ids(header: Element<'_>) -> Vec<String> {
+    let is_id = |block: &Element<'_>| {
+        block.local() == "MessageID"
+            && AddressingVersion::from_namespace(block.namespace()).is_some()
+    };
+    header
+        .children()
+        .filter(is_id)
+        .filter_map(|block| uri(block).ok())
+        .collect()
+}
+
+/// The request that a header block says its message answers; `None` if the block says nothing of
+/// that kind.
+pub fn reply_relation(block: Element<'_>) -> Option<Result<String, MessageError>> {
+    let version = AddressingVersion::from_namespace(block.namespace())?;
+    (block.local() == "RelatesTo" && is_reply(block, version)).then(|| uri(block))
+}
+
 /// Whether a `RelatesTo` says that the message is the answer to another (1.0 Core, 3.2; in August 2004 a qualified name said so).
 fn is_reply(block: Element<'_>, version: AddressingVersion) -> bool {
     let Some(kind) = block.attribute("", "RelationshipType") else {

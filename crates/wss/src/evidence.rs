@@ -274,6 +274,11 @@ impl Opened {
         &self.marks[self.known_marks..]
     }
 
+    /// Header blocks that would be passed on: where the plan wants signatures, those that are signed.
+    pub fn blocks(&self) -> &[NodeId] {
+        &self.blocks
+    }
+
     /// Has the host judge what its plans cannot know of each other, such as whether this is an operation that the plan is for. The peer of a
     /// message that is refused here is told no more than if the plan had refused it.
     ///

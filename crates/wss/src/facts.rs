@@ -62,6 +62,17 @@ pub struct Receipt {
     /// Of a message that was secured under a key that its receiver holds as well, or that was only encrypted: what its receiver will know it
     /// by ([`Opened::marks`](crate::Opened::marks)). One that arrives with such a mark was sent back; its receiver has no reason to.
     pub marks: Vec<Mark>,
+    /// What the answer has to say of the message. What it means is the host's to know.
+    pub relation: Option<Relation>,
+}
+
+/// How the answer to a message with a `wsa:MessageID` is known to be its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relation {
+    /// Each `wsa:MessageID` of the message.
+    pub message_ids: Vec<String>,
+    /// Whether an answer is refused that proves no `wsa:RelatesTo`.
+    pub is_demanded: bool,
 }
 
 impl InboundPlan {

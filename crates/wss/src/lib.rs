@@ -51,7 +51,7 @@ pub use evidence::{
     EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Mark, Opened, SignatureEvidence,
     SignatureRole, Signer, Verified,
 };
-pub use facts::{Facts, Lookups, Receipt};
+pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::Freshness;
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};

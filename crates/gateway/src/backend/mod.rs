@@ -7,6 +7,7 @@
 //!
 //! The rule kept here: a request is sent again only when not an octet of it has left.
 
+mod interim;
 mod stream;
 mod url;
 
@@ -29,7 +30,8 @@ use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use self::stream::BackendStream;
+use self::interim::InterimAnswers;
+use self::stream::{BackendStream, Transport};
 use crate::body::Upload;
 use crate::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
 
@@ -46,7 +48,7 @@ const IDLE_CONNECTIONS: usize = 1024;
 pub(crate) struct BackendTimeouts {
     /// To accept a connection, TLS included.
     pub(crate) connect: Duration,
-    /// From the request to the end of the response's head.
+    /// From the request to the end of the response's head, and of all of the response where that is read whole.
     pub(crate) response: Duration,
     /// For an unused connection, before we close it.
     pub(crate) idle: Duration,
@@ -70,6 +72,7 @@ pub(crate) struct Backend {
 struct Link {
     sender: http1::SendRequest<Upload>,
     machine: Machine,
+    interim: Arc<InterimAnswers>,
     /// Goes off when a response is late. Put off from one request to the next, it costs less than a timer for each.
     alarm: Pin<Box<Sleep>>,
     /// When it was last given a request.
@@ -113,6 +116,8 @@ pub(crate) enum BackendError {
         address: String,
         source: hyper::Error,
     },
+    /// Too many interim answers (1xx) came before an answer.
+    Interim { address: String },
     /// The answer is HTTP, and cannot be passed on.
     Unfit { address: String, why: &'static str },
 }
@@ -124,6 +129,7 @@ impl BackendError {
             Self::Connect { .. } => "backend-unreachable",
             Self::ConnectTimeout { .. } => "backend-connect-timeout",
             Self::ResponseTimeout { .. } => "backend-response-timeout",
+            Self::Interim { .. } => "backend-interim",
             Self::Exchange { .. } | Self::Unfit { .. } => "backend-broken",
         }
     }
@@ -181,6 +187,10 @@ impl fmt::Display for BackendError {
                     None => Ok(()),
                 }
             }
+            Self::Interim { address } => write!(
+                formatter,
+                "the backend {address} sends more interim answers (1xx) than are read"
+            ),
             Self::Unfit { address, why } => {
                 write!(formatter, "the answer of the backend {address} {why}")
             }
@@ -275,17 +285,31 @@ impl Backend {
                 None => (self.connect().await?, false),
             };
             link.used = now;
+            link.interim.begin();
+            let counted = Arc::clone(&link.interim);
+            hyper::ext::on_informational(&mut request, move |interim| {
+                counted.count(interim.headers());
+            });
             let mut sending = pin!(link.sender.try_send_request(request));
             let (machine, alarm) = (&mut link.machine, &mut link.alarm);
             alarm.as_mut().reset(now + self.timeouts.response);
             let answered = std::future::poll_fn(|context| {
+                // Asked first: a backend that sends without end uses up what a task may do in one
+                // turn (`tokio::task::coop`), and no timer goes off in the rest of it.
+                let is_late = alarm.as_mut().poll(context).is_ready();
                 machine.drive(context);
                 match sending.as_mut().poll(context) {
                     Poll::Ready(answer) => Poll::Ready(Some(answer)),
-                    Poll::Pending => alarm.as_mut().poll(context).map(|()| None),
+                    Poll::Pending if is_late => Poll::Ready(None),
+                    Poll::Pending => Poll::Pending,
                 }
             })
             .await;
+            if link.interim.are_too_many() {
+                return Err(BackendError::Interim {
+                    address: self.address(),
+                });
+            }
             match answered {
                 Some(Ok(mut response)) => {
                     if let Some(why) = unfit(&response) {
@@ -343,9 +367,13 @@ impl Backend {
 
     async fn connect(&self) -> Result<Link, BackendError> {
         let after = self.timeouts.connect;
+        let interim = Arc::new(InterimAnswers::default());
         let connected = match tokio::time::timeout(after, self.open()).await {
-            Ok(Ok(stream)) => http1::Builder::new()
-                .handshake(TokioIo::new(stream))
+            Ok(Ok(transport)) => http1::Builder::new()
+                .handshake(TokioIo::new(BackendStream::new(
+                    transport,
+                    Arc::clone(&interim),
+                )))
                 .await
                 .map_err(|source| BackendError::Exchange {
                     address: self.address(),
@@ -365,19 +393,20 @@ impl Backend {
         Ok(Link {
             sender,
             machine: Machine(Some(Box::pin(machine))),
+            interim,
             alarm: Box::pin(tokio::time::sleep(self.timeouts.response)),
             used: Instant::now(),
         })
     }
 
-    async fn open(&self) -> io::Result<BackendStream> {
+    async fn open(&self) -> io::Result<Transport> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
         match &self.tls {
-            None => Ok(BackendStream::Plain(stream)),
+            None => Ok(Transport::Plain(stream)),
             Some((connector, name)) => {
                 let stream = connector.connect(name.clone(), stream).await?;
-                Ok(BackendStream::Tls(Box::new(stream)))
+                Ok(Transport::Tls(Box::new(stream)))
             }
         }
     }

@@ -4,17 +4,33 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use super::interim::InterimAnswers;
+
 /// What octets travel over.
 #[derive(Debug)]
-pub(super) enum BackendStream {
+pub(super) enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A connection, which is not read after too many interim answers.
+#[derive(Debug)]
+pub(super) struct BackendStream {
+    transport: Transport,
+    interim: Arc<InterimAnswers>,
+}
+
+impl BackendStream {
+    pub(super) fn new(transport: Transport, interim: Arc<InterimAnswers>) -> Self {
+        Self { transport, interim }
+    }
 }
 
 impl AsyncRead for BackendStream {
@@ -23,9 +39,11 @@ impl AsyncRead for BackendStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        let this = self.get_mut();
+        this.interim.may_go_on()?;
+        match &mut this.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Transport::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
@@ -36,9 +54,9 @@ impl AsyncWrite for BackendStream {
         context: &mut Context<'_>,
         octets: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, octets),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, octets),
+        match &mut self.get_mut().transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_write(context, octets),
+            Transport::Tls(stream) => Pin::new(stream).poll_write(context, octets),
         }
     }
 
@@ -47,30 +65,30 @@ impl AsyncWrite for BackendStream {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
+        match &mut self.get_mut().transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
+            Transport::Tls(stream) => Pin::new(stream).poll_write_vectored(context, buffers),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
-            Self::Tls(stream) => stream.is_write_vectored(),
+        match &self.transport {
+            Transport::Plain(stream) => stream.is_write_vectored(),
+            Transport::Tls(stream) => stream.is_write_vectored(),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.get_mut().transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Transport::Tls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.get_mut().transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

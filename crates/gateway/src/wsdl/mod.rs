@@ -16,6 +16,7 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
 use tokio::time::Instant;
 
+use crate::answer_head;
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
 use crate::fault::Cause;
@@ -126,17 +127,26 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         }
     };
     metrics.backend(sent.elapsed());
+    let is_trusted = exchange.route.outbound.is_none();
+    if !is_trusted && head.status != StatusCode::OK {
+        let failure =
+            answer_head::unfit(head.status).unwrap_or_else(|| no_description(head.status));
+        return failed(Cause::BadGateway, failure.reason, failure.detail);
+    }
     let limit = exchange.serving.limits.body;
     let collecting = collect(body, limit, &mut place, &shared.buffers);
-    let collected = match tokio::time::timeout(exchange.serving.timeouts.response, collecting).await
-    {
+    let patience = exchange.route.backend.timeouts().response;
+    let collected = match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => Ok(octets),
         Ok(Err(CollectError::TooLarge { limit })) => {
             Err(format!("the description has more than {limit} octets"))
         }
         Ok(Err(CollectError::Broken(error))) => Err(format!("the description broke off: {error}")),
         Ok(Err(CollectError::NoRoom)) => return no_room(),
-        Err(_) => Err("the description was not complete in time".to_owned()),
+        Err(_) => {
+            let detail = format!("the description was not complete within {patience:?}");
+            return failed(Cause::GatewayTimeout, "backend-response-timeout", detail);
+        }
     };
     let mut octets = match collected {
         Ok(octets) => octets,
@@ -149,6 +159,9 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             Ok(rewritten) => rewritten,
             Err(detail) => return failed(Cause::BadGateway, "backend-description", detail),
         };
+        if !is_trusted {
+            head = Response::new(()).into_parts().0;
+        }
         head.headers.insert(header::CONTENT_TYPE, XML_MEDIA_TYPE);
         head.headers.remove(header::ETAG);
     } else if !exchange.route.is_plain() {
@@ -161,6 +174,13 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         head.headers.remove(header::CONTENT_TYPE);
     }
     described(exchange, head, octets, only_head, place)
+}
+
+fn no_description(status: StatusCode) -> Failure {
+    Failure {
+        reason: "backend-status",
+        detail: format!("the backend answered {status}, which comes with no description"),
+    }
 }
 
 const XML_MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/xml; charset=utf-8");
@@ -268,6 +288,13 @@ impl Rewriting<'_> {
         if !self.route.is_plain() && !is_description(document.root()) {
             return Err("the backend answered with something else than a description".to_owned());
         }
+        if self.route.outbound.is_some()
+            && let Some(location) = self.description_elsewhere(document.root())
+        {
+            return Err(format!(
+                "the description takes another one in from {location}, which would tell clients where ports are"
+            ));
+        }
         let source = document.bytes();
         let mut edits = self.policy_edits(document.root());
         let mut removed: Vec<Range<usize>> = edits.iter().map(|(range, _)| range.clone()).collect();
@@ -304,6 +331,20 @@ impl Rewriting<'_> {
         }
         rewritten.extend_from_slice(&source[done..]);
         Ok(rewritten)
+    }
+
+    /// Where a description lies that this one imports or includes, if not on a backend of ours. On a route that secures requests nothing proves who
+    /// says so, and the addresses in it would not become the gateway's: clients would send plain requests there.
+    fn description_elsewhere(&self, root: Element<'_>) -> Option<String> {
+        root.descendants().find_map(|element| {
+            let location = match (element.namespace(), element.local()) {
+                (WSDL, "import") | (WSDL20, "import" | "include") => "location",
+                _ => return None,
+            };
+            let location = element.attribute("", location)?;
+            let is_here = self.document_location(&location).is_some();
+            (!is_here).then(|| location.into_owned())
+        })
     }
 
     /// Takes out security policies that are not the route's, and puts in the one that is.

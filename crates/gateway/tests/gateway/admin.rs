@@ -6,7 +6,7 @@ use http::StatusCode;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-use crate::support::{Backend, ENVELOPE, gateway_before, get, nobodys_address, post, send, soon};
+use crate::support::{Backend, ENVELOPE, Nobody, gateway_before, get, post, send, soon};
 
 #[tokio::test]
 async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() {
@@ -46,7 +46,8 @@ async fn readiness_says_which_backend_cannot_be_reached() {
         "ready: true\ndraining: false\n/echo: reachable\n"
     );
 
-    let free = nobodys_address().await;
+    let nobody = Nobody::new();
+    let free = nobody.address;
     let gateway = gateway_before(free, "").await;
     let answer = send(gateway.address(), get("/readyz")).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -13,7 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, reason, send, soon};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, Nobody, get, post, reason, send, soon};
 
 const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
                            <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
@@ -380,12 +380,8 @@ async fn a_plain_message_gets_no_context_and_does_not_reach_the_backend() {
 #[tokio::test]
 async fn a_service_that_is_not_there_costs_a_handshake_and_no_hanging() {
     let folder = Folder::with_keys("conversation-absent");
-    let gone = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a free port");
-    let address = gone.local_addr().expect("it is bound");
-    drop(gone);
-    let client = folder.gateway(&client_file(address, "")).await;
+    let nobody = Nobody::new();
+    let client = folder.gateway(&client_file(nobody.address, "")).await;
     let answer = soon("an answer", call(&client)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
     assert_eq!(metric(&client, FAILED).await, 1);

@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::{
-    Backend, ENVELOPE, exchange, gateway_before, get, nobodys_address, post, reason,
-    request_in_flight, send, silent_backend, soon,
+    Backend, ENVELOPE, Nobody, exchange, gateway_before, get, post, reason, request_in_flight,
+    send, silent_backend, soon,
 };
 
 #[tokio::test]
@@ -51,7 +51,8 @@ async fn a_body_that_turns_out_too_large_is_refused() {
 
 #[tokio::test]
 async fn a_backend_that_is_down_is_a_fault_at_once() {
-    let free = nobodys_address().await;
+    let nobody = Nobody::new();
+    let free = nobody.address;
     let gateway = gateway_before(free, "").await;
     let answer = soon("a fault", send(gateway.address(), post("/echo", ENVELOPE))).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);

@@ -2,6 +2,7 @@
 
 mod admin;
 mod agreements;
+mod answers;
 mod brief;
 mod certificates;
 mod configuration;
@@ -16,6 +17,7 @@ mod pass_through;
 mod policies;
 mod published;
 mod reflections;
+mod relations;
 mod secured;
 mod support;
 mod tls;

@@ -114,7 +114,12 @@ async fn a_call_travels_through_two_gateways_under_every_mechanism() {
                 "{mechanism}: {}",
                 answer.body
             );
-            assert_eq!(answer.headers["content-type"], media_type);
+            // What else the head of an answer says, nothing proves.
+            let said = match media_type.split_once("; action") {
+                Some((proven, _)) if mechanism != "none" => proven,
+                _ => media_type,
+            };
+            assert_eq!(answer.headers["content-type"], said);
             assert!(
                 answer
                     .body

@@ -16,7 +16,7 @@ use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone_gateway::{Config, Gateway, Running};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 
 /// A SOAP 1.1 request.
@@ -301,13 +301,22 @@ pub(crate) async fn request_in_flight(
     (client, at_backend)
 }
 
-/// An address that was just free, and is nobody's now.
-pub(crate) async fn nobodys_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a free port")
-        .local_addr()
-        .expect("it is bound")
+/// An address where nobody listens, and which no other test is given meanwhile.
+pub(crate) struct Nobody {
+    pub(crate) address: SocketAddr,
+    _bound: TcpSocket,
+}
+
+impl Nobody {
+    pub(crate) fn new() -> Self {
+        let bound = TcpSocket::new_v4().expect("a socket");
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        bound.bind(any).expect("a free port");
+        Self {
+            address: bound.local_addr().expect("it is bound"),
+            _bound: bound,
+        }
+    }
 }
 
 /// Keys and certificates of an authority, a server and a client, in PEM.

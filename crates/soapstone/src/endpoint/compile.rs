@@ -194,11 +194,7 @@ impl Compiler<'_> {
             inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
         let outbound = outbound
             .and_then(|policy| self.plan(OutboundPlan::compile(policy, keys.clone()), place));
-        Plans {
-            inbound,
-            outbound,
-            addressing,
-        }
+        Plans::new(inbound, outbound, addressing)
     }
 
     /// Bits of a context's secret, which all exchanges of a conversation use.

@@ -15,7 +15,7 @@ use soapstone_xml::{Buffers, Limits};
 
 use super::addressing::envelope_of;
 use super::operations::Expected;
-use super::{Conversation, Endpoint, Memory};
+use super::{Conversation, Endpoint, Memory, relation};
 
 /// A request for a context that was secured and waits for its answer.
 #[derive(Debug)]
@@ -229,8 +229,11 @@ impl Endpoint {
         );
         let plain = envelope_of(soap, Some(&headers), &request.body);
         let envelope = Envelope::parse(plain, self.limits(), buffers)?;
-        let secured = plan.secure(envelope, outgoing, now, buffers)?;
+        // The policy of a bootstrap says nothing of addressing: what is proven is compared.
+        let relation = relation::of_request(&envelope, false);
+        let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.note_sent(plan, &secured.receipt, now);
+        secured.receipt.relation = relation;
         Ok(secured)
     }
 

@@ -10,8 +10,10 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, NodeId};
 
 use super::operations::{Expected, Operations, carries_token_request};
-use super::{Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing};
-use crate::conversation::ContextStore;
+use super::{
+    Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault, relation,
+};
+use crate::conversation::{ContextStore, StoreUnavailable};
 
 impl Endpoint {
     /// Verifies a message: parses, looks up, decrypts, verifies, compares, asks the replay cache.
@@ -184,8 +186,13 @@ impl Endpoint {
         let found = lookups.contexts.iter().map(|name| {
             contexts
                 .find(&self.scope, name, now)
-                .map_err(|error| Rejected::ContextsUnavailable {
-                    problem: error.to_string(),
+                .map_err(|error| match error {
+                    StoreUnavailable::Unreadable { .. } => {
+                        Rejected::ContextUnreadable { name: name.clone() }
+                    }
+                    other => Rejected::ContextsUnavailable {
+                        problem: other.to_string(),
+                    },
                 })
         });
         found.filter_map(Result::transpose).collect()
@@ -236,9 +243,12 @@ impl Endpoint {
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;
         let plan = agreement.outbound();
         let now = self.clock(now);
+        let relates = is_request.then_some(agreement.relates);
+        let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.note_sent(plan, &secured.receipt, now);
         secured.receipt.operations = operations;
+        secured.receipt.relation = relation;
         observer.ended(Step::Secure);
         Ok(secured)
     }
@@ -256,6 +266,7 @@ impl Plans {
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
         let version = verified.envelope().version();
+        let fault = fault::blame(verified.envelope());
         let addressing = self
             .addressing
             .then(|| addressing::of(verified.envelope()))
@@ -280,6 +291,7 @@ impl Plans {
         Ok(OpenedMessage {
             bytes: forwarded,
             version,
+            fault,
             evidence,
             receipt,
             addressing,

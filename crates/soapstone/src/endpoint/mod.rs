@@ -9,11 +9,13 @@ mod agreement;
 mod compile;
 mod conversation;
 mod dated;
+mod fault;
 mod handshake;
 mod keys;
 mod messages;
 mod opening;
 mod operations;
+mod relation;
 mod renewal;
 mod sent;
 mod suites;
@@ -38,6 +40,7 @@ use sent::Sent;
 pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 pub use dated::{Dated, DatedUse};
+pub use fault::Blame;
 pub use handshake::{Handshake, HandshakeError, says_context_is_gone};
 
 /// What an endpoint is there for, which decides the plans it needs.
@@ -85,9 +88,20 @@ struct Plans {
     outbound: Option<OutboundPlan>,
     /// Messages carry addressing headers.
     addressing: bool,
+    /// Answers that arrive prove by `wsa:RelatesTo` which request they are to, if that has a `wsa:MessageID`.
+    relates: bool,
 }
 
 impl Plans {
+    fn new(inbound: Option<InboundPlan>, outbound: Option<OutboundPlan>, addressing: bool) -> Self {
+        Self {
+            relates: relation::is_demanded(inbound.as_ref(), addressing),
+            inbound,
+            outbound,
+            addressing,
+        }
+    }
+
     fn inbound(&self) -> &InboundPlan {
         self.inbound
             .as_ref()
@@ -117,6 +131,8 @@ pub struct OpenedMessage {
     pub bytes: Vec<u8>,
     /// Its version.
     pub version: SoapVersion,
+    /// Whom it blames, if it is a SOAP fault.
+    pub fault: Option<Blame>,
     /// What was proven.
     pub evidence: Evidence,
     /// What the answer needs.
@@ -213,11 +229,7 @@ impl Endpoint {
         limits: Limits,
     ) -> Self {
         Self {
-            agreements: vec![Plans {
-                inbound,
-                outbound,
-                addressing: false,
-            }],
+            agreements: vec![Plans::new(inbound, outbound, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
             limits,

@@ -15,7 +15,7 @@ use soapstone_xml::Buffers;
 
 use super::operations::Expected;
 use super::sent::Known;
-use super::{Endpoint, Memory, Step, StepObserver};
+use super::{Endpoint, Memory, Step, StepObserver, relation};
 use crate::attempts::{Outcome, Tally};
 use crate::replay::ReplayError;
 
@@ -56,7 +56,7 @@ impl Endpoint {
         observer.ended(Step::Replay);
         let opened = authenticated
             .open(&first_seen, buffers)
-            .and_then(|opened| self.examined(opened, expected, now));
+            .and_then(|opened| self.examined(opened, expected, facts, now));
         let ended = match &opened {
             Ok(_) => tries.succeeded(memory, now),
             Err(_) => tries.failed(memory, now),
@@ -79,17 +79,23 @@ impl Endpoint {
         Ok(verified)
     }
 
-    /// Whether an opened message is of the operation that it was taken for, and none of what it held was sent from here.
+    /// Whether an opened message is of the operation that it was taken for and answers its request, and none of what it held was sent
+    /// from here.
     fn examined(
         &self,
         opened: Opened,
         expected: Expected,
+        facts: &Facts,
         now: Timestamp,
     ) -> Result<(Opened, Vec<usize>), Rejected> {
         let operations = match &self.operations {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
             None => Vec::new(),
         };
+        let request = facts.request.as_ref();
+        if let Some(asked) = request.and_then(|request| request.relation.as_ref()) {
+            opened.examine(|answer| relation::confirm(answer, opened.blocks(), asked))?;
+        }
         self.refuse_our_own(opened.late_marks(), now)
             .map_err(|rejected| opened.refused(rejected))?;
         Ok((opened, operations))

@@ -435,10 +435,14 @@ fn only_one_element(envelope: &Envelope) -> Result<(), &'static str> {
     }
 }
 
-/// Drafts of WS-Addressing that are not spoken here, and that services may listen to: stacks of that time, and CXF.
-const ADDRESSING_DRAFTS: [&str; 2] = [
+/// Drafts of WS-Addressing that are not spoken here, and that services may listen to: stacks of that time, and CXF. The first two came before the
+/// submission of August 2004, the others are the Working Drafts of the W3C between that and the recommendation.
+const ADDRESSING_DRAFTS: [&str; 5] = [
     "http://schemas.xmlsoap.org/ws/2003/03/addressing",
     "http://schemas.xmlsoap.org/ws/2004/03/addressing",
+    "http://www.w3.org/2004/12/addressing",
+    "http://www.w3.org/2005/02/addressing",
+    "http://www.w3.org/2005/03/addressing",
 ];
 
 /// The values of all `wsa:Action` header blocks, be they encrypted as `wsse11:EncryptedHeader` before; `None` for one that is no text.

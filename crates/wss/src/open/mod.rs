@@ -507,6 +507,7 @@ impl Opening<'_> {
             context: self.context.take(),
             operations: Vec::new(),
             marks: Vec::new(),
+            relation: None,
         }
     }
 

@@ -111,6 +111,7 @@ impl Rejected {
             | Self::OperationMismatch { .. }
             | Self::ConfirmationMissing
             | Self::ConfirmationMismatch
+            | Self::AnotherRequestAnswered { .. }
             | Self::EndorsementMissing
             | Self::EndorserRepeated
             | Self::PartMissing { .. }
@@ -132,7 +133,10 @@ impl Rejected {
                 FaultCode::UnsupportedAlgorithm
             }
             Self::KeyNotFound { .. } => FaultCode::SecurityTokenUnavailable,
-            Self::ContextUnknown { name } => FaultCode::BadContextToken(name.version),
+            // Its client begins anew; it could not with a store that is said to be busy.
+            Self::ContextUnknown { name } | Self::ContextUnreadable { name } => {
+                FaultCode::BadContextToken(name.version)
+            }
             Self::ContextExpired { name, .. } => FaultCode::RenewNeeded(name.version),
             Self::Untrusted(_) | Self::Reflected | Self::KeyMisused { .. } => {
                 FaultCode::InvalidSecurityToken

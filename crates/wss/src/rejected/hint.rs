@@ -80,6 +80,9 @@ impl Rejected {
             Self::ContextUnknown { .. } => {
                 "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"
             }
+            Self::ContextUnreadable { .. } => {
+                "somebody else writes to the store, or it is damaged: look at who may write to it; the client makes another context"
+            }
             Self::ContextExpired { .. } => {
                 "compare the clocks of both hosts; a client that does not renew wants a longer `conversations.lifetime`"
             }
@@ -89,6 +92,12 @@ impl Rejected {
             Self::KeyNotDerived => "the client's policy lacks `sp:RequireDerivedKeys`",
             Self::ConfirmationMissing => {
                 "the service does not know `sp:RequireSignatureConfirmation`"
+            }
+            Self::AnotherRequestAnswered { found: Some(_), .. } => {
+                "answers are mixed up on the way, or somebody plays them; or the client gives one `wsa:MessageID` to several requests"
+            }
+            Self::AnotherRequestAnswered { found: None, .. } => {
+                "the service leaves `wsa:RelatesTo` out or unsigned, although the policy speaks of it"
             }
             Self::EndorserRepeated => {
                 "the client has one key for all of its endorsing tokens: `same_endorser = true` accepts that"

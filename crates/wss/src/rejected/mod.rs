@@ -169,6 +169,11 @@ pub enum Rejected {
         /// Which.
         name: ContextName,
     },
+    /// The store has a security context of that name, and it does not open: it was changed, or put there by somebody without the key.
+    ContextUnreadable {
+        /// Which.
+        name: ContextName,
+    },
     /// The security context has expired.
     ContextExpired {
         /// Which.
@@ -199,6 +204,13 @@ pub enum Rejected {
     ConfirmationMissing,
     /// The answer confirms other signatures than those of its request.
     ConfirmationMismatch,
+    /// The answer is to another request, or does not prove which one it is to, and the plan wants it to.
+    AnotherRequestAnswered {
+        /// The message ids of the request.
+        expected: String,
+        /// What `wsa:RelatesTo` of the answer says; `None` if none is proven.
+        found: Option<String>,
+    },
     /// Not exactly one signature endorses the message's own.
     EndorsementMissing,
     /// Two of the endorsing signatures were made with one key, and the plan wants as many keys as signatures.

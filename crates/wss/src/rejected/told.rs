@@ -49,9 +49,11 @@ impl Rejected {
             Self::OperationUnclear { .. } => "operation-unclear",
             Self::OperationMismatch { .. } => "operation-mismatch",
             Self::ContextUnknown { .. } => "context-unknown",
+            Self::ContextUnreadable { .. } => "context-unreadable",
             Self::ContextExpired { .. } => "context-expired",
             Self::ConfirmationMissing => "confirmation-missing",
             Self::ConfirmationMismatch => "confirmation-mismatch",
+            Self::AnotherRequestAnswered { .. } => "answer-to-another-request",
             Self::EndorsementMissing => "endorsement-missing",
             Self::EndorserRepeated => "endorser-repeated",
             Self::PartMissing { .. } => "part-missing",
@@ -193,6 +195,10 @@ impl fmt::Display for Rejected {
             }
             Self::KeyNotDerived => out.write_str("expected a derived key, found a key used as it is"),
             Self::ContextUnknown { name } => write!(out, "{name} is not known to this endpoint"),
+            Self::ContextUnreadable { name } => write!(
+                out,
+                "the store has a {name} that was not sealed by one who may"
+            ),
             Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
             Self::NotInConversation => out.write_str(
                 "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",
@@ -212,6 +218,20 @@ impl fmt::Display for Rejected {
             Self::ConfirmationMismatch => {
                 out.write_str("the answer confirms other signatures than those of its request")
             }
+            Self::AnotherRequestAnswered {
+                expected,
+                found: Some(found),
+            } => write!(
+                out,
+                "expected an answer to the request `{expected}`, found one whose `wsa:RelatesTo` says `{found}`"
+            ),
+            Self::AnotherRequestAnswered {
+                expected,
+                found: None,
+            } => write!(
+                out,
+                "expected an answer to the request `{expected}`, found one that proves no `wsa:RelatesTo`"
+            ),
             Self::EndorserRepeated => out.write_str(
                 "expected endorsing signatures with different keys, found two with one key",
             ),

@@ -240,9 +240,15 @@ async fn replays_are_noticed_across_operations_and_refused_guesses_leave_no_mark
 #[tokio::test]
 async fn the_action_of_a_draft_of_addressing_must_be_that_of_the_operation() {
     let mut site = Site::new("operations-drafts", &bank(GCM), a_bank(None).await).await;
-    for draft in ["2003/03", "2004/03"] {
+    for draft in [
+        "schemas.xmlsoap.org/ws/2003/03",
+        "schemas.xmlsoap.org/ws/2004/03",
+        "www.w3.org/2004/12",
+        "www.w3.org/2005/02",
+        "www.w3.org/2005/03",
+    ] {
         let action = |operation: &str| {
-            let namespace = format!("http://schemas.xmlsoap.org/ws/{draft}/addressing");
+            let namespace = format!("http://{draft}/addressing");
             format!("<a:Action xmlns:a=\"{namespace}\">urn:bank:{operation}</a:Action>")
         };
         let message = envelope_with(&action("Pay"), &element("Hello"));

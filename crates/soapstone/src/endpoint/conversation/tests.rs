@@ -8,7 +8,7 @@ use soapstone_crypto::SymmetricKey;
 use soapstone_trust::{
     AppliesTo, PendingCancel, PendingIssue, Refusal, ServiceRules, TrustRequest,
 };
-use soapstone_wss::{ContextOwner, ConversationVersion};
+use soapstone_wss::{ContextOwner, ConversationVersion, FaultCode, Lookups};
 use soapstone_xml::Limits;
 
 use super::*;
@@ -337,4 +337,67 @@ fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
         Some(Refusal::ContextNotProven { name: Some(name) })
     );
     assert_eq!(outcome("encrypted = []"), None);
+}
+
+/// Has a context of every name, and none of them opens.
+#[derive(Debug)]
+struct Poisoned;
+
+impl ContextStore for Poisoned {
+    fn find(
+        &self,
+        _: &str,
+        name: &ContextName,
+        _: Timestamp,
+    ) -> Result<Option<SecurityContext>, StoreUnavailable> {
+        Err(StoreUnavailable::Unreadable {
+            identifier: name.identifier.clone(),
+        })
+    }
+
+    fn insert(&self, _: &str, _: &SecurityContext) -> Result<(), StoreUnavailable> {
+        Ok(())
+    }
+
+    fn renew(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: Duration,
+        _: Timestamp,
+    ) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    fn amend(
+        &self,
+        _: &str,
+        _: &SecurityContext,
+        _: &SecurityContext,
+    ) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+
+    fn cancel(&self, _: &str, _: &str) -> Result<bool, StoreUnavailable> {
+        Ok(false)
+    }
+}
+
+/// WS-SecureConversation 1.4, 9: a client that is told of a bad context makes another one. One that
+/// is told to come again later would be told so until its context ends.
+#[test]
+fn a_context_that_does_not_open_is_said_to_be_bad_so_that_its_client_begins_anew() {
+    let now = Timestamp::now();
+    let name = some_context(now).name();
+    let lookups = Lookups {
+        contexts: vec![name.clone()],
+        ..Lookups::default()
+    };
+    let endpoint = Endpoint::from_plans(None, None, Limits::default());
+    let refused = endpoint.contexts(&lookups, &Poisoned, now);
+    let refused = refused.expect_err("it does not open");
+    assert_eq!(refused, Rejected::ContextUnreadable { name });
+    let bad = FaultCode::BadContextToken(ConversationVersion::V13);
+    assert_eq!(refused.fault(), bad);
+    assert_eq!(refused.name(), "context-unreadable");
 }

@@ -1,0 +1,253 @@
+//! Which request an answer is to: its `wsa:RelatesTo` names the `wsa:MessageID` of the request
+//! (WS-Addressing 1.0 Core, 3.4).
+//!
+//! Whoever is on the way can hold back the answer to one request and give it to another one. The
+//! signature, the Timestamp and the signer of such an answer are right.
+//!
+//! The one rule: only blocks that are passed on are compared. Where signatures prove parts of a
+//! message, these are the signed ones.
+
+use soapstone_trust::addressing::{AddressingVersion, message_ids, reply_relation};
+use soapstone_wss::{Envelope, InboundPlan, Part, Policy, Rejected, Relation, SoapVersion};
+use soapstone_xml::{Buffers, Limits, NodeId};
+
+/// What the answer to a request has to say of it; `None` of a request without `wsa:MessageID`.
+pub(super) fn of_request(request: &Envelope, is_demanded: bool) -> Option<Relation> {
+    let message_ids = message_ids(request.header()?);
+    (!message_ids.is_empty()).then_some(Relation {
+        message_ids,
+        is_demanded,
+    })
+}
+
+/// Refuses an answer that says of itself that it is to another request, or, where the policy demands
+/// the relation, that proves none. `blocks` are the header blocks that are passed on.
+pub(super) fn confirm(
+    answer: &Envelope,
+    blocks: &[NodeId],
+    relation: &Relation,
+) -> Result<(), Rejected> {
+    let mut is_related = false;
+    let refused = |found: Option<String>| Rejected::AnotherRequestAnswered {
+        expected: relation.message_ids.join("` or `"),
+        found,
+    };
+    for block in blocks {
+        match reply_relation(answer.document().element(*block)) {
+            None => {}
+            Some(Ok(id)) if relation.message_ids.contains(&id) => is_related = true,
+            // A second relation to another request makes an answer of it, too.
+            Some(Ok(id)) => return Err(refused(Some(id))),
+            Some(Err(error)) => return Err(refused(Some(error.to_string()))),
+        }
+    }
+    if relation.is_demanded && !is_related {
+        return Err(refused(None));
+    }
+    Ok(())
+}
+
+/// Whether answers under a plan have to prove their relation: it is among the parts that must be
+/// there, or its signature is demanded. Where a policy speaks of all headers of WS-Addressing, it
+/// demands their signature if they are there; `wsam:Addressing` demands that they are.
+pub(super) fn is_demanded(plan: Option<&InboundPlan>, addressing: bool) -> bool {
+    let Some(policy) = plan.map(InboundPlan::policy) else {
+        return false;
+    };
+    policy.required.iter().any(names_relation) || signs_relation(policy, addressing)
+}
+
+fn signs_relation(policy: &Policy, addressing: bool) -> bool {
+    let Some(signature) = policy.signature.as_ref() else {
+        return false;
+    };
+    // There, signatures do not say what is sent.
+    if policy.transport_protected {
+        return false;
+    }
+    let parts = &signature.parts;
+    parts.iter().any(names_relation) || addressing && parts.iter().any(selects_relation)
+}
+
+/// Whether a part is the `wsa:RelatesTo` by its name.
+fn names_relation(part: &Part) -> bool {
+    matches!(part, Part::Header { namespace, local }
+        if local == "RelatesTo" && AddressingVersion::from_namespace(namespace).is_some())
+}
+
+/// Whether a path selects the `wsa:RelatesTo` of a message, among others perhaps.
+fn selects_relation(part: &Part) -> bool {
+    let Part::Path(path) = part else {
+        return false;
+    };
+    let versions = [SoapVersion::V11, SoapVersion::V12];
+    versions.iter().any(|soap| {
+        AddressingVersion::ALL.iter().any(|addressing| {
+            let text = format!(
+                "<s:Envelope xmlns:s=\"{}\"><s:Header><a:RelatesTo xmlns:a=\"{}\">urn:a</a:RelatesTo>\
+                 </s:Header><s:Body/></s:Envelope>",
+                soap.namespace(),
+                addressing.namespace()
+            );
+            let sample =
+                Envelope::parse(text.into_bytes(), &Limits::default(), &mut Buffers::default());
+            let Ok(sample) = sample else {
+                return false;
+            };
+            let block = sample.header().and_then(|header| header.first_child());
+            block.is_some_and(|block| path.select(sample.document()).contains(&block.id()))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const V10: &str = "http://www.w3.org/2005/08/addressing";
+    const AUGUST: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
+
+    fn envelope(blocks: &str) -> Envelope {
+        let soap = SoapVersion::V11.namespace();
+        let text = format!(
+            "<s:Envelope xmlns:s='{soap}' xmlns:a='{V10}' xmlns:o='{AUGUST}'>\
+             <s:Header>{blocks}</s:Header><s:Body/></s:Envelope>"
+        );
+        Envelope::parse(
+            text.into_bytes(),
+            &Limits::default(),
+            &mut Buffers::default(),
+        )
+        .expect("an envelope")
+    }
+
+    /// The verdict on an answer whose header blocks are all proven.
+    fn verdict(request: &str, is_demanded: bool, answer: &str) -> Result<(), Rejected> {
+        let relation = of_request(&envelope(request), is_demanded).expect("a message id");
+        let answer = envelope(answer);
+        let header = answer.header().expect("a header");
+        let blocks: Vec<NodeId> = header.children().map(|block| block.id()).collect();
+        confirm(&answer, &blocks, &relation)
+    }
+
+    fn refused(found: Option<&str>) -> Result<(), Rejected> {
+        Err(Rejected::AnotherRequestAnswered {
+            expected: "urn:two".to_owned(),
+            found: found.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn an_answer_to_another_request_is_refused_in_every_version() {
+        for prefix in ["a", "o"] {
+            let request = format!("<{prefix}:MessageID>urn:two</{prefix}:MessageID>");
+            let answer = |id: &str| format!("<{prefix}:RelatesTo>{id}</{prefix}:RelatesTo>");
+            for demanded in [true, false] {
+                let verdict = |id| verdict(&request, demanded, &answer(id));
+                assert_eq!(verdict("urn:one"), refused(Some("urn:one")));
+                assert_eq!(verdict(" urn:two\n"), Ok(()));
+                assert_eq!(verdict("URN:TWO"), refused(Some("URN:TWO")));
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_without_a_relation_is_refused_where_it_is_demanded() {
+        let request = "<a:MessageID>urn:two</a:MessageID>";
+        assert_eq!(verdict(request, true, ""), refused(None));
+        assert_eq!(verdict(request, false, ""), Ok(()));
+    }
+
+    /// WS-Addressing 1.0 Core, 3.1 and 3.2.
+    #[test]
+    fn a_relationship_that_is_no_reply_does_not_count() {
+        let request = "<a:MessageID>urn:two</a:MessageID>";
+        for kind in [
+            "urn:other",
+            "http://www.w3.org/2005/08/addressing/unspecified",
+            "",
+        ] {
+            let answer =
+                |id: &str| format!("<a:RelatesTo RelationshipType='{kind}'>{id}</a:RelatesTo>");
+            assert_eq!(verdict(request, true, &answer("urn:two")), refused(None));
+            assert_eq!(verdict(request, false, &answer("urn:one")), Ok(()));
+        }
+        let reply = "http://www.w3.org/2005/08/addressing/reply";
+        let answer = format!("<a:RelatesTo RelationshipType='{reply}'>urn:two</a:RelatesTo>");
+        assert_eq!(verdict(request, true, &answer), Ok(()));
+        let answer = "<o:RelatesTo RelationshipType='o:Reply'>urn:one</o:RelatesTo>";
+        assert_eq!(verdict(request, true, answer), refused(Some("urn:one")));
+    }
+
+    #[test]
+    fn of_several_relations_every_reply_is_to_the_request() {
+        let request = "<a:MessageID>urn:two</a:MessageID>";
+        let (right, wrong) = (
+            "<a:RelatesTo>urn:two</a:RelatesTo>",
+            "<a:RelatesTo>urn:one</a:RelatesTo>",
+        );
+        for answer in [format!("{right}{wrong}"), format!("{wrong}{right}")] {
+            assert_eq!(verdict(request, true, &answer), refused(Some("urn:one")));
+        }
+        let other = "<a:RelatesTo RelationshipType='urn:other'>urn:one</a:RelatesTo>";
+        assert_eq!(verdict(request, true, &format!("{other}{right}")), Ok(()));
+        let twice = format!("{right}{right}");
+        assert_eq!(verdict(request, true, &twice), Ok(()));
+    }
+
+    #[test]
+    fn a_block_that_is_not_proven_relates_an_answer_to_nothing() {
+        let relation = of_request(&envelope("<a:MessageID>urn:two</a:MessageID>"), true);
+        let relation = relation.expect("a message id");
+        for id in ["urn:one", "urn:two"] {
+            let answer = envelope(&format!("<a:RelatesTo>{id}</a:RelatesTo>"));
+            assert_eq!(confirm(&answer, &[], &relation), refused(None));
+        }
+    }
+
+    /// Answers of Apache CXF, Metro and Mono's WCF, with those of their handshakes.
+    #[test]
+    fn every_recorded_answer_is_to_its_request() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded");
+        let read = |file: &Path| {
+            let bytes = std::fs::read(file).expect("it was recorded");
+            Envelope::parse(bytes, &Limits::default(), &mut Buffers::default())
+                .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+        };
+        let mut related = 0;
+        for peer in ["cxf", "metro", "wcf"] {
+            let cells = std::fs::read_dir(root.join(peer)).expect("it was recorded");
+            for cell in cells {
+                let cell = cell.expect("it can be read").path();
+                for exchange in 1.. {
+                    let request = cell.join(format!("{exchange}.request.xml"));
+                    let answer = cell.join(format!("{exchange}.response.xml"));
+                    if !request.exists() || !answer.exists() {
+                        break;
+                    }
+                    let Some(relation) = of_request(&read(&request), true) else {
+                        continue;
+                    };
+                    let answer = read(&answer);
+                    let header = answer.header().expect("a header");
+                    let blocks: Vec<NodeId> = header.children().map(|block| block.id()).collect();
+                    let verdict = confirm(&answer, &blocks, &relation);
+                    assert_eq!(verdict, Ok(()), "{}", cell.display());
+                    related += 1;
+                }
+            }
+        }
+        assert!(related >= 250, "{related}");
+    }
+
+    #[test]
+    fn a_request_without_a_message_id_asks_for_nothing() {
+        assert_eq!(
+            of_request(&envelope("<a:Action>urn:a</a:Action>"), true),
+            None
+        );
+        assert_eq!(of_request(&envelope("<a:MessageID/>"), true), None);
+    }
+}
