@@ -61,7 +61,7 @@ unit: setup ## unit tests, vectors and documentation examples
 	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
 	$(call step,unit tests, vectors and documentation examples)
 	@rm -rf $(not_run_counts)
-	@SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts) cargo test --quiet --workspace
+	@RUSTDOC=$(CURDIR)/.ci/rustdoc SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts) cargo test --quiet --workspace
 	$(if $(filter test,$(MAKECMDGOALS)),,$(not_run))
 
 .PHONY: interop
