@@ -8,7 +8,9 @@
 //! Three rules hold everywhere:
 //! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be reached by a message;
 //! * every failure to decrypt is the one value [`DecryptFailed`], whatever its cause;
-//! * secrets are wiped when dropped, and can neither be printed nor compared with `==`. So it is with [`Secret`], and with keys:
+//! * secrets are wiped when dropped, and can neither be printed nor compared with `==`.
+//!
+//! The last rule holds for [`Secret`] and for keys:
 //!
 //! ```
 //! # fn main() -> Result<(), soapstone_crypto::CryptoError> {

@@ -1,5 +1,5 @@
-//! The project's own messages (`vectors/messages`): the endpoint of each case accepts it, or refuses it for the reason that the
-//! case names.
+//! The project's own messages (`vectors/messages`): the endpoint of each case accepts it, or
+//! refuses it for the reason that the case names.
 
 #[path = "support/body.rs"]
 mod body;

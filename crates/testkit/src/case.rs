@@ -1,6 +1,7 @@
 //! One case of a manifest, and the files that it names.
 //!
-//! `vectors/README.md` describes the manifests. The rule kept here: a file that a case names is there, or the test fails.
+//! `vectors/README.md` describes the manifests. The rule kept here: a file that a case names is
+//! there, or the test fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Where the vectors directory is.
 //!
-//! The rule kept here: a directory that is named has to be there. The one beside the repository may be missing.
+//! The rule kept here: a directory that is named has to be there. The one beside the repository may
+//! be missing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -32,8 +33,8 @@ pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The directory that is named, or the one beside the repository. A relative name is relative to the repository, because
-/// Cargo runs the tests of each crate in its own folder.
+/// The directory that is named, or the one beside the repository. A relative name is relative to
+/// the repository, because Cargo runs the tests of each crate in its own folder.
 fn find(named: Option<OsString>, repository: &Path) -> Result<Option<PathBuf>, String> {
     match named {
         Some(named) => {

@@ -5,11 +5,11 @@
 //! vectors directory     cases of other projects: SOAPSTONE_VECTORS, or ../shared/vectors beside the repository
 //! ```
 //!
-//! [`cases`] gives both. Without a vectors directory the cases of other projects are not run; they are counted, and the count
-//! is reported at the end of the run ([`not_run`]).
+//! [`cases`] gives both. Without a vectors directory the cases of other projects are not run; they
+//! are counted, and the count is reported at the end of the run ([`not_run`]).
 //!
-//! The rule kept here: no case is left out in silence. A vectors directory that `SOAPSTONE_VECTORS` names, and every file that
-//! a case names, has to be there.
+//! The rule kept here: no case is left out in silence. A vectors directory that `SOAPSTONE_VECTORS`
+//! names, and every file that a case names, has to be there.
 #![forbid(unsafe_code)]
 
 mod case;
@@ -23,10 +23,12 @@ pub use case::Case;
 pub use directory::has_vectors_directory;
 pub use table::{Row, rows};
 
-/// All cases of a kind: the project's own, and those of other projects where their vectors are there.
+/// All cases of a kind: the project's own, and those of other projects where their vectors are
+/// there.
 ///
 /// # Panics
-/// If the vectors directory has no case of a kind that the table counts in it, or if a manifest cannot be read.
+/// If the vectors directory has no case of a kind that the table counts in it, or if a manifest
+/// cannot be read.
 pub fn cases(kind: &str) -> Vec<Case> {
     select(|row| row.kind == kind, |case| case.kind == kind, kind)
 }
@@ -34,7 +36,8 @@ pub fn cases(kind: &str) -> Vec<Case> {
 /// All cases of a suite, whatever their kind.
 ///
 /// # Panics
-/// If the vectors directory does not have a suite that the table counts in it, or if a manifest cannot be read.
+/// If the vectors directory does not have a suite that the table counts in it, or if a manifest
+/// cannot be read.
 pub fn cases_of_suite(suite: &str) -> Vec<Case> {
     select(|row| row.suite == suite, |case| case.suite == suite, suite)
 }

@@ -1,8 +1,8 @@
 //! The account of cases that were not run.
 //!
-//! Cargo swallows what passing tests print, and runs each crate's tests as a process of its own. So each test leaves its counts
-//! as files in one folder, and the Makefile adds them up at the end of the run (`.ci/not-run`). A test that is run by hand
-//! prints its count at once.
+//! Cargo swallows what passing tests print, and runs each crate's tests as a process of its own. So
+//! each test leaves its counts as files in one folder, and the Makefile adds them up at the end of
+//! the run (`.ci/not-run`). A test that is run by hand prints its count at once.
 //!
 //! The rule kept here: a case is counted once, however many tests would have run it.
 

@@ -1,7 +1,7 @@
 //! How many cases the vectors directory holds, known without it.
 //!
-//! `outside.txt` has a line for each kind of each suite. A test compares it with the directory where that is there
-//! (`tests/vectors.rs`).
+//! `outside.txt` has a line for each kind of each suite. A test compares it with the directory
+//! where that is there (`tests/vectors.rs`).
 
 /// The cases of one kind in one suite of the vectors directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,6 @@
-//! Examples that must not compile name the error for which they must not: any other error, such as a name that was changed, proves
-//! nothing. `.ci/rustdoc` compares the names with what the compiler says.
+//! Examples that must not compile name the error for which they must not: any other error, such as
+//! a name that was changed, proves nothing. `.ci/rustdoc` compares the names with what the compiler
+//! says.
 
 use std::fs;
 use std::path::{Path, PathBuf};

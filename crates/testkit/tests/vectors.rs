@@ -1,4 +1,5 @@
-//! What has to hold of all vectors: the project's own are many and complete, and the table of the others is true.
+//! What has to hold of all vectors: the project's own are many and complete, and the table of the
+//! others is true.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -50,7 +51,7 @@ fn each_case_has_an_id_of_its_own_and_its_files() {
     let mut ids = BTreeSet::new();
     for case in own_cases() {
         assert!(ids.insert(case.id.clone()), "{} is there twice", case.id);
-        for file in [
+        let named = [
             Some(case.file.as_str()),
             case.value["endpoint"].as_str(),
             case.expected("plain"),
@@ -59,10 +60,9 @@ fn each_case_has_an_id_of_its_own_and_its_files() {
             case.expected("normalized_file"),
             case.expected("result_file"),
             case.option("with"),
-        ] {
-            if let Some(file) = file {
-                case.read(file);
-            }
+        ];
+        for file in named.into_iter().flatten() {
+            case.read(file);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What was proven about a message, and the types that say so.
 //!
-//! `Opened` has passed the cryptography and the plan; `Verified` has passed the replay cache too, and can be forwarded:
+//! `Opened` has passed the cryptography and the plan. `Verified` has passed the replay cache, too,
+//! and can be forwarded:
 //!
 //! ```
 //! use soapstone_wss::{Envelope, FirstSeen, Opened, Rejected, Verified};
@@ -91,7 +92,8 @@
 //! }
 //! ```
 //!
-//! The word of a replay cache admits one message. It cannot be given twice, copied, or made of nothing:
+//! The word of a replay cache admits one message. It cannot be given twice, copied, or made of
+//! nothing:
 //!
 //! ```compile_fail,E0382
 //! use soapstone_wss::{FirstSeen, Opened};

@@ -1,8 +1,8 @@
 //! References of real signatures: transforms over node-sets give the octets that other implementations digested.
 //!
-//! Every `dsig-verify` case of the vectors that is expected to be valid is looked through for references into its own
-//! document whose transforms are those of [`nodes`](soapstone_xml::nodes); the digest of what comes out must be the
-//! signed one. Keys do not matter here.
+//! Every valid `dsig-verify` case is searched for references into its own document whose transforms
+//! are those of [`nodes`](soapstone_xml::nodes). The digest of their result must be the signed one.
+//! Keys do not matter here.
 
 use aws_lc_rs::digest;
 use soapstone_xml::dtd::flatten;

@@ -1,5 +1,5 @@
-//! Messages that are accepted: every mechanism with every suite and key reference, and the variations that an endpoint file
-//! knows.
+//! Messages that are accepted: every mechanism with every suite and key reference, and the
+//! variations that an endpoint file knows.
 
 use soapstone::wss::SUITE_NAMES;
 
@@ -19,7 +19,8 @@ const REFERENCES: [&str; 6] = [
     "key-name",
 ];
 
-/// Suites without their pairs with RSA 1.5, which a shared key does not touch, with the length of their keys in bytes.
+/// Suites without their pairs with RSA 1.5, which a shared key does not touch, with the length of
+/// their keys in bytes.
 const SHARED_SUITES: [(&str, usize); 10] = [
     ("Basic256", 32),
     ("Basic192", 24),
@@ -197,7 +198,8 @@ pub(crate) fn record(suite: &mut Suite) {
     }
 }
 
-/// Every mechanism, suite and reference together; the version of SOAP alternates, so that both come with every two of them.
+/// Every mechanism, suite and reference together; the version of SOAP alternates, so that both come
+/// with every two of them.
 fn matrix(suite: &mut Suite) {
     let mut count = 0;
     for mechanism in MECHANISMS {

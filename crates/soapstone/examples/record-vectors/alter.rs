@@ -1,6 +1,7 @@
 //! What an attacker makes of a secured message, by its text alone.
 //!
-//! The rule kept here: an alteration that finds nothing to alter panics, so that no case is an unaltered message.
+//! The rule kept here: an alteration that finds nothing to alter panics, so that no case is an
+//! unaltered message.
 
 /// The first `from` replaced.
 pub(crate) fn replaced(message: &str, from: &str, to: &str) -> String {

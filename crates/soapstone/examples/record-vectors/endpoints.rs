@@ -58,7 +58,8 @@ fn kinds(suite: &str) -> (&'static str, &'static str) {
 }
 
 impl Endpoint {
-    /// An endpoint whose keys fit the suite. `security` is what the table says beside mechanism and suite.
+    /// An endpoint whose keys fit the suite. `security` is what the table says beside mechanism and
+    /// suite.
     pub(crate) fn new(side: Side, mechanism: &str, suite: &str, security: &str) -> Self {
         let (signs, decrypts) = kinds(suite);
         let security = format!("mechanism = \"{mechanism}\", suite = \"{suite}\"{security}");

@@ -1,13 +1,15 @@
-//! Records `vectors/messages`: messages that the project's endpoints secured, and altered copies that must be refused.
+//! Records `vectors/messages`: messages that the project's endpoints secured, and altered copies
+//! that must be refused.
 //!
 //! ```sh
 //! cargo run -p soapstone --example record-vectors
 //! ```
 //!
-//! Each run makes new throw-away keys and replaces the whole folder, so it is run to add cases. A case is written only after
-//! the endpoint of its file has judged the message as the case says.
+//! Each run makes new throw-away keys and replaces the whole folder, so it is run to add cases. A
+//! case is written only after the endpoint of its file has judged the message as the case says.
 //!
-//! The rule kept here: the clock of every case is [`MOMENT`], so that nothing of a case depends on when it was recorded.
+//! The rule kept here: the clock of every case is [`MOMENT`], so that nothing of a case depends on
+//! when it was recorded.
 
 mod accepted;
 mod alter;

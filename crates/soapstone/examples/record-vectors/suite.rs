@@ -1,4 +1,5 @@
-//! The folder that is recorded: plain messages, endpoint files, secured messages and the manifest that lists them.
+//! The folder that is recorded: plain messages, endpoint files, secured messages and the manifest
+//! that lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -158,7 +159,8 @@ impl Suite {
         file
     }
 
-    /// Writes the manifest, and removes the keys that no endpoint file names: those that senders alone needed.
+    /// Writes the manifest, and removes the keys that no endpoint file names: those that senders
+    /// alone needed.
     ///
     /// # Panics
     /// If a case was judged otherwise than it says.
@@ -187,7 +189,8 @@ impl Suite {
     }
 }
 
-/// A message with two header blocks, attributes with namespaces, a comment, CDATA, and characters that are written in several ways.
+/// A message with two header blocks, attributes with namespaces, a comment, CDATA, and characters
+/// that are written in several ways.
 fn plain(namespace: &str) -> String {
     format!(
         "<soap:Envelope xmlns:soap=\"{namespace}\"><soap:Header><a:To xmlns:a=\"http://www.w3.org/2005/08/addressing\">urn:books</a:To>\

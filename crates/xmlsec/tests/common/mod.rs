@@ -228,7 +228,8 @@ fn id_attribute(name: &str) -> IdAttribute {
     }
 }
 
-/// An invalid document is refused with an error that begins as its case says. Cases of other projects do not say.
+/// Compares the error of an invalid document with the beginning that its case expects. Cases of other
+/// projects expect none.
 pub(crate) fn refused_for(case: &Case, error: &GenericError) -> Result<(), String> {
     let found = error.to_string();
     match case.expected("error") {

@@ -1,5 +1,5 @@
-//! Messages that are refused, each with the stable name of the reason: altered copies of accepted ones, and messages that
-//! another endpoint made.
+//! Messages that are refused, each with the stable name of the reason: altered copies of accepted
+//! ones, and messages that another endpoint made.
 
 mod others;
 mod parts;

@@ -1,4 +1,5 @@
-//! Alterations of messages that are encrypted, that name a user, or that are signed with a key of both sides.
+//! Alterations of messages that are encrypted, that name a user, or that are signed with a key of
+//! both sides.
 
 use super::Alteration;
 use crate::alter::{attribute, before, element, replaced, tampered, without};
