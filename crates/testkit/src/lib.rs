@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`cases`] gives both. Without a vectors directory the cases of other projects are not run; they
-//! are counted, and the count is reported at the end of the run ([`not_run`]).
+//! are counted, and the count is reported at the end of the run (`not_run.rs`).
 //!
 //! The rule kept here: no case is left out in silence. A vectors directory that `SOAPSTONE_VECTORS`
 //! names, and every file that a case names, has to be there.
