@@ -16,6 +16,9 @@ target := $(or $(CARGO_TARGET_DIR),target)
 # Where .ci/cargo-tool installs what is missing.
 export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 step = @printf '\n== %s\n' "$(1)"
+# Where tests leave the counts of the vectors that they did not run (crates/testkit); `not_run` adds them up.
+not_run_counts := $(abspath $(target))/tmp/vectors-not-run
+not_run = @.ci/not-run $(not_run_counts)
 
 .PHONY: help
 help: ## list the targets
@@ -57,7 +60,9 @@ unit: setup ## unit tests, vectors and documentation examples
 	@.ci/packages redis-server postgresql mariadb-server openssl libxml2-utils iproute2 socat
 	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
 	$(call step,unit tests, vectors and documentation examples)
-	@cargo test --quiet --workspace
+	@rm -rf $(not_run_counts)
+	@RUSTDOC=$(CURDIR)/.ci/rustdoc SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts) cargo test --quiet --workspace
+	$(if $(filter test,$(MAKECMDGOALS)),,$(not_run))
 
 .PHONY: interop
 interop: setup ## xmlsec1, WSS4J, CXF, Metro, WCF and zeep, in both directions; the programs that the lab measures
@@ -89,6 +94,7 @@ fuzz: setup ## each fuzz target for FUZZ_SECONDS
 .PHONY: test
 test: lint unit interop report-check end-to-end dependencies fuzz ## everything; what continuous integration runs
 	$(call step,all green)
+	$(not_run)
 
 .PHONY: lab
 lab: build ## run every study at a glance, with none of its experiments left out, and report

@@ -1,7 +1,6 @@
 //! Every command line of xmlsec1 in the vectors directory is one of ours, too.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use soapstone_cli::arguments::Arguments;
@@ -9,28 +8,15 @@ use soapstone_cli::commands::xml::spelling;
 
 #[test]
 fn every_command_line_of_xmlsec1_in_the_vectors_is_understood() {
-    let directory = std::env::var_os("SOAPSTONE_VECTORS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
-        PathBuf::from,
-    );
-    let manifest = directory.join("xmlsec/manifest.json");
-    let Ok(manifest) = std::fs::read(&manifest) else {
-        println!(
-            "SKIPPED: no command line was read, there is no {}",
-            manifest.display()
-        );
-        return;
-    };
-    let manifest: serde_json::Value =
-        serde_json::from_slice(&manifest).expect("the manifest is JSON");
+    let cases = soapstone_testkit::cases_of_suite("xmlsec");
     let mut read = 0;
-    for case in manifest["cases"].as_array().expect("a list of cases") {
-        let Some(tail) = case["options"]["xmlsec_args"].as_str() else {
+    for case in &cases {
+        let Some(tail) = case.option("xmlsec_args") else {
             continue;
         };
-        let operation = match case["kind"].as_str() {
-            Some("dsig-verify") => "verify",
-            Some("enc-decrypt") => "decrypt",
+        let operation = match case.kind.as_str() {
+            "dsig-verify" => "verify",
+            "enc-decrypt" => "decrypt",
             _ => continue,
         };
         // No value in them has spaces but times, which are quoted.
@@ -41,7 +27,10 @@ fn every_command_line_of_xmlsec1_in_the_vectors_is_understood() {
         assert!(parsed.is_ok(), "{tail}: {}", parsed.unwrap_err());
         read += 1;
     }
-    assert!(read > 300, "{read} command lines were found");
+    assert!(
+        cases.is_empty() || read > 300,
+        "{read} command lines were found"
+    );
 }
 
 /// The words of a command line: separated by spaces, except between quotes.

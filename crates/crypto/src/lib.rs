@@ -9,6 +9,43 @@
 //! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be reached by a message;
 //! * every failure to decrypt is the one value [`DecryptFailed`], whatever its cause;
 //! * secrets are wiped when dropped, and can neither be printed nor compared with `==`.
+//!
+//! The last rule holds for [`Secret`] and for keys:
+//!
+//! ```
+//! # fn main() -> Result<(), soapstone_crypto::CryptoError> {
+//! let shared = soapstone_crypto::SymmetricKey::generate(32)?;
+//! let own = soapstone_crypto::PrivateKey::generate(soapstone_crypto::KeyKind::Ed25519)?;
+//! # Ok(()) }
+//! ```
+//!
+//! ```compile_fail,E0369
+//! # fn main() -> Result<(), soapstone_crypto::CryptoError> {
+//! let shared = soapstone_crypto::SymmetricKey::generate(32)?;
+//! assert!(shared == shared);
+//! # Ok(()) }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! # fn main() -> Result<(), soapstone_crypto::CryptoError> {
+//! let shared = soapstone_crypto::SymmetricKey::generate(32)?;
+//! format!("{shared}");
+//! # Ok(()) }
+//! ```
+//!
+//! ```compile_fail,E0369
+//! # fn main() -> Result<(), soapstone_crypto::CryptoError> {
+//! let own = soapstone_crypto::PrivateKey::generate(soapstone_crypto::KeyKind::Ed25519)?;
+//! assert!(own == own);
+//! # Ok(()) }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! # fn main() -> Result<(), soapstone_crypto::CryptoError> {
+//! let own = soapstone_crypto::PrivateKey::generate(soapstone_crypto::KeyKind::Ed25519)?;
+//! format!("{own}");
+//! # Ok(()) }
+//! ```
 #![forbid(unsafe_code)]
 
 mod agreement;

@@ -3,15 +3,47 @@
 //! What lies in a [`Secret`] is wiped when the box is dropped, is not shown by `Debug`, and cannot be compared with `==`.
 //! Taking it out is spelled [`expose`](Secret::expose), so that every place that does so can be found.
 //!
-//! ```compile_fail
+//! ```
 //! let one = soapstone_crypto::SecretBytes::new(vec![1]);
-//! let two = soapstone_crypto::SecretBytes::new(vec![1]);
-//! assert!(one == two); // a secret has no `==`
+//! let two = one.duplicate(); // a copy is made where it can be seen
+//! assert!(one.expose() == two.expose());
+//! assert_eq!(format!("{one:?}"), "Secret");
 //! ```
 //!
-//! ```compile_fail
+//! It has no `==`, which would take time that depends on the secret:
+//!
+//! ```compile_fail,E0369
 //! let one = soapstone_crypto::SecretBytes::new(vec![1]);
-//! let two = one.clone(); // a copy is made with `duplicate`, where it can be seen
+//! let two = one.duplicate();
+//! assert!(one == two);
+//! ```
+//!
+//! It cannot be printed:
+//!
+//! ```compile_fail,E0277
+//! let one = soapstone_crypto::SecretBytes::new(vec![1]);
+//! format!("{one}");
+//! ```
+//!
+//! It cannot be written as hexadecimal digits, either:
+//!
+//! ```compile_fail,E0277
+//! let one = soapstone_crypto::SecretBytes::new(vec![1]);
+//! format!("{one:x}");
+//! ```
+//!
+//! It has no `clone`:
+//!
+//! ```compile_fail,E0599
+//! let one = soapstone_crypto::SecretBytes::new(vec![1]);
+//! let two = one.clone();
+//! ```
+//!
+//! Its value cannot be reached by its field, or taken out of the box that wipes it:
+//!
+//! ```compile_fail,E0616
+//! let one = soapstone_crypto::SecretBytes::new(vec![1]);
+//! let value = one.0;
 //! ```
 
 use std::fmt;

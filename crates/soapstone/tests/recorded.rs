@@ -1,6 +1,8 @@
 //! Messages that live peers made, recorded in `interop/recorded` by `interop/record`: each is accepted at the moment of its
 //! recording, and holds the body that the peer was given.
 
+#[path = "support/body.rs"]
+mod body;
 #[path = "support/moment.rs"]
 mod moment;
 
@@ -10,9 +12,9 @@ use jiff::Timestamp;
 use soapstone::endpoint::{Memory, Role};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::Rejected;
-use soapstone::xml::{
-    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
-};
+use soapstone::xml::Buffers;
+
+use body::body_content;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded")
@@ -45,29 +47,6 @@ fn open(file: &Path, hours: i64) -> Result<Vec<u8>, Rejected> {
         &mut (),
     )?;
     Ok(opened.bytes)
-}
-
-/// The canonical form of what the Body holds.
-fn body_content(envelope: Vec<u8>) -> Vec<u8> {
-    let document = Document::parse(envelope, &ParseOptions::default(), &mut Buffers::default())
-        .expect("an envelope");
-    let body = document
-        .root()
-        .children()
-        .find(|child| child.local() == "Body")
-        .expect("a Body");
-    let content = body.first_child().expect("content");
-    let mut canonical = Vec::new();
-    let options = C14nOptions::new(Canonicalization::Exclusive);
-    canonicalize(
-        &document,
-        Apex::Element(content.id()),
-        &options,
-        &mut C14nScratch::default(),
-        &mut canonical,
-    )
-    .expect("a canonical form");
-    canonical
 }
 
 #[test]

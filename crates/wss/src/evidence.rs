@@ -1,12 +1,119 @@
 //! What was proven about a message, and the types that say so.
 //!
-//! `Opened` has passed the cryptography and the plan; `Verified` has passed the replay cache too. A [`Verified`] can be had in
-//! one way only:
+//! `Opened` has passed the cryptography and the plan. `Verified` has passed the replay cache, too,
+//! and can be forwarded:
 //!
-//! ```compile_fail
+//! ```
+//! use soapstone_wss::{Envelope, FirstSeen, Opened, Rejected, Verified};
+//! use soapstone_xml::Buffers;
+//!
+//! fn admit(opened: Opened, first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
+//!     opened.admit(first_seen)
+//! }
+//! fn forward(verified: &Verified<Envelope>, out: &mut Vec<u8>) -> Result<(), Rejected> {
+//!     verified.forward(out, &mut Buffers::default())
+//! }
+//! ```
+//!
+//! [`admit`](Opened::admit) is the only way to have a [`Verified`]. It cannot be put together:
+//!
+//! ```compile_fail,E0451
 //! use soapstone_wss::{Envelope, Verified};
-//! fn forge(envelope: Envelope) -> Verified<Envelope> {
-//!     Verified { inner: envelope } // private
+//! fn forge(envelope: Envelope, other: Verified<Envelope>) -> Verified<Envelope> {
+//!     Verified { inner: envelope, ..other }
+//! }
+//! ```
+//!
+//! Nor can another message be put into it:
+//!
+//! ```compile_fail,E0616
+//! use soapstone_wss::{Envelope, Verified};
+//! fn exchange(verified: &mut Verified<Envelope>, envelope: Envelope) {
+//!     verified.inner = envelope;
+//! }
+//! ```
+//!
+//! An envelope is not forwarded:
+//!
+//! ```compile_fail,E0599
+//! use soapstone_wss::{Envelope, Rejected};
+//! use soapstone_xml::Buffers;
+//! fn forward(envelope: &Envelope, out: &mut Vec<u8>) -> Result<(), Rejected> {
+//!     envelope.forward(out, &mut Buffers::default())
+//! }
+//! ```
+//!
+//! Nor is what was opened, and might be a replay:
+//!
+//! ```compile_fail,E0599
+//! use soapstone_wss::{Opened, Rejected};
+//! use soapstone_xml::Buffers;
+//! fn forward(opened: &Opened, out: &mut Vec<u8>) -> Result<(), Rejected> {
+//!     opened.forward(out, &mut Buffers::default())
+//! }
+//! ```
+//!
+//! What writes the message that is passed on is not reached without a `Verified`:
+//!
+//! ```compile_fail,E0603
+//! use soapstone_wss::forward::write;
+//! ```
+//!
+//! An [`Opened`] comes from a plan alone, and its message is not taken out of it:
+//!
+//! ```compile_fail,E0451
+//! use soapstone_wss::{Envelope, Opened};
+//! fn forge(envelope: Envelope, other: Opened) -> Opened {
+//!     Opened { envelope, ..other }
+//! }
+//! ```
+//!
+//! ```compile_fail,E0616
+//! use soapstone_wss::{Envelope, Opened};
+//! fn take(opened: Opened) -> Envelope {
+//!     opened.envelope
+//! }
+//! ```
+//!
+//! It is admitted once, and cannot be copied to be admitted again:
+//!
+//! ```compile_fail,E0382
+//! use soapstone_wss::{FirstSeen, Opened};
+//! fn twice(opened: Opened, one: FirstSeen, two: FirstSeen) {
+//!     drop(opened.admit(one));
+//!     drop(opened.admit(two));
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use soapstone_wss::Opened;
+//! fn copy(opened: &Opened) -> Opened {
+//!     Opened::clone(opened)
+//! }
+//! ```
+//!
+//! The word of a replay cache admits one message. It cannot be given twice, copied, or made of
+//! nothing:
+//!
+//! ```compile_fail,E0382
+//! use soapstone_wss::{FirstSeen, Opened};
+//! fn both(one: Opened, two: Opened, first_seen: FirstSeen) {
+//!     drop(one.admit(first_seen));
+//!     drop(two.admit(first_seen));
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use soapstone_wss::FirstSeen;
+//! fn copy(first_seen: &FirstSeen) -> FirstSeen {
+//!     FirstSeen::clone(first_seen)
+//! }
+//! ```
+//!
+//! ```compile_fail,E0451
+//! use soapstone_wss::FirstSeen;
+//! fn forge() -> FirstSeen {
+//!     FirstSeen { keys: Vec::new() }
 //! }
 //! ```
 

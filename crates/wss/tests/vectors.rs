@@ -1,18 +1,17 @@
-//! Every message of the vectors directory that is to be processed as a whole, through the engine.
+//! Every message of the vectors that is to be processed as a whole, through the engine.
 //!
 //! The vectors say nothing of what a policy demands, so each message is opened by a plan that wants what the message has, from anybody,
 //! at its own time. What we refuse all the same is listed with the reason.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use soapstone_crypto::{
     Certificate, DataEncryption, DigestAlgorithm, Hasher, Identity, SecretBytes,
     SignatureAlgorithm, TrustRules, TrustStore, base64,
 };
+use soapstone_testkit::Case;
 use soapstone_wss::{
     Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyTransportMethod, Keys, Mechanism,
     PasswordKind, Policy, Rejected, Suite, TimestampPolicy, Verified, names,
@@ -62,70 +61,19 @@ const ACCEPTED: [(&str, &str); 1] = [(
     "two security headers for another actor than us are not ours to judge",
 )];
 
-struct Case {
-    id: String,
-    folder: PathBuf,
-    value: Value,
-}
-
-/// `None` where there is no vectors directory.
-fn cases() -> Option<Vec<Case>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let vectors = std::env::var_os("SOAPSTONE_VECTORS")
-        .map_or_else(|| root.join("../shared/vectors"), PathBuf::from);
-    if !vectors.is_dir() {
-        eprintln!(
-            "\n*** NO VECTORS at {}: nothing was tested here. Set SOAPSTONE_VECTORS. ***\n",
-            vectors.display()
-        );
-        return None;
-    }
-    let mut cases = Vec::new();
-    for suite in std::fs::read_dir(&vectors).expect("the vectors directory") {
-        let folder = suite.expect("an entry").path();
-        let Ok(manifest) = std::fs::read(folder.join("manifest.json")) else {
-            continue;
-        };
-        let manifest: Value = serde_json::from_slice(&manifest).expect("a manifest");
-        let of_kind = manifest["cases"].as_array().expect("cases").iter();
-        for value in of_kind.filter(|value| value["kind"] == "wss-open") {
-            cases.push(Case {
-                id: value["id"].as_str().expect("an id").to_owned(),
-                folder: folder.clone(),
-                value: value.clone(),
-            });
-        }
-    }
-    Some(cases)
-}
-
-impl Case {
-    fn read(&self, file: &Value) -> Vec<u8> {
-        let path = self.folder.join(file.as_str().expect("a file"));
-        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
-    /// The message, white space between tags removed where the case says so.
-    fn message(&self) -> Vec<u8> {
-        let octets = self.read(&self.value["file"]);
-        if self.value["options"]["drop_blank_text_nodes"] != true {
-            return octets;
-        }
-        let text = String::from_utf8(octets).expect("text");
-        let mut kept = String::new();
-        for (index, piece) in text.split_inclusive('>').enumerate() {
-            let trimmed = piece.trim_start();
-            let blank = index > 0 && (trimmed.starts_with('<') || trimmed.is_empty());
-            kept.push_str(if blank { trimmed } else { piece });
-        }
-        kept.into_bytes()
-    }
-
-    fn keys(&self) -> impl Iterator<Item = &Value> {
-        self.value["keys"].as_array().into_iter().flatten()
-    }
-
+/// What a case hands in: keys, certificates and users.
+trait Material {
     /// Certificates that the case names.
+    fn certificates(&self) -> Vec<Certificate>;
+
+    /// Everybody whose private key the case has; at least nobody.
+    fn identities(&self) -> Vec<Option<Arc<Identity>>>;
+
+    /// Every user, with the password that the case knows.
+    fn facts(&self) -> Facts;
+}
+
+impl Material for Case {
     fn certificates(&self) -> Vec<Certificate> {
         let files = self.keys().filter_map(|key| match key["use"].as_str()? {
             "cert-pem" | "trusted-pem" => Some(&key["file"]),
@@ -134,11 +82,13 @@ impl Case {
         });
         files
             .filter(|file| file.is_string())
-            .flat_map(|file| Certificate::from_file_contents(&self.read(file)).expect("PEM"))
+            .flat_map(|file| {
+                Certificate::from_file_contents(&self.read(file.as_str().expect("a file")))
+                    .expect("PEM")
+            })
             .collect()
     }
 
-    /// Everybody whose private key the case has; at least nobody.
     fn identities(&self) -> Vec<Option<Arc<Identity>>> {
         let certificates: Vec<u8> = self
             .certificates()
@@ -148,7 +98,7 @@ impl Case {
         let private = self.keys().filter(|key| key["use"] == "privkey-pem");
         let identities: Vec<_> = private
             .map(|key| {
-                let key = self.read(&key["file"]);
+                let key = self.read(key["file"].as_str().expect("a file"));
                 Some(Arc::new(
                     Identity::from_file_contents(&key, &certificates, None).expect("a key pair"),
                 ))
@@ -160,10 +110,9 @@ impl Case {
         identities
     }
 
-    /// Every user, with the password that the case knows.
     fn facts(&self) -> Facts {
         let users = self.keys().filter(|key| key["use"] == "username");
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         Facts {
             passwords: users
                 .map(|user| {
@@ -267,7 +216,7 @@ impl Seen {
 
 /// Opens the message as everybody whose key there is, signed or not.
 fn open(case: &Case) -> Result<Verified<Envelope>, Rejected> {
-    let message = case.message();
+    let message = case.input();
     let envelope = || Envelope::parse(message.clone(), &Limits::default(), &mut Buffers::default());
     let seen = match Seen::of(&message) {
         Some(seen) => seen,
@@ -328,27 +277,21 @@ fn body_digest(envelope: &Envelope) -> String {
 
 #[test]
 fn every_message_of_the_vectors_has_its_outcome() {
-    let Some(cases) = cases() else {
-        return;
-    };
-    assert_eq!(cases.len(), 29);
+    let cases = soapstone_testkit::cases("wss-open");
     let mut problems = Vec::new();
     for case in &cases {
-        let expected = &case.value["expected"];
         let exception = REFUSED.iter().find(|(id, ..)| *id == case.id);
         let outcome = open(case);
-        let problem = match (expected["outcome"].as_str(), &outcome, exception) {
-            (Some("valid"), Ok(verified), None) => {
+        let problem = match (case.outcome(), &outcome, exception) {
+            ("valid", Ok(verified), None) => {
                 let digest = body_digest(verified.envelope());
-                let wanted = expected["body_exc_c14n_sha256"].as_str();
+                let wanted = case.expected("body_exc_c14n_sha256");
                 (wanted != Some(digest.as_str()) && wanted.is_some())
                     .then(|| "another Body".to_owned())
             }
-            (Some("valid"), Err(rejected), Some((_, reason, _))) if rejected.name() == *reason => {
-                None
-            }
-            (Some("invalid"), Err(_), None) => None,
-            (Some("invalid"), Ok(_), _) if ACCEPTED.iter().any(|(id, _)| *id == case.id) => None,
+            ("valid", Err(rejected), Some((_, reason, _))) if rejected.name() == *reason => None,
+            ("invalid", Err(_), None) => None,
+            ("invalid", Ok(_), _) if ACCEPTED.iter().any(|(id, _)| *id == case.id) => None,
             (_, Ok(_), _) => Some("accepted".to_owned()),
             (_, Err(rejected), _) => Some(format!("{}: {rejected}", rejected.name())),
         };

@@ -1,4 +1,4 @@
-//! Every canonicalization case of the vectors directory, octet by octet.
+//! Every canonicalization case of the vectors, byte by byte.
 //!
 //! Cases with an XPath expression go through [`nodes`](soapstone_xml::nodes), the others through both paths, which must agree.
 //! `c14n-exceptions.json` beside this file names the cases that are not passed, each with its reason; passing one of them is a
@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde_json::Value;
+use soapstone_testkit::Case;
 use soapstone_xml::dtd::flatten;
 use soapstone_xml::nodes::xpath::{Evaluation, Expression};
 use soapstone_xml::nodes::{Tree, canonicalize_nodes};
@@ -21,87 +20,46 @@ use soapstone_xml::{
 #[test]
 fn every_canonicalization_vector_gives_its_octets() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let directory = std::env::var_os("SOAPSTONE_VECTORS")
-        .map_or_else(|| root.join("../../../shared/vectors"), PathBuf::from);
-    if !directory.is_dir() {
-        say(&format!(
-            "SKIPPED: no canonicalization vector was run, there is no vectors directory at {}",
-            directory.display()
-        ));
-        return;
-    }
     let exceptions: BTreeMap<String, String> =
         serde_json::from_slice(&fs::read(root.join("tests/c14n-exceptions.json")).unwrap())
             .unwrap();
     let mut problems = Vec::new();
-    let mut run = 0;
-    for suite in suites(&directory) {
-        let manifest: Value =
-            serde_json::from_slice(&fs::read(suite.join("manifest.json")).unwrap()).unwrap();
-        for case in manifest["cases"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|case| case["kind"] == "c14n")
-        {
-            run += 1;
-            let id = case["id"].as_str().unwrap();
-            match (check(&suite, case), exceptions.get(id)) {
-                (Ok(()), None) | (Err(_), Some(_)) => {}
-                (Ok(()), Some(reason)) => {
-                    problems.push(format!("{id}: passes, although excepted: {reason}"))
-                }
-                (Err(problem), None) => problems.push(format!("{id}: {problem}")),
+    let cases = soapstone_testkit::cases("c14n");
+    for case in &cases {
+        let id = &case.id;
+        match (check(case), exceptions.get(id)) {
+            (Ok(()), None) | (Err(_), Some(_)) => {}
+            (Ok(()), Some(reason)) => {
+                problems.push(format!("{id}: passes, although excepted: {reason}"))
             }
+            (Err(problem), None) => problems.push(format!("{id}: {problem}")),
         }
     }
     println!(
-        "{run} canonicalization vectors, {} of them excepted",
+        "{} canonicalization vectors, {} of them excepted",
+        cases.len(),
         exceptions.len()
     );
-    assert!(
-        run > 0,
-        "no canonicalization case in {}",
-        directory.display()
-    );
+    assert!(!cases.is_empty());
     assert!(
         problems.is_empty(),
-        "{} of {run} fail:\n{}",
+        "{} of {} fail:\n{}",
         problems.len(),
+        cases.len(),
         problems.join("\n")
     );
 }
 
-fn suites(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut suites: Vec<PathBuf> = entries
-        .filter(|path| path.join("manifest.json").is_file())
-        .collect();
-    suites.sort();
-    suites
-}
+fn check(case: &Case) -> Result<(), String> {
+    let expected = case.read(case.expected("canonical_file").unwrap());
+    let method =
+        Canonicalization::from_uri(case.option("algorithm").unwrap()).ok_or("unknown algorithm")?;
+    let prefixes = case.listed("inclusive_prefixes");
 
-fn check(suite: &Path, case: &Value) -> Result<(), String> {
-    let options = &case["options"];
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let expected =
-        fs::read(suite.join(text(&case["expected"]["canonical_file"]).unwrap())).unwrap();
-    let input = suite.join(case["file"].as_str().unwrap());
-    let method = Canonicalization::from_uri(options["algorithm"].as_str().unwrap())
-        .ok_or("unknown algorithm")?;
-    let prefixes: Vec<String> = options["inclusive_prefixes"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(text)
-        .collect();
-    let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
-
-    let mut source = fs::read(&input).unwrap();
+    let mut source = case.input();
     let mut ids = Vec::new();
     if memchr::memmem::find(&source, b"<!DOCTYPE").is_some() {
+        let input = case.folder.join(&case.file);
         let beside = input.parent().unwrap();
         let flat = flatten(&source, &Limits::default(), &mut |system_id| {
             fs::read(beside.join(system_id)).ok()
@@ -113,16 +71,16 @@ fn check(suite: &Path, case: &Value) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     let tree = Tree::new(&document, &ids).map_err(|error| error.to_string())?;
 
-    let set = if let Some(expression) = options["xpath"].as_str() {
-        let namespaces = &options["xpath_ns"];
+    let set = if let Some(expression) = case.option("xpath") {
+        let namespaces = &case.value["options"]["xpath_ns"];
         let expression = Expression::parse(expression, &|prefix| namespaces[prefix].as_str())
             .map_err(|error| error.to_string())?;
         Evaluation::new(&tree)
             .select(&expression)
             .map_err(|error| error.to_string())?
     } else {
-        let apex = options["subtree"]
-            .as_str()
+        let apex = case
+            .option("subtree")
             .map(|path| subtree(&document, path))
             .transpose()?;
         let set = match apex {
@@ -182,9 +140,4 @@ fn same(path: &str, found: &[u8], expected: &[u8]) -> Result<(), String> {
         show(found),
         show(expected)
     ))
-}
-
-/// Writes a line that the test harness does not swallow.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,29 +1,24 @@
 //! Normalizing, intersecting and merging: every vector, whatever its suite.
 
-use std::path::Path;
-
-use crate::manifest::{Case, cases};
 use soapstone_policy::{IntersectionMode, NormalPolicy, PolicyDocument, PolicyLimits};
+use soapstone_testkit::{Case, cases};
 
-fn normal_form(folder: &Path, file: &str) -> Result<NormalPolicy, String> {
-    let source = std::fs::read(folder.join(file)).map_err(|error| format!("{file}: {error}"))?;
-    PolicyDocument::parse(source, &PolicyLimits::default())
+fn normal_form(case: &Case, file: &str) -> Result<NormalPolicy, String> {
+    PolicyDocument::parse(case.read(file), &PolicyLimits::default())
         .and_then(|document| document.normal_form())
         .map_err(|error| format!("{file}: {error}"))
 }
 
 /// Runs all cases of a kind; `result` computes what the expected file holds.
-fn run(kind: &str, result: impl Fn(&Path, &Case) -> Result<NormalPolicy, String>) {
+fn run(kind: &str, result: impl Fn(&Case) -> Result<NormalPolicy, String>) {
     let mut failures = Vec::new();
-    for (folder, case) in cases(kind) {
+    for case in cases(kind) {
         let expected = case
-            .expected
-            .normalized_file
-            .as_deref()
-            .or(case.expected.result_file.as_deref())
+            .expected("normalized_file")
+            .or(case.expected("result_file"))
             .expect("an expected file");
-        let outcome = result(&folder, &case).and_then(|found| {
-            let expected = normal_form(&folder, expected)?;
+        let outcome = result(&case).and_then(|found| {
+            let expected = normal_form(&case, expected)?;
             let written =
                 PolicyDocument::parse(found.to_xml().into_bytes(), &PolicyLimits::default())
                     .and_then(|document| document.normal_form())
@@ -57,19 +52,14 @@ fn run(kind: &str, result: impl Fn(&Path, &Case) -> Result<NormalPolicy, String>
 
 #[test]
 fn every_policy_has_the_normal_form_that_its_suite_expects() {
-    run("policy-normalize", |folder, case| {
-        normal_form(folder, &case.file)
-    });
+    run("policy-normalize", |case| normal_form(case, &case.file));
 }
 
 #[test]
 fn every_intersection_is_what_its_suite_expects() {
-    run("policy-intersect", |folder, case| {
-        let other = normal_form(
-            folder,
-            case.options.with.as_deref().expect("a second policy"),
-        )?;
-        normal_form(folder, &case.file)?
+    run("policy-intersect", |case| {
+        let other = normal_form(case, case.option("with").expect("a second policy"))?;
+        normal_form(case, &case.file)?
             .intersect(&other, IntersectionMode::Strict, &PolicyLimits::default())
             .map_err(|error| error.to_string())
     });
@@ -77,12 +67,9 @@ fn every_intersection_is_what_its_suite_expects() {
 
 #[test]
 fn every_merged_policy_is_what_its_suite_expects() {
-    run("policy-merge", |folder, case| {
-        let other = normal_form(
-            folder,
-            case.options.with.as_deref().expect("a second policy"),
-        )?;
-        normal_form(folder, &case.file)?
+    run("policy-merge", |case| {
+        let other = normal_form(case, case.option("with").expect("a second policy"))?;
+        normal_form(case, &case.file)?
             .merge(&other, &PolicyLimits::default())
             .map_err(|error| error.to_string())
     });

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::json;
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{KeyKind, SecretBytes, TrustRules, TrustStore};
 use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits,
     PolicyProblem, SignatureReading,
 };
+use soapstone_testkit::{cases, has_vectors_directory};
 use soapstone_wss::{InboundPlan, Keys, OutboundPlan, User};
-
-use crate::manifest::cases;
 
 /// Documents of the vectors in which references lead nowhere, by their suite's own mistake: how many subjects that concerns.
 const DANGLING: [(&str, usize); 1] = [(
@@ -37,8 +37,8 @@ fn count(node: &Arc<Node>, policies: &mut usize, assertions: &mut BTreeMap<Strin
 #[test]
 fn every_policy_document_parses_to_what_its_suite_counted() {
     let mut failures = Vec::new();
-    for (folder, case) in cases("policy-parse") {
-        let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
+    for case in cases("policy-parse") {
+        let source = case.input();
         let document = match PolicyDocument::parse(source, &PolicyLimits::default()) {
             Ok(document) => document,
             Err(error) => {
@@ -50,11 +50,11 @@ fn every_policy_document_parses_to_what_its_suite_counted() {
         for policy in document.policies() {
             count(policy, &mut policies, &mut assertions);
         }
-        if Some(policies) != case.expected.policy_elements || assertions != case.expected.assertions
-        {
+        let expected = &case.value["expected"];
+        if expected["policy_elements"] != policies || expected["assertions"] != json!(assertions) {
             failures.push(format!(
-                "{}: {policies} policies, {assertions:?}, expected {:?}, {:?}",
-                case.id, case.expected.policy_elements, case.expected.assertions
+                "{}: {policies} policies, {assertions:?}, expected {}, {}",
+                case.id, expected["policy_elements"], expected["assertions"]
             ));
         }
     }
@@ -67,8 +67,8 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
     let mut compiled = 0;
     let keys = every_key();
     let mut dangling: BTreeMap<String, usize> = BTreeMap::new();
-    for (folder, case) in cases("policy-parse") {
-        let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
+    for case in cases("policy-parse") {
+        let source = case.input();
         let text = String::from_utf8_lossy(&source).into_owned();
         let document = PolicyDocument::parse(source, &PolicyLimits::default()).expect("a document");
         for subject in document.subjects().expect("subjects") {
@@ -106,15 +106,17 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
         failures.len(),
         failures.join("\n")
     );
-    let expected: BTreeMap<String, usize> = DANGLING
-        .map(|(id, count)| (id.to_owned(), count))
-        .into_iter()
-        .collect();
+    // Subjects that compiled when this was written: of the project's own documents, and of the 751
+    // subjects of the vectors directory.
+    let (own, outside) = (424, 462);
+    let mut expected = BTreeMap::new();
+    let mut least = own;
+    if has_vectors_directory() {
+        expected.extend(DANGLING.map(|(id, count)| (id.to_owned(), count)));
+        least += outside;
+    }
     assert_eq!(dangling, expected);
-    assert!(
-        compiled >= 462,
-        "462 of the 751 subjects compiled when this was written, now {compiled}"
-    );
+    assert!(compiled >= least, "{compiled} subjects, expected {least}");
 }
 
 /// Keys for everything that a plan may want.
@@ -123,9 +125,12 @@ pub(crate) fn every_key() -> Keys {
     let kind = KeyKind::Rsa { bits: 2048 };
     let authority = issue::authority("CN=authority", kind, validity).expect("a key");
     let template = Template::new("CN=everybody", validity).expect("a name");
-    let identity = issue::identity(&authority, kind, &template).expect("a key");
+    let identity = || issue::identity(&authority, kind, &template).expect("a key");
+    // Some policies want two endorsements, each by a key of its own.
+    let endorsing = [identity(), identity()];
+    let identity = identity();
     let mut rules = TrustRules::default();
-    rules.pinned.push(identity.certificate().clone());
+    rules.anchors.push(authority.certificate().clone());
     Keys {
         peer: Some(identity.certificate().clone()),
         trust: Some(Arc::new(TrustStore::new(rules).expect("a trust store"))),
@@ -135,7 +140,7 @@ pub(crate) fn every_key() -> Keys {
         })),
         identity: Some(Arc::new(identity)),
         decryption: Vec::new(),
-        endorsing: Vec::new(),
+        endorsing: endorsing.map(Arc::new).into(),
         shared: None,
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use soapstone_crypto::{SecretBytes, SymmetricKey};
 use soapstone_policy::{Agreement, CompileOptions, PolicyDocument, PolicyLimits};
+use soapstone_testkit::cases;
 use soapstone_wss::{
     ContextOwner, Envelope, Facts, FirstSeen, InboundPlan, Keys, OutboundPlan, Outgoing, Policy,
     Receipt, SecurityContext, Verified,
@@ -13,7 +14,6 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, Limits};
 
 use crate::documents::every_key;
-use crate::manifest::cases;
 
 const PLAIN: &str = "<soap:Envelope xmlns:soap='http://schemas.xmlsoap.org/soap/envelope/' xmlns:a='http://www.w3.org/2005/08/addressing'>\
     <soap:Header><a:To>urn:service</a:To><a:Action>urn:echo</a:Action></soap:Header>\
@@ -130,8 +130,8 @@ fn messages_travel_under_every_agreement_that_the_policies_compile_to() {
     let keys = every_key();
     let mut outcomes: BTreeMap<String, Result<(), String>> = BTreeMap::new();
     let mut failures = Vec::new();
-    for (folder, case) in cases("policy-parse") {
-        let source = std::fs::read(folder.join(&case.file)).expect(&case.file);
+    for case in cases("policy-parse") {
+        let source = case.input();
         let document = PolicyDocument::parse(source, &PolicyLimits::default()).expect("a document");
         for subject in document.subjects().expect("subjects") {
             let Ok(agreement) = document.agreement_of(&subject, &CompileOptions::default()) else {

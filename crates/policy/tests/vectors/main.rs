@@ -1,7 +1,6 @@
-//! Policies and messages that other projects wrote: all cases of the vectors directory that have a policy.
+//! Policies, and messages under policies: all cases of the vectors that have a policy.
 
 mod algebra;
 mod documents;
 mod exchanges;
-mod manifest;
 mod messages;

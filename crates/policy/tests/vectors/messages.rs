@@ -1,15 +1,13 @@
 //! Messages of the vectors, opened by the plans that their policies compile to.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, Identity, TrustRules, TrustStore};
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
+use soapstone_testkit::{Case, cases};
 use soapstone_wss::{Envelope, Facts, FirstSeen, InboundPlan, Keys};
 use soapstone_xml::{Buffers, Limits};
-
-use crate::manifest::{Case, cases};
 
 /// Messages that their policy allows and we refuse, with the reason. One of them being accepted is a failure too.
 const EXCEPTIONS: [(&str, &str); 2] = [
@@ -27,18 +25,16 @@ const EXCEPTIONS: [(&str, &str); 2] = [
 ];
 
 /// What a case's policy says of its message: nothing, or why it is refused.
-fn open(folder: &Path, case: &Case) -> Result<(), String> {
-    let policy = case.policy.as_deref().expect("a policy");
-    let policy = std::fs::read(folder.join(policy)).expect("the policy");
+fn open(case: &Case) -> Result<(), String> {
+    let policy = case.read(case.value["policy"].as_str().expect("a policy"));
     let agreement = PolicyDocument::parse(policy, &PolicyLimits::default())
         .expect("a policy")
         .agreement(&Selection::default(), &CompileOptions::default())
         .map_err(|error| format!("not compiled: {error}"))?;
-    let plan = InboundPlan::compile(agreement.request, keys(folder, case))
+    let plan = InboundPlan::compile(agreement.request, keys(case))
         .map_err(|problems| format!("no plan: {problems:?}"))?;
-    let message = std::fs::read(folder.join(&case.file)).expect("the message");
     let mut buffers = Buffers::new();
-    let envelope = Envelope::parse(message, &Limits::default(), &mut buffers)
+    let envelope = Envelope::parse(case.input(), &Limits::default(), &mut buffers)
         .map_err(|error| format!("no envelope: {error}"))?;
     let opened = plan
         .open_unmarked(envelope, &Facts::default(), Timestamp::now(), &mut buffers)
@@ -51,13 +47,8 @@ fn open(folder: &Path, case: &Case) -> Result<(), String> {
 }
 
 /// The certificate of the vectors is pinned, old as it is: they are about policies, not about trust.
-fn keys(folder: &Path, case: &Case) -> Keys {
-    let read = |usage: &str| {
-        let key = case.keys.iter().find(|key| key.usage == usage);
-        let file = key.and_then(|key| key.file.as_deref()).expect("a key file");
-        std::fs::read(folder.join(file)).expect("a key")
-    };
-    let (key, certificate) = (read("privkey-pem"), read("cert-pem"));
+fn keys(case: &Case) -> Keys {
+    let (key, certificate) = (case.key("privkey-pem"), case.key("cert-pem"));
     let known = Certificate::from_pem(&certificate).expect("a certificate");
     let mut rules = TrustRules::default();
     rules.pinned.push(known.clone());
@@ -76,8 +67,8 @@ fn keys(folder: &Path, case: &Case) -> Keys {
 #[test]
 fn messages_are_accepted_by_the_right_policy_and_refused_by_the_wrong_one() {
     let mut failures = Vec::new();
-    for (folder, case) in cases("wss-policy") {
-        let outcome = open(&folder, &case);
+    for case in cases("wss-policy") {
+        let outcome = open(&case);
         if let Some((_, reason)) = EXCEPTIONS.iter().find(|(id, _)| *id == case.id) {
             if outcome.as_ref().err().map(String::as_str) != Some(*reason) {
                 failures.push(format!(
@@ -87,13 +78,14 @@ fn messages_are_accepted_by_the_right_policy_and_refused_by_the_wrong_one() {
             }
             continue;
         }
-        let satisfied = case.expected.outcome == "policy-satisfied";
+        let satisfied = case.outcome() == "policy-satisfied";
         // A policy that gives no plan refuses nothing.
         let planned = !matches!(&outcome, Err(reason) if reason.starts_with("not compiled") || reason.starts_with("no plan"));
         if outcome.is_ok() != satisfied || !planned {
             failures.push(format!(
                 "{}: expected {}, found {outcome:?}",
-                case.id, case.expected.outcome
+                case.id,
+                case.outcome()
             ));
         }
     }

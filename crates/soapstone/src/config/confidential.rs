@@ -7,6 +7,24 @@ use zeroize::{Zeroize, Zeroizing};
 /// A password, or the contents of a key file.
 ///
 /// It has neither `Display` nor `==`, its `Debug` shows no content, and its memory is wiped when it is dropped.
+///
+/// ```
+/// use soapstone::config::Confidential;
+/// let password = Confidential::new("open sesame".to_owned());
+/// assert_eq!(format!("{password:?}"), "…");
+/// ```
+///
+/// ```compile_fail,E0277
+/// use soapstone::config::Confidential;
+/// let password = Confidential::new("open sesame".to_owned());
+/// format!("{password}");
+/// ```
+///
+/// ```compile_fail,E0369
+/// use soapstone::config::Confidential;
+/// let password = Confidential::new("open sesame".to_owned());
+/// assert!(password == password.clone());
+/// ```
 #[derive(Clone)]
 pub struct Confidential<T: Zeroize>(Zeroizing<T>);
 

@@ -1,9 +1,5 @@
-//! Messages of other projects: every case of the vectors directory that is tagged `wstrust`.
+//! Messages of other projects: every case of WS-Trust in the vectors directory.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
     Action, KeyType, Lifetime, Operation, Refusal, RequestType, Requests, Responses, SecurityToken,
@@ -16,44 +12,15 @@ use crate::support::{Host, alice, now};
 
 #[test]
 fn messages_of_other_projects_are_read() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let directory = std::env::var_os("SOAPSTONE_VECTORS")
-        .map_or_else(|| root.join("../../../shared/vectors"), PathBuf::from);
-    if !directory.is_dir() {
-        eprintln!(
-            "SKIPPED: no WS-Trust vector was run, there is no vectors directory at {}",
-            directory.display()
-        );
-        return;
-    }
-    let mut run = 0;
-    let mut unknown = Vec::new();
-    for suite in fs::read_dir(&directory).unwrap() {
-        let suite = suite.unwrap().path();
-        let Ok(manifest) = fs::read(suite.join("manifest.json")) else {
-            continue;
-        };
-        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
-        let tagged = |case: &&Value| {
-            let tags = case["tags"].as_array();
-            tags.is_some_and(|tags| tags.iter().any(|tag| tag == "wstrust"))
-        };
-        for case in manifest["cases"].as_array().unwrap().iter().filter(tagged) {
-            run += 1;
-            let id = case["id"].as_str().unwrap();
-            let bytes = fs::read(suite.join(case["file"].as_str().unwrap())).unwrap();
-            let message =
-                Envelope::parse(bytes, &Limits::default(), &mut Buffers::default()).unwrap();
-            match id {
-                "wstrust-adal/RST" => adal_request(&message),
-                "wstrust-adal/common.rstr" => adal_response(&message),
-                other => unknown.push(other.to_owned()),
-            }
+    for case in soapstone_testkit::cases_of_suite("wstrust-adal") {
+        let message =
+            Envelope::parse(case.input(), &Limits::default(), &mut Buffers::default()).unwrap();
+        match case.id.as_str() {
+            "wstrust-adal/RST" => adal_request(&message),
+            "wstrust-adal/common.rstr" => adal_response(&message),
+            other => panic!("nothing is expected of {other}"),
         }
     }
-    println!("{run} WS-Trust vectors");
-    assert!(run > 0, "no WS-Trust case in {}", directory.display());
-    assert!(unknown.is_empty(), "nothing is expected of {unknown:?}");
 }
 
 fn headers(message: &Envelope) -> Addressing {
