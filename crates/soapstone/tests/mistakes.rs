@@ -178,6 +178,35 @@ fn the_file_or_subject_that_no_trust_can_be_made_of_is_named() {
 }
 
 #[test]
+fn what_is_demanded_of_certificates_is_understood_or_told() {
+    let folder = Folder::new("demands");
+    let problems = |trust: &str| {
+        let text = format!(
+            "{IDENTITY}trust = {{ anchors = [\"ca.cert.pem\"], {trust} }}\nsecurity = {{ mechanism = \"sign\" }}\n"
+        );
+        folder.problems(&text)
+    };
+    assert_eq!(
+        problems("subjects = [\"CN=me\"], subject_match = \"part\""),
+        "endpoint.toml:2:76: `subject_match` must be one of whole, contains, found \"part\""
+    );
+    assert_eq!(
+        problems("subject_match = \"contains\""),
+        "endpoint.toml:2:54: `subject_match` without `subjects`\n    \
+         hint: say who may sign: subjects = [\"CN=client,O=Example\"]"
+    );
+    assert_eq!(
+        problems("extended_key_usage = [\"clientAuth\", \"signing\"]"),
+        "endpoint.toml:2:74: expected an extended key usage, such as `clientAuth` or `1.3.6.1.5.5.7.3.2`, found `signing`"
+    );
+    assert_eq!(
+        problems("extended_key_usage = []"),
+        "endpoint.toml:2:9: `extended_key_usage` names no purpose\n    \
+         hint: leave it out where none is asked for"
+    );
+}
+
+#[test]
 fn a_key_reference_is_told_by_the_name_that_it_has_in_the_file() {
     let folder = Folder::new("references");
     assert_eq!(

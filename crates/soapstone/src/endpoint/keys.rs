@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use soapstone_crypto::trust::RevocationListFacts;
 use soapstone_crypto::{
-    Certificate, CryptoError, Identity, KeyStore, SecretBytes, SymmetricKey, TrustRules, TrustStore,
+    Certificate, CryptoError, Identity, KeyPurpose, KeyStore, SecretBytes, SymmetricKey,
+    TrustRules, TrustStore,
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
 use super::compile::Compiler;
 use super::dated::{Dated, DatedUse};
-use crate::config::{IdentityConfig, IdentitySource, LoadedFile, TrustConfig};
+use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, TrustConfig};
 
 impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
@@ -169,6 +170,8 @@ impl Compiler<'_> {
             .iter()
             .map(|subject| subject.value.clone())
             .collect();
+        rules.subject_match = config.subject_match;
+        rules.extended_key_usage = self.purposes(&config.extended_key_usage);
         rules.revocation_lists = config
             .crls
             .iter()
@@ -193,6 +196,17 @@ impl Compiler<'_> {
                 None
             }
         }
+    }
+
+    fn purposes(&mut self, named: &[Located<String>]) -> Vec<KeyPurpose> {
+        let mut purposes = Vec::with_capacity(named.len());
+        for name in named {
+            match KeyPurpose::parse(&name.value) {
+                Ok(purpose) => purposes.push(purpose),
+                Err(error) => self.report(name.place, error.to_string()),
+            }
+        }
+        purposes
     }
 
     /// Says which file or subject it is that no trust can be made of.
