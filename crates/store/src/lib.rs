@@ -17,6 +17,7 @@ mod memory;
 mod memory_contexts;
 mod remote;
 mod sealing;
+pub mod server_trust;
 mod shares;
 mod stores;
 
