@@ -216,6 +216,28 @@ fn references_outside_the_document_are_followed_only_when_they_are_enabled() {
     }
 }
 
+/// SECURITY.md: files are read below the input's folder. The working folder of these commands is the one above it.
+#[test]
+fn files_below_the_working_folder_alone_are_not_read() {
+    let folder = Folder::new();
+    folder.write("part.xml", "<part/>");
+    folder.write("inside/part.xml", "<part/>");
+    let shared = key("shared.key.bin");
+    let method = format!("{MORE}hmac-sha256");
+    let sign = |uri: &str| {
+        folder.write("inside/template.xml", signature(&method, "", uri, ""));
+        folder.run(&format!(
+            "xml sign --enabled-reference-uris any --hmackey {shared} -o signed.xml inside/template.xml"
+        ))
+    };
+    let absolute = folder.path("part.xml");
+    for outside in ["../part.xml", absolute.to_str().unwrap()] {
+        sign(outside).refuses("reference-not-found");
+    }
+    sign("part.xml").succeeds();
+    sign("../inside/part.xml").succeeds();
+}
+
 #[test]
 fn xslt_is_refused_as_unsupported() {
     let folder = Folder::new();

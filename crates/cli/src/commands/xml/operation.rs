@@ -166,8 +166,7 @@ impl OperationArguments {
                 ))),
             });
         let mapped = mapped.collect::<Result<Vec<_>, _>>()?;
-        let resolver = Resolver::new(self.input.as_deref(), mapped, options.limits.message)
-            .and_working_folder();
+        let resolver = Resolver::new(self.input.as_deref(), mapped, options.limits.message);
         Ok(Operation {
             input,
             keys,
