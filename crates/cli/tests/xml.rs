@@ -257,11 +257,13 @@ fn a_key_value_is_retrieved_in_each_of_its_forms() {
             ))
         };
         verify(&format!("retrieval-method,key-value,{kind}")).succeeds();
+        let another = if kind == "rsa" { "dsa" } else { "rsa" };
         for without in [
-            "retrieval-method,key-value",
-            &format!("retrieval-method,{kind}"),
+            format!("retrieval-method,{kind}"),
+            format!("key-value,{kind}"),
+            format!("retrieval-method,key-value,{another}"),
         ] {
-            verify(without).refuses("key-not-found");
+            verify(&without).refuses("key-not-found");
         }
     }
 }

@@ -143,9 +143,7 @@ fn the_key_of_a_keystore_can_have_a_password_of_its_own() {
             "key = \"closed.key.pem\", certificate = \"me.cert.pem\", key_password = \"{PASSWORD}\""
         )),
         "endpoint.toml:1:82: a password of the key's own is for the key of a `keystore`\n    \
-         hint: name what opens `key` as `password_env`, `password_file` or `password`\n\
-         endpoint.toml:1:20: `closed.key.pem`: the key is encrypted and no password was given\n    \
-         hint: give `password_env`, `password_file` or `password` beside it"
+         hint: name what opens `key` as `password_env`, `password_file` or `password`"
     );
 }
 
