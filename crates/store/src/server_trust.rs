@@ -1,9 +1,10 @@
 //! Which servers are believed over TLS: backends, and the stores that nodes share.
 //!
-//! A server is believed by a path to an authority, as everywhere. It is also believed if the file of authorities holds the very
-//! certificate that it shows, which is what `openssl req -x509` makes: one that is self-signed, and says that it is an authority. And
-//! it is believed if its certificate is pinned. The rule kept here: its name, its dates and its purposes are checked whenever it is
-//! not pinned, and its dates even then.
+//! A server is believed by a path to an authority, as everywhere. It is also believed if the file
+//! of authorities holds the very certificate that it shows, which is what `openssl req -x509`
+//! makes: one that is self-signed, and says that it is an authority. And it is believed if its
+//! certificate is pinned. The rule kept here: its name, its dates and its purposes are checked
+//! whenever it is not pinned, and its dates even then.
 
 use std::error::Error;
 use std::fmt;
@@ -48,7 +49,8 @@ impl ServerTrust {
         Self::under(provider, roots, authorities)
     }
 
-    /// Servers under the system's authorities. A system without authorities trusts no server; connecting then says so.
+    /// Servers under the system's authorities. A system without authorities trusts no server;
+    /// connecting then says so.
     ///
     /// # Errors
     ///
@@ -212,7 +214,8 @@ fn refused(why: Unsuitable) -> rustls::Error {
     CertificateError::Other(OtherError(Arc::new(why))).into()
 }
 
-/// Why there is no connection, in words for operators: those of the TLS library are names of its types where a certificate is refused.
+/// Why there is no connection, in words for operators: those of the TLS library are names of its
+/// types where a certificate is refused.
 #[must_use]
 pub fn describe(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
@@ -254,7 +257,8 @@ mod tests {
         "2026-11-25T12:00:00Z".parse().unwrap()
     }
 
-    /// A self-signed authority for `localhost`, as `openssl req -x509` makes it, valid for 30 days; `purpose` is an extended key usage.
+    /// A self-signed authority for `localhost`, as `openssl req -x509` makes it, valid for 30 days;
+    /// `purpose` is an extended key usage.
     fn self_signed(purpose: Option<&[u8]>) -> Identity {
         let mut template = Template::new("CN=backend", Validity::days(now(), 30))
             .unwrap()

@@ -1,6 +1,8 @@
-//! Where revocation lists are published, as certificates and lists name it (RFC 5280 sections 4.2.1.13 and 5.2.5).
+//! Where revocation lists are published, as certificates and lists name it (RFC 5280 sections
+//! 4.2.1.13 and 5.2.5).
 //!
-//! Nothing is fetched from there: the names only tell which of several lists of an issuer a certificate would be on.
+//! Nothing is fetched from there: the names only tell which of several lists of an issuer a
+//! certificate would be on.
 
 use crate::der::{self, NotDer, Reader};
 use crate::name::DistinguishedName;
@@ -25,7 +27,8 @@ pub(crate) struct DistributionPoint {
 }
 
 impl PointName {
-    /// Reads a `DistributionPointName` without its own tag. `issuer` is the DER of the name that relative names begin with.
+    /// Reads a `DistributionPointName` without its own tag. `issuer` is the DER of the name that
+    /// relative names begin with.
     pub(crate) fn read_all(point: &[u8], issuer: &[u8]) -> Result<Vec<Self>, NotDer> {
         let mut choice = Reader::new(point);
         let chosen = choice.any()?;

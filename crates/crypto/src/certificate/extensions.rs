@@ -1,7 +1,8 @@
 //! The extensions of a certificate that decide what its key may be used for (RFC 5280 section 4.2).
 //!
-//! The one rule: an extension that occurs twice, or has more in it than it should, makes the certificate unreadable. Two readers
-//! of it could otherwise take it for two different certificates.
+//! The one rule: an extension that occurs twice, or has more in it than it should, makes the
+//! certificate unreadable. Two readers of it could otherwise take it for two different
+//! certificates.
 
 use std::collections::HashSet;
 
@@ -42,7 +43,8 @@ impl KeyUsage {
         self.has(Self::DIGITAL_SIGNATURE) || self.has(Self::NON_REPUDIATION)
     }
 
-    /// Whether keys or data may be encrypted to it: `keyEncipherment`, `dataEncipherment` or `keyAgreement`.
+    /// Whether keys or data may be encrypted to it: `keyEncipherment`, `dataEncipherment` or
+    /// `keyAgreement`.
     #[must_use]
     pub const fn may_encrypt(self) -> bool {
         self.has(Self::KEY_ENCIPHERMENT)

@@ -55,8 +55,8 @@ impl KeyPurpose {
         self.0 == ANY
     }
 
-    /// Whether it covers the signing of messages between programs, for which no purpose of its own was ever registered: any
-    /// purpose, the signing of mail, or the authentication of a client.
+    /// Whether it covers the signing of messages between programs, for which no purpose of its own
+    /// was ever registered: any purpose, the signing of mail, or the authentication of a client.
     #[must_use]
     pub fn covers_messages(&self) -> bool {
         [ANY, CLIENT_AUTH, EMAIL_PROTECTION].contains(&self.0.as_slice())

@@ -1,10 +1,11 @@
 //! How much a key has enciphered, and how much it may (limits on key usage).
 //!
-//! Two limits are published. Under AES-GCM with random initialization vectors of 96 bits, a key enciphers at most 2^32 messages: one
-//! vector that occurs twice gives away the plaintexts of both and the authentication key (NIST SP 800-38D section 8.3). Under Triple
-//! DES, a key enciphers at most 2^20 blocks of 64 bits (NIST SP 800-67 Rev. 2 section 3.3): blocks that are equal give away their
-//! plaintexts (CVE-2016-2183). The rule: what is taken from the limit is taken before the first block is enciphered, and counts
-//! also if nothing comes of it.
+//! Two limits are published. Under AES-GCM with random initialization vectors of 96 bits, a key
+//! enciphers at most 2^32 messages: one vector that occurs twice gives away the plaintexts of both
+//! and the authentication key (NIST SP 800-38D section 8.3). Under Triple DES, a key enciphers at
+//! most 2^20 blocks of 64 bits (NIST SP 800-67 Rev. 2 section 3.3): blocks that are equal give away
+//! their plaintexts (CVE-2016-2183). The rule: what is taken from the limit is taken before the
+//! first block is enciphered, and counts also if nothing comes of it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,7 +31,8 @@ pub struct CipherUsage {
 }
 
 impl CipherUsage {
-    /// The part of its limit that is used, from 0 to 1: of the algorithm that has come nearer to it.
+    /// The part of its limit that is used, from 0 to 1: of the algorithm that has come nearer to
+    /// it.
     #[must_use]
     pub fn ratio(self) -> f64 {
         let gcm = self.gcm_messages as f64 / GCM_MESSAGES as f64;

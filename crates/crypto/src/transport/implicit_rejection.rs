@@ -1,9 +1,10 @@
-//! Implicit rejection of key transport with RSA PKCS#1 v1.5 (draft-irtf-cfrg-rsa-guidance, section 7).
+//! Implicit rejection of key transport with RSA PKCS#1 v1.5 (draft-irtf-cfrg-rsa-guidance, section
+//! 7).
 //!
-//! A wrong padding is no error: a substitute takes the place of the key, and the message fails where
-//! any wrong key makes it fail. The substitute is a function of the private key and the ciphertext, so
-//! a second try of the same ciphertext behaves like the first one. The one rule: the steps are the same
-//! for a good padding and a wrong one, up to the masked selection at the end.
+//! A wrong padding is no error: a substitute takes the place of the key, and the message fails
+//! where any wrong key makes it fail. The substitute is a function of the private key and the
+//! ciphertext, so a second try of the same ciphertext behaves like the first one. The one rule: the
+//! steps are the same for a good padding and a wrong one, up to the masked selection at the end.
 
 use aws_lc_rs::hmac;
 use openssl::error::ErrorStack;
@@ -52,8 +53,8 @@ impl ImplicitRejection {
 /// The key that the encoded message `00 02 PADDING 00 KEY` holds if it is as long as `substitute`, and
 /// `substitute` otherwise (RFC 8017 section 7.2.2, step 3).
 ///
-/// The separator has one place only, since the length of the key is known: a key of another length puts
-/// a zero into the padding, or another byte in the place of the separator.
+/// The separator has one place only, since the length of the key is known: a key of another length
+/// puts a zero into the padding, or another byte in the place of the separator.
 pub(super) fn key_or_substitute(encoded: &[u8], mut substitute: SecretBytes) -> SecretBytes {
     let Some(separator) = encoded.len().checked_sub(substitute.len() + 1) else {
         return substitute;
