@@ -31,6 +31,31 @@ impl PasswordArguments {
     }
 }
 
+/// `--key-password-env` and `--key-password-file`.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(multiple = false)]
+pub struct KeyPasswordArguments {
+    /// The environment variable that holds the password of the key, where the keystore has another one
+    #[arg(long, value_name = "NAME")]
+    pub key_password_env: Option<String>,
+    /// The file whose first line is the password of the key, where the keystore has another one
+    #[arg(long, value_name = "FILE")]
+    pub key_password_file: Option<PathBuf>,
+}
+
+impl KeyPasswordArguments {
+    /// The password, if one was named.
+    ///
+    /// # Errors
+    /// [`Failure`] when it is not where it was said to be.
+    pub fn read(&self) -> Result<Option<Zeroizing<String>>, Failure> {
+        read(
+            self.key_password_env.as_deref(),
+            self.key_password_file.as_deref(),
+        )
+    }
+}
+
 /// The password from an environment variable or from the first line of a file; `None` if neither is named.
 ///
 /// # Errors

@@ -299,6 +299,41 @@ fn what_is_no_key_and_no_certificate_is_called_that() {
 }
 
 #[test]
+fn a_key_with_a_password_of_its_own_is_listed_and_converted() {
+    let folder = Folder::new();
+    folder.write("store-password", "storepass\n");
+    folder.write("key-password", "keypass\n");
+    for (name, bytes) in [
+        (
+            "own.jks",
+            &include_bytes!("../../soapstone/tests/keystores/key-with-password-of-its-own.jks")[..],
+        ),
+        (
+            "own.p12",
+            include_bytes!("../../soapstone/tests/keystores/key-with-password-of-its-own.p12"),
+        ),
+    ] {
+        folder.write(name, bytes);
+        let store = format!("{name} --password-file store-password");
+        assert_eq!(list(&folder, &store)[0]["kind"], "locked-private-key");
+        let both = format!("{store} --key-password-file key-password");
+        assert_eq!(list(&folder, &both)[0]["kind"], "private-key");
+        folder
+            .run(&format!("keys convert {store} --to without"))
+            .fails("the private key is encrypted and no password that opens it was given");
+        folder
+            .run(&format!("keys convert {both} --to {name}.made.p12"))
+            .succeeds();
+        let made = format!("{name}.made.p12 --password-file store-password");
+        assert_eq!(list(&folder, &made)[0]["kind"], "private-key");
+        folder
+            .run(&format!("keys convert {both} --to pair --force"))
+            .succeeds();
+        assert_eq!(list(&folder, "pair.key.pem")[0]["kind"], "private-key");
+    }
+}
+
+#[test]
 fn a_key_is_not_written_as_jks() {
     let folder = Folder::new();
     folder

@@ -166,6 +166,7 @@ fn a_certificate_in_the_message_counts_only_when_it_leads_to_an_anchor() {
     };
     let told = verify(&format!("--trusted-pem {ca}")).succeeds();
     assert!(told.text().contains("CN=client"), "{}", told.text());
+    verify(&format!("--trusted-pem {ca} --verify-crls")).succeeds();
     assert_eq!(verify(&format!("--trusted-pem {other}")).status, 2);
     assert_eq!(verify("--pubkey-pem nowhere.pem").status, 1);
     let late = format!("--trusted-pem {ca} --verification-gmt-time 2099-01-01+00:00:00");
@@ -214,6 +215,89 @@ fn references_outside_the_document_are_followed_only_when_they_are_enabled() {
             .refuses("digest-mismatch");
         folder.write("part.xml", "<part>1</part>");
     }
+}
+
+/// SECURITY.md: files are read below the input's folder. The working folder of these commands is the one above it.
+#[test]
+fn files_below_the_working_folder_alone_are_not_read() {
+    let folder = Folder::new();
+    folder.write("part.xml", "<part/>");
+    folder.write("inside/part.xml", "<part/>");
+    let shared = key("shared.key.bin");
+    let method = format!("{MORE}hmac-sha256");
+    let sign = |uri: &str| {
+        folder.write("inside/template.xml", signature(&method, "", uri, ""));
+        folder.run(&format!(
+            "xml sign --enabled-reference-uris any --hmackey {shared} -o signed.xml inside/template.xml"
+        ))
+    };
+    let absolute = folder.path("part.xml");
+    for outside in ["../part.xml", absolute.to_str().unwrap()] {
+        sign(outside).refuses("reference-not-found");
+    }
+    sign("part.xml").succeeds();
+    sign("../inside/part.xml").succeeds();
+}
+
+/// A file that stands beside these tests: signed and enciphered by other means, with keys of its own.
+fn document(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documents");
+    format!("{folder}/{name}")
+}
+
+/// XML-DSig 1.1, 4.5.2.1 to 4.5.2.3: what a `ds:KeyValue` holds can be retrieved by itself.
+#[test]
+fn a_key_value_is_retrieved_in_each_of_its_forms() {
+    let folder = Folder::new();
+    for kind in ["rsa", "dsa", "ec"] {
+        let signed = document(&format!("retrieved-{kind}-key-value.xml"));
+        let verify = |data: &str| {
+            folder.run(&format!(
+                "xml verify --insecure --enabled-key-data {data} {signed}"
+            ))
+        };
+        verify(&format!("retrieval-method,key-value,{kind}")).succeeds();
+        let another = if kind == "rsa" { "dsa" } else { "rsa" };
+        for without in [
+            format!("retrieval-method,{kind}"),
+            format!("key-value,{kind}"),
+            format!("retrieval-method,key-value,{another}"),
+        ] {
+            verify(&without).refuses("key-not-found");
+        }
+    }
+}
+
+#[test]
+fn the_order_of_certificates_on_the_command_line_decides_nothing() {
+    let folder = Folder::new();
+    let [ca, inter, leaf] =
+        ["ca", "inter", "leaf"].map(|name| document(&format!("{name}.cert.pem")));
+    for name in ["issuer-serial", "subject-name"] {
+        let signed = document(&format!("chain-by-{name}.xml"));
+        for (first, second) in [(&inter, &leaf), (&leaf, &inter)] {
+            for options in [
+                format!("--trusted-pem {ca} --untrusted-pem {first} --untrusted-pem {second}"),
+                format!("--pubkey-cert-pem {first} --pubkey-cert-pem {second}"),
+            ] {
+                folder
+                    .run(&format!(
+                        "xml verify {options} --verification-gmt-time 2026-11-26+00:00:00 --enabled-key-data x509 {signed}"
+                    ))
+                    .succeeds();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_is_derived_by_hkdf_with_sha224() {
+    let folder = Folder::new();
+    let (ikm, encrypted) = (document("ikm.bin"), document("hkdf-hmac-sha224.xml"));
+    let opened = folder
+        .run(&format!("xml decrypt --hkdf-key:ikm {ikm} {encrypted}"))
+        .succeeds();
+    assert_eq!(opened.text(), "hello");
 }
 
 #[test]

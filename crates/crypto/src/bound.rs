@@ -1,11 +1,12 @@
 //! Secrets at rest, sealed so that they open in their own place only.
 //!
 //! AES-256-GCM with a random vector; what a sealed value belongs to is authenticated beside it and not stored, so that a value
-//! copied to another place does not open there. A random vector of 96 bits allows some four thousand million values under one key
-//! (NIST SP 800-38D, 8.3); whoever may seal more changes keys before.
+//! copied to another place does not open there. A random vector of 96 bits allows 2^32 values under one key (NIST SP 800-38D, 8.3),
+//! which the key counts; whoever may seal more changes keys before.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
+use crate::algorithms::DataEncryption;
 use crate::error::{CryptoError, DecryptFailed};
 use crate::key::SymmetricKey;
 use crate::random;
@@ -18,7 +19,7 @@ pub const KEY_LENGTH: usize = 32;
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] unless the key has [`KEY_LENGTH`] octets.
+/// [`CryptoError::KeyLength`] unless the key has [`KEY_LENGTH`] octets; [`CryptoError::KeyUsedUp`] if it has sealed as much as it may.
 ///
 /// ```
 /// use soapstone_crypto::{SymmetricKey, bound};
@@ -31,6 +32,8 @@ pub const KEY_LENGTH: usize = 32;
 /// ```
 pub fn seal(key: &SymmetricKey, belongs_to: &[u8], secret: &[u8]) -> Result<Vec<u8>, CryptoError> {
     key.require_length("aes256-gcm", KEY_LENGTH)?;
+    let algorithm = DataEncryption::Aes256Gcm;
+    key.usage_counter().take(algorithm, secret.len())?;
     let failed = CryptoError::Library {
         operation: "sealing a secret",
     };
@@ -90,6 +93,26 @@ mod tests {
 
     fn key(octet: u8) -> SymmetricKey {
         SymmetricKey::new(vec![octet; KEY_LENGTH]).expect("octets")
+    }
+
+    #[test]
+    fn a_key_seals_so_many_secrets_and_no_more() {
+        use crate::key::{CipherUsage, GCM_MESSAGES};
+        let key = key(1);
+        key.count_as_used(CipherUsage {
+            gcm_messages: GCM_MESSAGES - 1,
+            ..CipherUsage::default()
+        });
+        let last = seal(&key, b"place", b"secret").unwrap();
+        assert_eq!(
+            seal(&key, b"place", b"secret"),
+            Err(CryptoError::KeyUsedUp {
+                algorithm: "aes256-gcm",
+                limit: GCM_MESSAGES,
+                unit: "messages"
+            })
+        );
+        assert_eq!(open(&key, b"place", &last).unwrap().expose(), b"secret");
     }
 
     #[test]

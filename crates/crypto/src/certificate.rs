@@ -5,6 +5,9 @@
 //! asked for.
 
 mod bundle;
+mod distribution;
+mod extensions;
+mod key_purpose;
 
 use std::fmt;
 use std::ops::Range;
@@ -19,6 +22,10 @@ use crate::key::PublicKey;
 use crate::keystore::pem;
 use crate::name::{DistinguishedName, NameStyle};
 use crate::signature::SignedWith;
+pub(crate) use distribution::{DistributionPoint, PointName};
+use extensions::Extensions;
+pub use extensions::{ExtendedKeyUsage, KeyUsage};
+pub use key_purpose::KeyPurpose;
 
 /// Longest certificate that is read, in octets. Real ones have 1 to 3 kB; the longest in the wild stay below 32 kB.
 const LONGEST: usize = 64 * 1024;
@@ -54,57 +61,6 @@ struct Name {
     der: Vec<u8>,
     name: DistinguishedName,
     text: OnceLock<String>,
-}
-
-#[derive(Default)]
-struct Extensions {
-    ski: Option<Vec<u8>>,
-    key_usage: Option<KeyUsage>,
-    is_authority: bool,
-}
-
-/// What a certificate's key may be used for (RFC 5280 section 4.2.1.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KeyUsage(u16);
-
-impl KeyUsage {
-    pub(crate) const DIGITAL_SIGNATURE: u16 = 1 << 15;
-    pub(crate) const NON_REPUDIATION: u16 = 1 << 14;
-    pub(crate) const KEY_ENCIPHERMENT: u16 = 1 << 13;
-    pub(crate) const DATA_ENCIPHERMENT: u16 = 1 << 12;
-    pub(crate) const KEY_AGREEMENT: u16 = 1 << 11;
-    pub(crate) const KEY_CERT_SIGN: u16 = 1 << 10;
-    pub(crate) const CRL_SIGN: u16 = 1 << 9;
-
-    const fn has(self, bit: u16) -> bool {
-        self.0 & bit != 0
-    }
-
-    /// Whether messages may be signed: `digitalSignature` or `nonRepudiation`.
-    #[must_use]
-    pub const fn may_sign(self) -> bool {
-        self.has(Self::DIGITAL_SIGNATURE) || self.has(Self::NON_REPUDIATION)
-    }
-
-    /// Whether keys or data may be encrypted to it: `keyEncipherment`, `dataEncipherment` or `keyAgreement`.
-    #[must_use]
-    pub const fn may_encrypt(self) -> bool {
-        self.has(Self::KEY_ENCIPHERMENT)
-            || self.has(Self::DATA_ENCIPHERMENT)
-            || self.has(Self::KEY_AGREEMENT)
-    }
-
-    /// Whether certificates may be signed: `keyCertSign`.
-    #[must_use]
-    pub const fn may_sign_certificates(self) -> bool {
-        self.has(Self::KEY_CERT_SIGN)
-    }
-
-    /// Whether revocation lists may be signed: `cRLSign`.
-    #[must_use]
-    pub const fn may_sign_revocation_lists(self) -> bool {
-        self.has(Self::CRL_SIGN)
-    }
 }
 
 impl Certificate {
@@ -301,11 +257,12 @@ impl Certificate {
         DistinguishedName::parse(subject).is_ok_and(|name| name.matches(self.subject_name()))
     }
 
-    /// Whether the subject has every attribute of the pattern: `CN=client` matches `CN=client,O=Acme,C=CH`.
+    /// Whether the subject has every attribute of the pattern, and of the types that it names no further ones: `CN=client` matches
+    /// `CN=client,O=Acme,C=CH`.
     #[must_use]
     pub fn subject_matches(&self, pattern: &str) -> bool {
         DistinguishedName::parse(pattern)
-            .is_ok_and(|pattern| self.subject_name().has_all_of(&pattern))
+            .is_ok_and(|pattern| self.subject_name().contains(&pattern))
     }
 
     /// The subject key identifier: the extension if there is one, otherwise the SHA-1 of the key's bits (RFC 5280 section
@@ -380,6 +337,25 @@ impl Certificate {
     #[must_use]
     pub fn is_authority(&self) -> bool {
         self.0.extensions.is_authority
+    }
+
+    /// What the key may be used for, if the certificate says so by extended key usage.
+    #[must_use]
+    pub fn extended_key_usage(&self) -> Option<&ExtendedKeyUsage> {
+        self.0.extensions.extended_key_usage.as_ref()
+    }
+
+    /// Most authorities that may stand below this one on a path, beside those that issue to themselves.
+    pub(crate) fn path_length(&self) -> Option<u32> {
+        self.0.extensions.path_length
+    }
+
+    /// Where the issuer publishes the lists on which this certificate would be (RFC 5280 section 4.2.1.13).
+    pub(crate) fn distribution_points(&self) -> Result<Vec<DistributionPoint>, NotDer> {
+        match &self.0.extensions.distribution_points {
+            Some(points) => DistributionPoint::read_all(points, self.issuer_der()),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Whether issuer and subject are the same and the signature was made with its own key.
@@ -546,38 +522,6 @@ impl<'a> Parts<'a> {
             spki,
             extensions,
         })
-    }
-}
-
-impl Extensions {
-    fn read(octets: &[u8]) -> Result<Self, NotDer> {
-        let mut outer = Reader::new(octets);
-        let mut list = outer.enter(der::SEQUENCE)?;
-        outer.end()?;
-        let mut found = Self::default();
-        while !list.is_empty() {
-            let mut extension = list.enter(der::SEQUENCE)?;
-            let oid = extension.expect(der::OID)?;
-            extension.optional(der::BOOLEAN)?;
-            let mut value = Reader::new(extension.expect(der::OCTET_STRING)?);
-            extension.end()?;
-            match oid {
-                [0x55, 0x1d, 14] => found.ski = Some(value.expect(der::OCTET_STRING)?.to_vec()),
-                [0x55, 0x1d, 15] => {
-                    let octets = value.expect(der::BIT_STRING)?;
-                    let bits = |index| octets.get(index).copied().unwrap_or(0);
-                    found.key_usage = Some(KeyUsage(u16::from_be_bytes([bits(1), bits(2)])));
-                }
-                [0x55, 0x1d, 19] => {
-                    let mut constraints = value.enter(der::SEQUENCE)?;
-                    found.is_authority = constraints
-                        .optional(der::BOOLEAN)?
-                        .is_some_and(|value| value != [0]);
-                }
-                _ => {}
-            }
-        }
-        Ok(found)
     }
 }
 

@@ -37,8 +37,8 @@ const TRIPLE_DES_STEP: usize = 4096;
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] if the key does not fit the algorithm; [`CryptoError::Library`] if `buffer` has no room for the
-/// initialization vector after `start`.
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm; [`CryptoError::KeyUsedUp`] if it has enciphered as much as it
+/// may; [`CryptoError::Library`] if `buffer` has no room for the initialization vector after `start`.
 ///
 /// ```
 /// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, random::Supply, seal_in_place};
@@ -132,7 +132,8 @@ impl SealedApart {
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] if the key does not fit the algorithm. The octets must then not be used any more.
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm, [`CryptoError::KeyUsedUp`] if it has enciphered as much as it
+/// may. The octets must then not be used any more.
 ///
 /// ```
 /// use soapstone_crypto::{DataEncryption, SymmetricKey, cipher, open_in_place, random::Supply};
@@ -152,6 +153,7 @@ pub fn seal_apart(
     supply: &mut Supply,
 ) -> Result<SealedApart, CryptoError> {
     key.require_length(algorithm.short_name(), algorithm.key_length())?;
+    key.usage_counter().take(algorithm, octets.len())?;
     let mut vector = Short::zeros(algorithm.iv_length());
     supply.fill(vector.get_mut());
     if algorithm.is_authenticated() {
@@ -199,7 +201,7 @@ const FAILED: CryptoError = CryptoError::Library {
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] if the key does not fit the algorithm.
+/// As for [`seal_apart`].
 pub fn seal(
     algorithm: DataEncryption,
     key: &SymmetricKey,

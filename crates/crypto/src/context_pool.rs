@@ -21,6 +21,7 @@ pub(crate) enum Purpose {
         digest: DigestAlgorithm,
         mgf: DigestAlgorithm,
     },
+    DecryptionWithoutPadding,
 }
 
 /// The contexts of one key that nobody is using.

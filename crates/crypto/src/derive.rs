@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU32;
 
-use aws_lc_rs::{hkdf, pbkdf2};
+use aws_lc_rs::{hkdf, hmac, pbkdf2};
 use openssl::hash::MessageDigest;
 
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily};
@@ -147,10 +147,11 @@ impl Hkdf {
     /// # Errors
     ///
     /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`] for a function that is not an
-    /// HMAC with SHA-1, SHA-256, SHA-384 or SHA-512.
+    /// HMAC with SHA-1 or SHA-2.
     pub fn derive(&self, secret: &SecretBytes, length: usize) -> Result<SecretBytes, CryptoError> {
         check_length("hkdf", length)?;
         let algorithm = match hmac_digest(self.prf)? {
+            DigestAlgorithm::Sha224 => return Ok(self.derive_with_sha224(secret, length)),
             DigestAlgorithm::Sha1 => hkdf::HKDF_SHA1_FOR_LEGACY_USE_ONLY,
             DigestAlgorithm::Sha256 => hkdf::HKDF_SHA256,
             DigestAlgorithm::Sha384 => hkdf::HKDF_SHA384,
@@ -168,6 +169,29 @@ impl Hkdf {
             .and_then(|output| output.fill(key.expose_mut()))
             .or_library("deriving a key")?;
         Ok(key)
+    }
+
+    /// RFC 5869 sections 2.2 and 2.3 to the letter: `aws-lc-rs` has no HKDF with SHA-224.
+    fn derive_with_sha224(&self, secret: &SecretBytes, length: usize) -> SecretBytes {
+        let salt = hmac::Key::new(hmac::HMAC_SHA224, &self.salt);
+        let extracted = hmac::sign(&salt, secret.expose());
+        let expanding = hmac::Key::new(hmac::HMAC_SHA224, extracted.as_ref());
+        let mut key = SecretBytes::new(Vec::with_capacity(length + 28));
+        let mut block: Option<hmac::Tag> = None;
+        let mut counter = 1_u8;
+        while key.len() < length {
+            let mut context = hmac::Context::with_key(&expanding);
+            context.update(block.as_ref().map_or(&[], |block| block.as_ref()));
+            context.update(&self.info);
+            context.update(&[counter]);
+            let made = context.sign();
+            key.expose_mut().extend_from_slice(made.as_ref());
+            block = Some(made);
+            // 1024 bytes are 37 blocks.
+            counter += 1;
+        }
+        key.expose_mut().truncate(length);
+        key
     }
 }
 
@@ -284,6 +308,28 @@ mod tests {
     }
 
     /// RFC 5869 appendix A.1 and A.3.
+    #[test]
+    fn hkdf_with_sha224_gives_the_keys_of_another_implementation() {
+        let secret = SecretBytes::new(vec![0x0b; 22]);
+        let prf = SignatureAlgorithm::HmacSha224;
+        for (salt, info, expected) in [
+            (
+                "000102030405060708090a0b0c",
+                "f0f1f2f3f4f5f6f7f8f9",
+                "2f21cd7cbc818ca5c561b933728e2e08e154a87e1432399a820dee13aa222d0cee6152fa539ab70f8e80",
+            ),
+            (
+                "",
+                "",
+                "2a268083ea787e06604a5845f1a53544dd7847bd6fb74adfcc1178baac5a0fe74076f8935971c00c2b19",
+            ),
+        ] {
+            let (salt, info) = (hex(salt), hex(info));
+            let key = Hkdf { prf, salt, info }.derive(&secret, 42).unwrap();
+            assert_eq!(key.expose(), &hex(expected));
+        }
+    }
+
     #[test]
     fn hkdf_gives_the_published_keys() {
         let secret = SecretBytes::new(vec![0x0b; 22]);

@@ -81,6 +81,15 @@ pub enum CryptoError {
         /// Octets found.
         found: usize,
     },
+    /// A shared key has enciphered as much as it may under this algorithm (see [`key::CipherUsage`](crate::key::CipherUsage)).
+    KeyUsedUp {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Most that it may encipher.
+        limit: u64,
+        /// Of what: messages, or blocks.
+        unit: &'static str,
+    },
     /// Something that had to be read is not what it should be.
     Malformed {
         /// What was expected.
@@ -119,6 +128,14 @@ pub enum CryptoError {
 impl fmt::Display for CryptoError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::KeyUsedUp {
+                algorithm,
+                limit,
+                unit,
+            } => write!(
+                formatter,
+                "the shared key has enciphered as much as it may with {algorithm} ({limit} {unit}): a new key is needed"
+            ),
             Self::BadSignature => formatter.write_str("the signature does not match"),
             Self::WrongKey { operation, key } => {
                 write!(

@@ -66,6 +66,7 @@ pub struct Template {
     key_usage: Option<u16>,
     key_identifier: bool,
     algorithm: Option<SignatureAlgorithm>,
+    further: Vec<Vec<u8>>,
 }
 
 impl Template {
@@ -83,6 +84,7 @@ impl Template {
             key_usage: None,
             key_identifier: true,
             algorithm: None,
+            further: Vec::new(),
         })
     }
 
@@ -121,6 +123,13 @@ impl Template {
     #[must_use]
     pub fn without_key_identifier(mut self) -> Self {
         self.key_identifier = false;
+        self
+    }
+
+    /// Adds an extension: the content of its object identifier, and its value in DER.
+    #[must_use]
+    pub fn with_extension(mut self, oid: &[u8], critical: bool, value: &[u8]) -> Self {
+        self.further.push(extension(oid, critical, value));
         self
     }
 
@@ -206,6 +215,18 @@ pub fn revocation_list<'c>(
     revoked: impl IntoIterator<Item = &'c Certificate>,
     validity: Validity,
 ) -> Result<Vec<u8>, CryptoError> {
+    let name = issuer.certificate().subject_der();
+    list_with(issuer, name, revoked, validity, &[])
+}
+
+/// A revocation list of an issuer whose name is written as `name`, with further extensions.
+pub(crate) fn list_with<'c>(
+    issuer: &Identity,
+    name: &[u8],
+    revoked: impl IntoIterator<Item = &'c Certificate>,
+    validity: Validity,
+    further: &[Vec<u8>],
+) -> Result<Vec<u8>, CryptoError> {
     let algorithm = usual_algorithm(issuer.key().kind())?;
     let this_update = time(validity.not_before);
     let entries: Vec<Vec<u8>> = revoked
@@ -225,13 +246,14 @@ pub fn revocation_list<'c>(
         false,
         &der::positive(&random::bytes::<8>()),
     );
-    let extensions = der::element(der::context(0), &[&sequence(&[number])]);
+    let extensions = sequence(&[&[number], further].concat());
+    let extensions = der::element(der::context(0), &[&extensions]);
     let body = der::element(
         der::SEQUENCE,
         &[
             &der::positive(&[1]),
             &x509_identifier(algorithm)?,
-            issuer.certificate().subject_der(),
+            name,
             &this_update,
             &time(validity.not_after),
             &entries,
@@ -310,6 +332,7 @@ fn extensions(
             .collect();
         list.push(extension(&[0x55, 0x1d, 17], false, &sequence(&names)));
     }
+    list.extend_from_slice(&template.further);
     Ok(sequence(&list))
 }
 
@@ -350,7 +373,7 @@ fn sequence(parts: &[Vec<u8>]) -> Vec<u8> {
     )
 }
 
-fn extension(oid: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
+pub(crate) fn extension(oid: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
     let oid = der::element(der::OID, &[oid]);
     let critical = if critical {
         der::element(der::BOOLEAN, &[&[0xff]])

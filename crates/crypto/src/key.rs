@@ -6,6 +6,7 @@
 mod private;
 mod public;
 mod symmetric;
+mod usage;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ pub(crate) use private::AwsKeys;
 pub use private::PrivateKey;
 pub use public::PublicKey;
 pub use symmetric::{SymmetricKey, WeakSymmetricKey};
+pub use usage::{CipherUsage, GCM_MESSAGES, TRIPLE_DES_BLOCKS};
 
 /// Fewest bits an RSA modulus may have to be read at all. What a plan accepts is stricter.
 pub const RSA_MINIMUM_BITS: u32 = 512;

@@ -83,7 +83,7 @@ pub use algorithms::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
     SignatureAlgorithm, SignatureFamily, UnknownAlgorithm,
 };
-pub use certificate::{Certificate, KeyUsage};
+pub use certificate::{Certificate, ExtendedKeyUsage, KeyPurpose, KeyUsage};
 pub use cipher::{open_in_place, seal_in_place};
 pub use derive::{ConcatKdf, Hkdf, Pbkdf2};
 pub use derived_keys::{DerivedKeys, KeyUse, NONCE_OCTETS};
@@ -97,7 +97,7 @@ pub use name::{DistinguishedName, NameStyle};
 pub use p_hash::{P_HASH_LIMIT, PHash};
 pub use secret::{Secret, SecretBytes};
 pub use transport::OaepParameters;
-pub use trust::{TrustError, TrustRules, TrustStore};
+pub use trust::{SubjectMatch, TrustError, TrustRules, TrustStore};
 
 #[cfg(test)]
 mod tests {

@@ -255,30 +255,23 @@ impl DistinguishedName {
     /// regard to case and to repeated, leading and trailing spaces (RFC 5280 section 7.1).
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
-        let same = |one: &Vec<Attribute>, two: &Vec<Attribute>| {
-            one.len() == two.len()
-                && one
-                    .iter()
-                    .all(|attribute| two.iter().any(|other| attribute.matches(other)))
-        };
+        let same = |(one, two): (&Vec<Attribute>, &Vec<Attribute>)| same_attributes(one, two);
         self.sets.len() == other.sets.len()
-            && (self
-                .sets
-                .iter()
-                .zip(&other.sets)
-                .all(|(one, two)| same(one, two))
-                || self
-                    .sets
-                    .iter()
-                    .zip(other.sets.iter().rev())
-                    .all(|(one, two)| same(one, two)))
+            && (self.sets.iter().zip(&other.sets).all(same)
+                || self.sets.iter().zip(other.sets.iter().rev()).all(same))
     }
 
-    /// Whether this name has every attribute of `pattern`, wherever it stands. An empty pattern matches nothing.
+    /// Whether this name has every attribute of `pattern`, wherever it stands, and of the types that `pattern` names no further
+    /// ones: `CN=client` is no part of a name with two CNs. An empty pattern is part of nothing.
     #[must_use]
-    pub fn has_all_of(&self, pattern: &Self) -> bool {
-        let has = |wanted: &Attribute| self.sets.iter().flatten().any(|own| own.matches(wanted));
-        !pattern.sets.is_empty() && pattern.sets.iter().flatten().all(has)
+    pub fn contains(&self, pattern: &Self) -> bool {
+        let wanted: Vec<&Attribute> = pattern.sets.iter().flatten().collect();
+        let of_these_types = self
+            .sets
+            .iter()
+            .flatten()
+            .filter(|own| wanted.iter().any(|wanted| wanted.oid == own.oid));
+        !wanted.is_empty() && same_attributes(of_these_types, wanted.iter().copied())
     }
 
     /// Whether there is no attribute at all.
@@ -311,6 +304,20 @@ impl fmt::Display for DistinguishedName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.write(Spelling::OpenSsl { ascii: false }))
     }
+}
+
+/// Whether each attribute of one side has its counterpart on the other one.
+fn same_attributes<'a>(
+    one: impl IntoIterator<Item = &'a Attribute>,
+    two: impl IntoIterator<Item = &'a Attribute>,
+) -> bool {
+    let mut unmatched: Vec<&Attribute> = two.into_iter().collect();
+    one.into_iter().all(|attribute| {
+        let position = unmatched.iter().position(|other| attribute.matches(other));
+        position
+            .map(|position| unmatched.swap_remove(position))
+            .is_some()
+    }) && unmatched.is_empty()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,12 @@
 //! Encryption of a key to an RSA public key (XML-Enc 1.1 section 5.5).
 //!
-//! Unwrapping must not become an oracle. OAEP failures are one value; a wrong PKCS#1 v1.5 padding is no failure at all: a random
-//! key of the expected length takes its place, so that the message fails later, where any wrong key would fail.
+//! Unwrapping must not become an oracle. OAEP failures are one value. A wrong PKCS#1 v1.5 padding is no failure at all: a substitute
+//! of the expected length takes the place of the key, so that the message fails later, where any wrong key would fail.
+
+mod implicit_rejection;
 
 use aws_lc_rs::rsa as aws;
+use openssl::error::ErrorStack;
 use openssl::pkey::{Private, Public};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::Padding;
@@ -14,6 +17,8 @@ use crate::error::{CryptoError, DecryptFailed, OrLibrary};
 use crate::fetched;
 use crate::key::{KeyKind, PrivateKey, PublicKey};
 use crate::secret::SecretBytes;
+pub(crate) use implicit_rejection::ImplicitRejection;
+use implicit_rejection::key_or_substitute;
 
 /// The parameters of RSA-OAEP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -189,8 +194,8 @@ impl PrivateKey {
     /// Decrypts a key that was encrypted to this RSA key.
     ///
     /// `expected_length` is the length of the key that the message's data encryption algorithm needs. With it, a PKCS#1 v1.5
-    /// ciphertext always yields a key of that length: a random one if the padding or the length is wrong. Without it a wrong
-    /// padding shows, so leave it out only where no stranger can try many ciphertexts.
+    /// ciphertext always yields a key of that length: its [`substitute`](Self::substitute) if the padding or the length is wrong.
+    /// Without it a wrong padding shows, so leave it out only where no stranger can try many ciphertexts.
     ///
     /// # Errors
     ///
@@ -210,12 +215,9 @@ impl PrivateKey {
         }
         match (algorithm, expected_length) {
             (KeyTransport::Rsa15, Some(length)) => {
-                let substitute = SecretBytes::random(length);
-                Ok(self
-                    .decrypt_rsa(algorithm, parameters, ciphertext)
-                    .ok()
-                    .filter(|secret| secret.len() == length)
-                    .unwrap_or(substitute))
+                let substitute = self.substitute(ciphertext, length);
+                let encoded = self.decrypt_without_padding(ciphertext);
+                Ok(key_or_substitute(encoded.expose(), substitute))
             }
             _ => {
                 let secret = self.decrypt_rsa(algorithm, parameters, ciphertext)?;
@@ -225,6 +227,39 @@ impl PrivateKey {
                 }
             }
         }
+    }
+
+    /// The key of `length` bytes that takes the place of the one in `ciphertext` if that cannot be unwrapped.
+    ///
+    /// It is the same each time, for this private key and this ciphertext, so that a stranger who sends a ciphertext twice learns
+    /// nothing from a second outcome. Without the private key it looks random.
+    #[must_use]
+    pub fn substitute(&self, ciphertext: &[u8], length: usize) -> SecretBytes {
+        self.implicit_rejection().substitute(ciphertext, length)
+    }
+
+    /// The encoded message in `ciphertext`, as long as the modulus.
+    ///
+    /// It is all zeros, and so not an encoded message, where the operation fails. That depends on the ciphertext alone, which a
+    /// stranger knows as well: whether it is a number below the modulus.
+    fn decrypt_without_padding(&self, ciphertext: &[u8]) -> SecretBytes {
+        let mut encoded = SecretBytes::new(vec![0; ciphertext.len()]);
+        let prepare = || {
+            let mut context = PkeyCtx::new(self.openssl())?;
+            context.decrypt_init()?;
+            context.set_rsa_padding(Padding::NONE)?;
+            Ok::<_, ErrorStack>(context)
+        };
+        let decrypt = |context: &mut PkeyCtx<Private>| {
+            context.decrypt(ciphertext, Some(encoded.expose_mut()))
+        };
+        let decrypted = self
+            .contexts()
+            .run(Purpose::DecryptionWithoutPadding, prepare, decrypt);
+        if decrypted.is_err() {
+            encoded.expose_mut().fill(0);
+        }
+        encoded
     }
 
     fn decrypt_rsa(
@@ -357,30 +392,86 @@ mod tests {
         assert_eq!(outcome.unwrap().expose(), &[7; 16]);
     }
 
+    /// What `ciphertext` yields as a key of `length` bytes.
+    fn unwrap_pkcs1(key: &PrivateKey, ciphertext: &[u8], length: usize) -> Vec<u8> {
+        key.unwrap(
+            KeyTransport::Rsa15,
+            &OaepParameters::default(),
+            ciphertext,
+            Some(length),
+        )
+        .unwrap()
+        .expose()
+        .clone()
+    }
+
+    fn wrap_pkcs1(key: &PrivateKey, secret: &[u8]) -> Vec<u8> {
+        key.public_key()
+            .wrap(KeyTransport::Rsa15, &OaepParameters::default(), secret)
+            .unwrap()
+    }
+
+    /// Ciphertexts that hold no key of 16 bytes: any number, one more than the modulus allows, a key of another length.
+    fn ciphertexts_without_a_key(key: &PrivateKey) -> Vec<Vec<u8>> {
+        let size = key.kind().bits() as usize / 8;
+        let mut changed = wrap_pkcs1(key, &[7; 16]);
+        changed[40] ^= 1;
+        vec![
+            changed,
+            vec![1; size],
+            vec![0; size],
+            vec![0xff; size],
+            wrap_pkcs1(key, &[7; 15]),
+            wrap_pkcs1(key, &[7; 32]),
+            wrap_pkcs1(key, &[]),
+        ]
+    }
+
     #[test]
-    fn a_wrong_pkcs1_padding_yields_a_random_key_and_no_error() {
+    fn a_wrong_pkcs1_padding_yields_the_same_substitute_each_time_and_no_error() {
         for key in [key(2048), key(1024)] {
+            let wrapped = wrap_pkcs1(&key, &[7; 16]);
+            assert_eq!(unwrap_pkcs1(&key, &wrapped, 16), [7; 16]);
+            for ciphertext in ciphertexts_without_a_key(&key) {
+                let first = unwrap_pkcs1(&key, &ciphertext, 16);
+                assert_eq!(first, *key.substitute(&ciphertext, 16).expose());
+                assert_eq!(first, unwrap_pkcs1(&key, &ciphertext, 16));
+            }
             let parameters = OaepParameters::default();
-            let public = key.public_key();
-            let mut wrapped = public
-                .wrap(KeyTransport::Rsa15, &parameters, &[7; 16])
-                .unwrap();
-            let unwrap = |wrapped: &[u8], length| {
-                key.unwrap(KeyTransport::Rsa15, &parameters, wrapped, Some(length))
-                    .unwrap()
-            };
-            assert_eq!(unwrap(&wrapped, 16).expose(), &[7; 16]);
-            // A key of the wrong length is as wrong as a wrong padding.
-            let (one, two) = (unwrap(&wrapped, 32), unwrap(&wrapped, 32));
-            assert_eq!((one.len(), two.len()), (32, 32));
-            assert_ne!(one.expose(), two.expose());
-            wrapped[40] ^= 1;
-            let (one, two) = (unwrap(&wrapped, 16), unwrap(&wrapped, 16));
-            assert_eq!((one.len(), two.len()), (16, 16));
-            assert_ne!(one.expose(), two.expose());
-            let alone = key.unwrap(KeyTransport::Rsa15, &parameters, &wrapped, None);
+            let alone = key.unwrap(KeyTransport::Rsa15, &parameters, &[1; 256], None);
             assert_eq!(alone.map(drop), Err(DecryptFailed));
         }
+    }
+
+    #[test]
+    fn substitutes_differ_by_ciphertext_by_key_and_by_length() {
+        let (one, other) = (key(2048), PrivateKey::generate(key(2048).kind()).unwrap());
+        let mut seen = std::collections::HashSet::new();
+        for ciphertext in ciphertexts_without_a_key(&one) {
+            for length in [16, 24, 32, 64, 100] {
+                for key in [&one, &other] {
+                    let substitute = key.substitute(&ciphertext, length);
+                    assert_eq!(substitute.len(), length);
+                    assert!(seen.insert(substitute.expose()[..16].to_vec()));
+                }
+            }
+        }
+        let again = PrivateKey::from_der(one.to_pkcs8_der().unwrap().expose()).unwrap();
+        let (first, second) = (
+            one.substitute(&[1; 256], 32),
+            again.substitute(&[1; 256], 32),
+        );
+        assert_eq!(first.expose(), second.expose());
+    }
+
+    #[test]
+    fn a_pkcs1_key_as_long_as_the_modulus_allows_is_unwrapped() {
+        let key = key(1024);
+        let longest = vec![7; 128 - 11];
+        let wrapped = wrap_pkcs1(&key, &longest);
+        assert_eq!(unwrap_pkcs1(&key, &wrapped, longest.len()), longest);
+        assert_eq!(unwrap_pkcs1(&key, &wrapped, 118).len(), 118);
+        assert_eq!(unwrap_pkcs1(&key, &wrapped, 500).len(), 500);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::fmt;
 use jiff::Timestamp;
 use rustls_pki_types::TrustAnchor;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, KeyPurpose};
 use crate::error::CryptoError;
 use crate::key::KeyKind;
 use crate::name::DistinguishedName;
@@ -33,8 +33,13 @@ pub struct TrustRules {
     pub pinned: Vec<Certificate>,
     /// More certificates to build paths from, not trusted by themselves.
     pub intermediates: Vec<Certificate>,
-    /// Who may sign, such as `CN=client`: a subject must have all attributes of one of these. Empty: anybody who is trusted.
+    /// Who may sign, such as `CN=client,O=Acme`: a subject must match one of these. Empty: anybody who is trusted.
     pub subjects: Vec<String>,
+    /// When a subject matches one of `subjects`.
+    pub subject_match: SubjectMatch,
+    /// Purposes one of which a certificate must name as an extended key usage. Empty: none is asked for, and only a critical
+    /// extension must allow the signing of messages (see [`KeyPurpose::covers_messages`]).
+    pub extended_key_usage: Vec<KeyPurpose>,
     /// Revocation lists, PEM or DER. A certificate whose issuer has none among them is refused, unless this is empty.
     pub revocation_lists: Vec<Vec<u8>>,
     /// Fewest bits of an RSA or DSA key, in the certificate and everywhere on its path.
@@ -44,10 +49,30 @@ pub struct TrustRules {
     /// Whether end entities of version 1 and end entities that claim to be authorities are taken, and signatures with MD5 and
     /// DSA. Paths are then built by OpenSSL, which knows how, instead of the stricter validator.
     pub allow_legacy_certificates: bool,
-    /// Whether a certificate that restricts the usage of its key must allow signatures.
+    /// Whether a certificate that restricts the usage of its key, or the purposes by a critical extension, must allow signatures.
     pub require_key_usage: bool,
     /// Whether times do not matter. For examining old documents by hand.
     pub ignore_validity: bool,
+}
+
+/// When a subject is the one that is expected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SubjectMatch {
+    /// It is the same name: the same attributes in the same order, or in the opposite one.
+    #[default]
+    Whole,
+    /// It has all attributes that are named, and of their types no others: `CN=client` matches `CN=client,O=Acme`, and neither
+    /// `CN=evil,CN=client` nor `CN=evil+CN=client`.
+    Contains,
+}
+
+impl SubjectMatch {
+    fn accepts(self, subject: &DistinguishedName, expected: &DistinguishedName) -> bool {
+        match self {
+            Self::Whole => subject.matches(expected),
+            Self::Contains => subject.contains(expected),
+        }
+    }
 }
 
 impl Default for TrustRules {
@@ -57,6 +82,8 @@ impl Default for TrustRules {
             pinned: Vec::new(),
             intermediates: Vec::new(),
             subjects: Vec::new(),
+            subject_match: SubjectMatch::default(),
+            extended_key_usage: Vec::new(),
             revocation_lists: Vec::new(),
             min_rsa_bits: 2048,
             allow_sha1_certificates: false,
@@ -136,10 +163,19 @@ pub enum TrustError {
         /// Whose: the signer's or that of an authority on its path.
         subject: String,
     },
+    /// The purposes that a certificate names do not cover the signing of messages, or are not those that are asked for.
+    ExtendedKeyUsage {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+        /// The purposes that it names.
+        found: Vec<KeyPurpose>,
+    },
     /// The certificate is trusted, but nobody with this subject is expected.
     SubjectNotAllowed {
         /// Its subject.
         subject: String,
+        /// The expected name that is a part of it, if there is one.
+        partly: Option<String>,
     },
     /// There is a path to an anchor, and it breaks a constraint.
     InvalidPath {
@@ -165,7 +201,7 @@ impl TrustError {
                 "revocation-unknown"
             }
             Self::WeakKey { .. } | Self::WeakSignature { .. } => "certificate-weak",
-            Self::KeyUsage { .. } => "key-usage",
+            Self::KeyUsage { .. } | Self::ExtendedKeyUsage { .. } => "key-usage",
             Self::SubjectNotAllowed { .. } => "subject-not-allowed",
         }
     }
@@ -196,7 +232,10 @@ impl fmt::Display for TrustError {
                 write!(formatter, "the certificate of `{subject}` has been revoked")
             }
             Self::RevocationUnknown { issuer } => {
-                write!(formatter, "no revocation list of `{issuer}` is configured")
+                write!(
+                    formatter,
+                    "no revocation list of `{issuer}` is configured that tells about the certificate"
+                )
             }
             Self::RevocationListExpired { issuer, since } => {
                 write!(
@@ -226,11 +265,27 @@ impl fmt::Display for TrustError {
                 formatter,
                 "the certificate of `{subject}` does not allow its key to be used like this"
             ),
-            Self::SubjectNotAllowed { subject } => {
+            Self::ExtendedKeyUsage { subject, found } if found.is_empty() => write!(
+                formatter,
+                "the certificate of `{subject}` names no extended key usage, and one is asked for"
+            ),
+            Self::ExtendedKeyUsage { subject, found } => {
+                let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+                write!(
+                    formatter,
+                    "the certificate of `{subject}` is for other purposes (extended key usage {})",
+                    found.join(", ")
+                )
+            }
+            Self::SubjectNotAllowed { subject, partly } => {
                 write!(
                     formatter,
                     "`{subject}` is trusted but not among the subjects expected"
-                )
+                )?;
+                match partly {
+                    Some(part) => write!(formatter, " (`{part}` is only a part of it)"),
+                    None => Ok(()),
+                }
             }
             Self::InvalidPath { subject, reason } => {
                 write!(
@@ -415,14 +470,9 @@ impl TrustStore {
             };
             for (index, step) in path.iter().enumerate() {
                 self.check_strength(step)?;
-                if index > 0
-                    && step
-                        .key_usage()
-                        .is_some_and(|usage| !usage.may_sign_certificates())
-                {
-                    return Err(TrustError::KeyUsage {
-                        subject: step.subject_name().to_string(),
-                    });
+                if index > 0 {
+                    check_authority(&path, index)?;
+                    self.check_purpose(step, Position::Authority)?;
                 }
                 // An anchor is trusted for its key, not for its dates (RFC 5280 section 6.1.1).
                 if index + 1 < path.len() {
@@ -439,11 +489,52 @@ impl TrustStore {
         {
             return Err(TrustError::KeyUsage { subject: subject() });
         }
-        let expected = |name: &DistinguishedName| certificate.subject_name().has_all_of(name);
-        if !self.subjects.is_empty() && !self.subjects.iter().any(expected) {
-            return Err(TrustError::SubjectNotAllowed { subject: subject() });
-        }
+        self.check_purpose(certificate, Position::Signer)?;
+        self.check_subject(certificate)?;
         Ok(window)
+    }
+
+    fn check_subject(&self, certificate: &Certificate) -> Result<(), TrustError> {
+        let subject = certificate.subject_name();
+        let accepts = |name| self.rules.subject_match.accepts(subject, name);
+        if self.subjects.is_empty() || self.subjects.iter().any(accepts) {
+            return Ok(());
+        }
+        let mut named = self.subjects.iter().zip(&self.rules.subjects);
+        let partly = named.find(|(name, _)| SubjectMatch::Contains.accepts(subject, name));
+        Err(TrustError::SubjectNotAllowed {
+            subject: subject.to_string(),
+            partly: partly.map(|(_, text)| text.clone()),
+        })
+    }
+
+    /// Whether the purposes that a certificate names let its key sign messages, or issue certificates for keys that do
+    /// (RFC 5280 section 4.2.1.12).
+    fn check_purpose(
+        &self,
+        certificate: &Certificate,
+        position: Position,
+    ) -> Result<(), TrustError> {
+        let demanded = &self.rules.extended_key_usage;
+        let allowed = match certificate.extended_key_usage() {
+            None => demanded.is_empty() || position == Position::Authority,
+            Some(usage) if demanded.is_empty() => {
+                !usage.critical
+                    || !self.rules.require_key_usage
+                    || usage.purposes.iter().any(KeyPurpose::covers_messages)
+            }
+            Some(usage) => usage.purposes.iter().any(|purpose| {
+                demanded.contains(purpose) || position == Position::Authority && purpose.is_any()
+            }),
+        };
+        if allowed {
+            return Ok(());
+        }
+        let usage = certificate.extended_key_usage();
+        Err(TrustError::ExtendedKeyUsage {
+            subject: certificate.subject_name().to_string(),
+            found: usage.map_or_else(Vec::new, |usage| usage.purposes.clone()),
+        })
     }
 
     fn check_time(&self, certificate: &Certificate, now: Timestamp) -> Result<(), TrustError> {
@@ -479,6 +570,47 @@ impl TrustStore {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Where on a path a certificate stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Signer,
+    Authority,
+}
+
+/// Whether the certificate at `index` of `path` may have issued the one before it, the anchor included: an anchor can be the
+/// self-signed certificate of a peer, who issues nothing.
+///
+/// A certificate of version 3 is that of an authority only if it says so (RFC 5280 section 4.2.1.9). One of version 1 cannot say
+/// so, and is taken as an anchor only.
+fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError> {
+    let authority = &path[index];
+    let subject = || authority.subject_name().to_string();
+    let says_nothing = authority.version() < 3 && index + 1 == path.len();
+    if !authority.is_authority() && !says_nothing {
+        return Err(TrustError::InvalidPath {
+            subject: path[0].subject_name().to_string(),
+            reason: format!("`{}` is not an authority", subject()),
+        });
+    }
+    if authority
+        .key_usage()
+        .is_some_and(|usage| !usage.may_sign_certificates())
+    {
+        return Err(TrustError::KeyUsage { subject: subject() });
+    }
+    let below = path[1..index]
+        .iter()
+        .filter(|step| step.issuer_der() != step.subject_der())
+        .count();
+    match authority.path_length() {
+        Some(most) if below > most as usize => Err(TrustError::InvalidPath {
+            subject: path[0].subject_name().to_string(),
+            reason: format!("`{}` allows {most} authorities below it", subject()),
+        }),
+        _ => Ok(()),
     }
 }
 

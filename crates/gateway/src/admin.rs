@@ -203,6 +203,10 @@ impl Snapshot {
                     .push((route.to_owned(), which, about, count));
             }
         }
+        if let Some(usage) = side.endpoint.shared_key_usage() {
+            self.shared_keys
+                .push((route.to_owned(), which, usage.ratio()));
+        }
         if side.replay.len().is_none() {
             self.decided_alone.push(named(side.replay.decided_alone()));
         }

@@ -23,6 +23,7 @@ use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
 use crate::config::{Config, LEADS_AROUND, NO_DEMANDS, RouteConfig};
 use crate::dated::{dated_in, tell};
 use crate::handshake::Parties;
+use crate::key_usage::KeyUsageWarnings;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
 use crate::route::{Route, Routes, Serving};
@@ -437,7 +438,8 @@ async fn listen(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartE
     Ok((socket.local_addr().map_err(failed)?, socket))
 }
 
-/// Closes connections and lets go of memory that nobody needs any more; and says once a day what expires meanwhile.
+/// Closes connections and lets go of memory that nobody needs any more, and warns of shared keys that are used up soon; and says
+/// once a day what expires meanwhile.
 async fn tidy(shared: Arc<Shared>) {
     let connections = async {
         loop {
@@ -449,8 +451,10 @@ async fn tidy(shared: Arc<Shared>) {
         }
     };
     let memory = async {
+        let mut key_usage = KeyUsageWarnings::default();
         loop {
             tokio::time::sleep(TRIM_INTERVAL).await;
+            key_usage.tell(&shared.serving().routes);
             shared.buffers.trim();
             shared.workers.trim();
         }

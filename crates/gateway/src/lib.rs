@@ -33,6 +33,7 @@ mod fault;
 mod gateway;
 mod handshake;
 mod headers;
+mod key_usage;
 mod listener;
 mod log;
 mod media;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
@@ -12,6 +13,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use soapstone::config::{LoadedFile, Place, Problem, Table};
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Dated, DatedUse};
+use soapstone_store::server_trust::ServerTrust;
 use tokio_rustls::TlsConnector;
 
 /// TLS as clients find it.
@@ -125,28 +127,23 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     }
 }
 
-/// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent), `certificate` and `key` (mutual TLS), and
-/// `server_name` (the URL's host when absent). Without a table everything is as absent.
+/// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent), `pinned`, `certificate` and `key` (mutual
+/// TLS), and `server_name` (the URL's host when absent). Without a table everything is as absent.
 pub(crate) fn read_client(
     table: Option<Table<'_>>,
     host: &str,
     report: &dyn Fn(String),
 ) -> Option<ClientTls> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions();
     let builder = builder
         .map_err(|error| report(format!("TLS cannot be used: {error}")))
         .ok()?;
-    let (roots, identity, name) = match table {
-        None => (None, None, None),
+    let (trust, identity, name) = match table {
+        None => (ServerTrust::of_the_system(&provider), None, None),
         Some(mut table) => {
-            let ca = table.files("ca");
-            let place = table.place_of("ca").unwrap_or_default();
-            let roots = match ca {
-                Some(files) => Some(roots_of(&table, &files, place)?),
-                None => None,
-            };
+            let trust = read_server_trust(&mut table, &provider)?;
             let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
             if has_certificate != has_key {
                 let (absent, present) = if has_key {
@@ -167,10 +164,15 @@ pub(crate) fn read_client(
             if (has_certificate || has_key) && identity.is_none() {
                 return None;
             }
-            (roots, identity, name.map(|name| name.value))
+            (trust, identity, name.map(|name| name.value))
         }
     };
-    let builder = builder.with_root_certificates(roots.unwrap_or_else(system_roots));
+    let trust = trust
+        .map_err(|error| report(format!("the backend's TLS cannot be checked: {error}")))
+        .ok()?;
+    let builder = builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(trust));
     let config = match identity {
         None => Ok((builder.with_no_client_auth(), Vec::new())),
         Some(identity) => builder
@@ -278,9 +280,28 @@ fn roots_of(table: &Table<'_>, files: &[LoadedFile], place: Place) -> Option<Roo
     Some(roots)
 }
 
-fn system_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    // A system without roots trusts no https backend; connecting then says so.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
+/// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and nobody but the pinned where only they
+/// are.
+fn read_server_trust(
+    table: &mut Table<'_>,
+    provider: &Arc<CryptoProvider>,
+) -> Option<Result<ServerTrust, String>> {
+    let read = |table: &Table<'_>, files: Vec<LoadedFile>| {
+        let found: Option<Vec<_>> = files.iter().map(|file| certificates(table, file)).collect();
+        found.map(|found| found.concat())
+    };
+    let authorities = match table.files("ca") {
+        Some(files) => Some(read(table, files)?),
+        None => None,
+    };
+    let pinned = match table.files("pinned") {
+        Some(files) => Some(read(table, files)?),
+        None => None,
+    };
+    Some(match (authorities, pinned) {
+        (None, None) => ServerTrust::of_the_system(provider),
+        (None, Some(pinned)) => Ok(ServerTrust::pinned(provider, pinned)),
+        (Some(authorities), pinned) => ServerTrust::named(provider, authorities)
+            .map(|trust| trust.or_pinned(pinned.unwrap_or_default())),
+    })
 }

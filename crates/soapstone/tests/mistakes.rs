@@ -95,6 +95,58 @@ fn a_keystore_or_key_without_its_password_is_said_to_have_none() {
     }
 }
 
+/// Keystores with the password `storepass`, whose key has the password `keypass`: made by `keytool`, and by `KeyStore.setKeyEntry`
+/// of Java, since `keytool` makes no such PKCS#12.
+const KEYS_WITH_PASSWORDS: [(&str, &[u8]); 2] = [
+    (
+        "own.jks",
+        include_bytes!("keystores/key-with-password-of-its-own.jks"),
+    ),
+    (
+        "own.p12",
+        include_bytes!("keystores/key-with-password-of-its-own.p12"),
+    ),
+];
+
+#[test]
+fn the_key_of_a_keystore_can_have_a_password_of_its_own() {
+    let folder = Folder::new("key-passwords");
+    let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
+    let problems =
+        |identity: &str| folder.problems(&format!("identity = {{ {identity} }}\n{rest}"));
+    for (name, bytes) in KEYS_WITH_PASSWORDS {
+        std::fs::write(folder.0.join(name), bytes).expect("it is written");
+        let keystore = format!("keystore = \"{name}\", password = \"storepass\"");
+        assert_eq!(
+            problems(&format!("{keystore}, key_password = \"keypass\"")),
+            "",
+            "{name}"
+        );
+        let locked = format!(
+            "endpoint.toml:1:25: `{name}`: the keystore is opened, and its private key is not: the password is another one\n    \
+             hint: give the key's own as `key_password_env`, `key_password_file` or `key_password`"
+        );
+        assert_eq!(problems(&keystore), locked);
+        assert_eq!(
+            problems(&format!("{keystore}, key_password = \"storepass\"")),
+            locked
+        );
+        assert_eq!(
+            problems(&format!(
+                "keystore = \"{name}\", password = \"keypass\", key_password = \"keypass\""
+            )),
+            format!("endpoint.toml:1:25: `{name}`: the password does not open the key")
+        );
+    }
+    assert_eq!(
+        problems(&format!(
+            "key = \"closed.key.pem\", certificate = \"me.cert.pem\", key_password = \"{PASSWORD}\""
+        )),
+        "endpoint.toml:1:82: a password of the key's own is for the key of a `keystore`\n    \
+         hint: name what opens `key` as `password_env`, `password_file` or `password`"
+    );
+}
+
 #[test]
 fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
     let folder = Folder::new("keystores");
@@ -174,6 +226,35 @@ fn the_file_or_subject_that_no_trust_can_be_made_of_is_named() {
              hint: for example subjects = [\"CN=O\"]\n\
              endpoint.toml:2:78: {wrong_list}"
         )
+    );
+}
+
+#[test]
+fn what_is_demanded_of_certificates_is_understood_or_told() {
+    let folder = Folder::new("demands");
+    let problems = |trust: &str| {
+        let text = format!(
+            "{IDENTITY}trust = {{ anchors = [\"ca.cert.pem\"], {trust} }}\nsecurity = {{ mechanism = \"sign\" }}\n"
+        );
+        folder.problems(&text)
+    };
+    assert_eq!(
+        problems("subjects = [\"CN=me\"], subject_match = \"part\""),
+        "endpoint.toml:2:76: `subject_match` must be one of whole, contains, found \"part\""
+    );
+    assert_eq!(
+        problems("subject_match = \"contains\""),
+        "endpoint.toml:2:54: `subject_match` without `subjects`\n    \
+         hint: say who may sign: subjects = [\"CN=client,O=Example\"]"
+    );
+    assert_eq!(
+        problems("extended_key_usage = [\"clientAuth\", \"signing\"]"),
+        "endpoint.toml:2:74: expected an extended key usage, such as `clientAuth` or `1.3.6.1.5.5.7.3.2`, found `signing`"
+    );
+    assert_eq!(
+        problems("extended_key_usage = []"),
+        "endpoint.toml:2:9: `extended_key_usage` names no purpose\n    \
+         hint: leave it out where none is asked for"
     );
 }
 

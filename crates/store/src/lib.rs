@@ -18,6 +18,7 @@ mod memory;
 mod memory_contexts;
 mod remote;
 mod sealing;
+pub mod server_trust;
 mod shares;
 mod stores;
 mod tallies;

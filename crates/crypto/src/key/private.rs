@@ -25,6 +25,7 @@ use crate::error::{CryptoError, OrLibrary};
 use crate::keystore::{pbe, pem};
 use crate::secret::SecretBytes;
 use crate::signature::usual_algorithm;
+use crate::transport::ImplicitRejection;
 
 /// A private key with its public half. Cheap to clone; wiped with its last clone.
 #[derive(Clone)]
@@ -36,6 +37,7 @@ struct Inner {
     contexts: ContextPool<Private>,
     aws: AwsKeys,
     agreeing: Option<agreement::PrivateKey>,
+    implicit_rejection: ImplicitRejection,
 }
 
 /// The key as `aws-lc-rs` wants it, where it takes it at all.
@@ -178,8 +180,11 @@ impl PrivateKey {
             Some(algorithm) => Some(agreeing_key(algorithm, &key, &pkcs8).ok_or_else(unreadable)?),
             None => None,
         };
+        let implicit_rejection =
+            ImplicitRejection::of(&key, &pkcs8).or_library("digesting a private key")?;
         Ok(Self(Arc::new(Inner {
             public,
+            implicit_rejection,
             openssl: key,
             contexts: ContextPool::new(),
             aws,
@@ -236,6 +241,11 @@ impl PrivateKey {
     /// The key for agreement, if `aws-lc-rs` takes it (the curves of NIST, and X25519).
     pub(crate) fn agreeing(&self) -> Option<&agreement::PrivateKey> {
         self.0.agreeing.as_ref()
+    }
+
+    /// What stands in for keys that cannot be unwrapped.
+    pub(crate) fn implicit_rejection(&self) -> &ImplicitRejection {
+        &self.0.implicit_rejection
     }
 
     /// The key for decryption, if `aws-lc-rs` takes it (RSA from 2048 to 8192 bits).

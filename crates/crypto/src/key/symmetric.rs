@@ -3,10 +3,14 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use subtle::ConstantTimeEq;
+
 use crate::cipher::Schedules;
 use crate::derived_keys::DerivedKeys;
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
+
+use super::usage::{CipherUsage, UsageCounter};
 
 /// A key that sender and receiver share. Never empty; wiped with its last clone, and with it what ciphers have made of it, and the keys
 /// derived from it that are kept.
@@ -17,6 +21,7 @@ struct Inner {
     octets: SecretBytes,
     schedules: Schedules,
     derived: DerivedKeys,
+    usage: UsageCounter,
 }
 
 /// A key as long as somebody else has it.
@@ -54,6 +59,7 @@ impl SymmetricKey {
             octets,
             schedules: Schedules::default(),
             derived: DerivedKeys::default(),
+            usage: UsageCounter::default(),
         })))
     }
 
@@ -76,6 +82,27 @@ impl SymmetricKey {
     #[must_use]
     pub fn derived(&self) -> &DerivedKeys {
         &self.0.derived
+    }
+
+    /// How much it has enciphered. Clones count together; another key of the same bytes counts apart.
+    #[must_use]
+    pub fn usage(&self) -> CipherUsage {
+        self.0.usage.so_far()
+    }
+
+    /// Counts what the same bytes have enciphered elsewhere.
+    pub fn count_as_used(&self, usage: CipherUsage) {
+        self.0.usage.add(usage);
+    }
+
+    /// Whether both are of the same bytes. Takes as long wherever they differ.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.expose().ct_eq(other.expose()).into()
+    }
+
+    pub(crate) fn usage_counter(&self) -> &UsageCounter {
+        &self.0.usage
     }
 
     /// The key without keeping it.

@@ -107,23 +107,56 @@ fn attributes_joined_in_one_set_may_stand_in_any_order_there() {
 }
 
 #[test]
-fn a_pattern_matches_a_name_that_has_all_its_attributes() {
+fn a_name_contains_a_pattern_all_of_whose_attributes_it_has() {
     let pattern = |text| DistinguishedName::parse(text).unwrap();
     for text in [
         "CN=max+moritz",
         "CN=Max\\+Moritz",
-        "OU=Züri,C=DE",
+        "OU=Züri,OU=\\#hash,C=DE",
         "E=max@example.com",
     ] {
         let expected = !text.starts_with("CN=max+");
         if let Ok(pattern) = DistinguishedName::parse(text) {
-            assert_eq!(name().has_all_of(&pattern), expected, "{text}");
+            assert_eq!(name().contains(&pattern), expected, "{text}");
         } else {
             assert!(!expected);
         }
     }
-    assert!(!name().has_all_of(&pattern("OU=Züri,C=CH")));
-    assert!(!name().has_all_of(&pattern("")));
+    assert!(!name().contains(&pattern("OU=Züri,C=DE")));
+    assert!(!name().contains(&pattern("L=two spaces,C=CH")));
+    assert!(!name().contains(&pattern("")));
+}
+
+#[test]
+fn a_type_of_the_pattern_occurs_in_the_name_as_often_as_in_the_pattern() {
+    let contains = |name: &str, pattern: &str| {
+        let parse = |text| DistinguishedName::parse(text).unwrap();
+        parse(name).contains(&parse(pattern))
+    };
+    for (name, pattern, expected) in [
+        ("CN=evil,CN=client", "CN=client", false),
+        ("CN=evil+CN=client", "CN=client", false),
+        ("CN=client,CN=client", "CN=client", false),
+        ("CN=client,O=Evil,O=Example", "CN=client,O=Example", false),
+        ("CN=client,O=Evil,O=Example", "CN=client", true),
+        ("CN=client,DC=example,DC=org", "DC=example,DC=org", true),
+        (
+            "CN=client,DC=example,DC=org",
+            "DC=example,DC=example",
+            false,
+        ),
+        ("CN=client", "CN=client,CN=client", false),
+    ] {
+        assert_eq!(contains(name, pattern), expected, "{pattern} of {name}");
+    }
+}
+
+#[test]
+fn an_attribute_that_occurs_twice_does_not_stand_for_another_one() {
+    let parse = |text| DistinguishedName::parse(text).unwrap();
+    assert!(!parse("CN=a+CN=a").matches(&parse("CN=a+CN=b")));
+    assert!(!parse("CN=a+CN=b").matches(&parse("CN=a+CN=a")));
+    assert!(parse("CN=b+CN=a").matches(&parse("CN=a+CN=b")));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Paths from a certificate to an anchor (RFC 5280 section 6), by `rustls-webpki`.
 //!
-//! The validator is strict and written in safe Rust. It takes certificates of version 3 only, knows nothing of extended key usages here
-//! (WS-Security defines none), and verifies signatures with this crate's own keys, so that the algorithms accepted are exactly
+//! The validator is strict and written in safe Rust. It takes certificates of version 3 only, leaves extended key usages to
+//! [`TrustStore::check_purpose`], and verifies signatures with this crate's own keys, so that the algorithms accepted are exactly
 //! those of [`ALGORITHMS`].
 
 use jiff::Timestamp;
@@ -109,7 +109,7 @@ impl SignatureVerificationAlgorithm for Algorithm {
     }
 }
 
-/// Extended key usages are about TLS, code and mail; WS-Security has none of its own and asks for none.
+/// Purposes are judged on the whole path afterwards, whichever validator built it.
 struct AnyPurpose;
 
 impl ExtendedKeyUsageValidator for AnyPurpose {

@@ -1,7 +1,8 @@
 //! Certificate revocation lists (RFC 5280 section 5), given by the operator.
 //!
-//! Lists are read once and kept as a set of serial numbers. A list counts for a certificate when both name the same issuer; its
-//! signature is checked with the key of that issuer on the validated path, the first time it counts.
+//! Lists are read once and kept as a set of serial numbers. A list counts for a certificate when both name the same issuer and, for
+//! a list in parts, the same distribution point. Its signature is checked with the key of that issuer on the validated path, the
+//! first time it counts.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -9,7 +10,7 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 
 use super::{RevocationListFacts, TrustError, TrustStore, Window};
-use crate::certificate::{self, Certificate};
+use crate::certificate::{self, Certificate, DistributionPoint, PointName};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
 use crate::key::PublicKey;
@@ -20,7 +21,6 @@ use crate::signature::SignedWith;
 const EXPECTED: &str = "a certificate revocation list";
 
 pub(super) struct RevocationList {
-    issuer: Vec<u8>,
     issuer_name: DistinguishedName,
     this_update: Timestamp,
     next_update: Option<Timestamp>,
@@ -34,12 +34,36 @@ pub(super) struct RevocationList {
 }
 
 /// Which certificates of its issuer a list tells about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+struct Scope {
+    kind: Kind,
+    /// The part of the issuer's certificates that the list is about, by the names of its distribution point.
+    part: Option<Vec<PointName>>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
     All,
     EndEntities,
     Authorities,
 }
+
+/// What a list tells about a certificate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coverage {
+    Nothing,
+    /// That it was revoked for some reasons, and nothing of others.
+    SomeReasons,
+    Everything,
+}
+
+/// Most extensions of a list or of one of its entries. RFC 5280 defines seven and three.
+const MOST_EXTENSIONS: usize = 32;
+
+const ISSUING_DISTRIBUTION_POINT: [u8; 3] = [0x55, 0x1d, 28];
+/// What makes a list one that is complete only with another one, or with entries about others' certificates. All are critical where
+/// authorities keep to RFC 5280 (sections 5.2.4 and 5.3.3); where they do not, the list is the same.
+const DELTA_INDICATOR: [u8; 3] = [0x55, 0x1d, 27];
+const CERTIFICATE_ISSUER: [u8; 3] = [0x55, 0x1d, 29];
 
 impl RevocationList {
     /// Reads a PEM or DER list.
@@ -94,20 +118,28 @@ impl RevocationList {
                 revoked.insert(entry.expect(der::INTEGER)?.to_vec());
                 certificate::time(&mut entry)?;
                 if let Some(extensions) = entry.optional(der::SEQUENCE)?
-                    && let Some(oid) = first_critical(extensions, |_, _| Ok(false))?
+                    && let Some(oid) = first_refused(extensions, |oid, _| {
+                        Ok((oid == CERTIFICATE_ISSUER).then_some(false))
+                    })?
                 {
                     return Ok(Err(unsupported(oid)));
                 }
             }
         }
-        let mut scope = Scope::All;
+        let mut scope = Scope {
+            kind: Kind::All,
+            part: None,
+        };
         if let Some(extensions) = body.optional(der::context(0))? {
             let mut reader = Reader::new(extensions);
             let extensions = reader.expect(der::SEQUENCE)?;
             reader.end()?;
-            let refused = first_critical(extensions, |oid, value| match oid {
-                [0x55, 0x1d, 28] => Ok(read_scope(value)?.map(|found| scope = found).is_some()),
-                _ => Ok(false),
+            let refused = first_refused(extensions, |oid, value| {
+                if oid == ISSUING_DISTRIBUTION_POINT {
+                    let found = Scope::read(value, issuer)?;
+                    return Ok(Some(found.map(|found| scope = found).is_some()));
+                }
+                Ok((oid == DELTA_INDICATOR).then_some(false))
             })?;
             if let Some(oid) = refused {
                 return Ok(Err(unsupported(oid)));
@@ -116,7 +148,6 @@ impl RevocationList {
         body.end()?;
         Ok(Ok(Self {
             issuer_name: DistinguishedName::from_der(issuer)?,
-            issuer: issuer.to_vec(),
             this_update,
             next_update,
             revoked,
@@ -136,13 +167,20 @@ impl RevocationList {
         }
     }
 
-    fn tells_about(&self, certificate: &Certificate) -> bool {
-        self.issuer == certificate.issuer_der()
-            && match self.scope {
-                Scope::All => true,
-                Scope::EndEntities => !certificate.is_authority(),
-                Scope::Authorities => certificate.is_authority(),
-            }
+    /// Names are compared by what they mean: an issuer may write its own in another string type than its certificates do.
+    fn coverage(&self, certificate: &Certificate) -> Coverage {
+        let of_its_kind = match self.scope.kind {
+            Kind::All => true,
+            Kind::EndEntities => !certificate.is_authority(),
+            Kind::Authorities => certificate.is_authority(),
+        };
+        if !of_its_kind || !self.issuer_name.matches(certificate.issuer_name()) {
+            return Coverage::Nothing;
+        }
+        match &self.scope.part {
+            None => Coverage::Everything,
+            Some(part) => coverage_of_part(part, certificate),
+        }
     }
 
     fn is_signed_by(&self, issuer: &PublicKey) -> bool {
@@ -170,12 +208,37 @@ fn unsupported(oid: &[u8]) -> CryptoError {
     }
 }
 
-/// The first critical extension that `understood` does not take.
-fn first_critical<'a>(
+/// What a list in parts tells: only of certificates that name a distribution point of its own (RFC 5280 section 6.3.3, (b)(2)(i)).
+/// A certificate that names none has one by the name of its issuer (the last step there).
+fn coverage_of_part(part: &[PointName], certificate: &Certificate) -> Coverage {
+    let names_it = |names: &[PointName]| {
+        names
+            .iter()
+            .any(|name| part.iter().any(|own| own.matches(name)))
+    };
+    if names_it(&[PointName::Directory(certificate.issuer_name().clone())]) {
+        return Coverage::Everything;
+    }
+    let points: Vec<DistributionPoint> = certificate.distribution_points().unwrap_or_default();
+    let matching = |point: &&DistributionPoint| !point.indirect && names_it(&point.names);
+    let mut matching = points.iter().filter(matching).peekable();
+    if matching.peek().is_none() {
+        Coverage::Nothing
+    } else if matching.any(|point| !point.by_reason) {
+        Coverage::Everything
+    } else {
+        Coverage::SomeReasons
+    }
+}
+
+/// The first extension that cannot be taken: `understood` says which it takes (`true`) and which make a list unusable (`false`); of
+/// the others, it is the first critical one. An extension occurs once (RFC 5280 section 4.2).
+fn first_refused<'a>(
     extensions: &'a [u8],
-    mut understood: impl FnMut(&[u8], &'a [u8]) -> Result<bool, NotDer>,
+    mut understood: impl FnMut(&[u8], &'a [u8]) -> Result<Option<bool>, NotDer>,
 ) -> Result<Option<&'a [u8]>, NotDer> {
     let mut list = Reader::new(extensions);
+    let mut seen: Vec<&[u8]> = Vec::new();
     while !list.is_empty() {
         let mut extension = list.enter(der::SEQUENCE)?;
         let oid = extension.expect(der::OID)?;
@@ -184,29 +247,41 @@ fn first_critical<'a>(
             .is_some_and(|value| value != [0]);
         let value = extension.expect(der::OCTET_STRING)?;
         extension.end()?;
-        if !understood(oid, value)? && critical {
+        if seen.contains(&oid) || seen.len() == MOST_EXTENSIONS {
+            return Err(NotDer);
+        }
+        seen.push(oid);
+        if !understood(oid, value)?.unwrap_or(!critical) {
             return Ok(Some(oid));
         }
     }
     Ok(None)
 }
 
-/// An issuing distribution point (RFC 5280 section 5.2.5), if the list is complete for what it is about; `None` for lists by
-/// reason, of attribute certificates, or of other issuers.
-fn read_scope(value: &[u8]) -> Result<Option<Scope>, NotDer> {
-    let mut fields = Reader::new(value).enter(der::SEQUENCE)?;
-    fields.optional(der::context(0))?;
-    let mut flag = |number| {
-        let value = fields.optional(der::context_primitive(number))?;
-        Ok(value.is_some_and(|value| value != [0]))
-    };
-    let (end_entities, authorities) = (flag(1)?, flag(2)?);
-    Ok(match (fields.is_empty(), end_entities, authorities) {
-        (true, false, false) => Some(Scope::All),
-        (true, true, false) => Some(Scope::EndEntities),
-        (true, false, true) => Some(Scope::Authorities),
-        _ => None,
-    })
+impl Scope {
+    /// An issuing distribution point (RFC 5280 section 5.2.5), if the list is complete for what it is about; `None` for lists by
+    /// reason, of attribute certificates, or of other issuers.
+    fn read(value: &[u8], issuer: &[u8]) -> Result<Option<Self>, NotDer> {
+        let mut outer = Reader::new(value);
+        let mut fields = outer.enter(der::SEQUENCE)?;
+        outer.end()?;
+        let part = match fields.optional(der::context(0))? {
+            Some(point) => Some(PointName::read_all(point, issuer)?),
+            None => None,
+        };
+        let mut flag = |number| {
+            let value = fields.optional(der::context_primitive(number))?;
+            Ok(value.is_some_and(|value| value != [0]))
+        };
+        let (end_entities, authorities) = (flag(1)?, flag(2)?);
+        let kind = match (fields.is_empty(), end_entities, authorities) {
+            (true, false, false) => Kind::All,
+            (true, true, false) => Kind::EndEntities,
+            (true, false, true) => Kind::Authorities,
+            _ => return Ok(None),
+        };
+        Ok(Some(Self { kind, part }))
+    }
 }
 
 impl TrustStore {
@@ -238,27 +313,30 @@ impl TrustStore {
             let may_sign = issuer
                 .key_usage()
                 .is_none_or(|usage| usage.may_sign_revocation_lists());
-            let mut lists = self
+            let lists: Vec<(&RevocationList, Coverage)> = self
                 .revocation_lists
                 .iter()
-                .filter(|list| list.tells_about(certificate))
-                .filter(|list| may_sign && self.takes(&list.signed_with))
-                .filter(|list| list.is_signed_by(issuer.public_key()))
-                .peekable();
+                .map(|list| (list, list.coverage(certificate)))
+                .filter(|(_, coverage)| *coverage != Coverage::Nothing)
+                .filter(|(list, _)| may_sign && self.takes(&list.signed_with))
+                .filter(|(list, _)| list.is_signed_by(issuer.public_key()))
+                .collect();
+            if lists
+                .iter()
+                .any(|(list, _)| list.revoked.contains(certificate.serial()))
+            {
+                let subject = certificate.subject_name().to_string();
+                return Err(TrustError::Revoked { subject });
+            }
+            let newest = lists
+                .iter()
+                .filter(|(_, coverage)| *coverage == Coverage::Everything)
+                .map(|(list, _)| *list)
+                .max_by_key(|list| list.this_update);
             // Of authorities in between, only what lists there are is asked: their issuers publish rarely.
-            if index == 0 && lists.peek().is_none() {
+            if index == 0 && newest.is_none() {
                 let issuer = issuer.subject_name().to_string();
                 return Err(TrustError::RevocationUnknown { issuer });
-            }
-            let mut newest: Option<&RevocationList> = None;
-            for list in lists {
-                if list.revoked.contains(certificate.serial()) {
-                    let subject = certificate.subject_name().to_string();
-                    return Err(TrustError::Revoked { subject });
-                }
-                if newest.is_none_or(|newest| newest.this_update < list.this_update) {
-                    newest = Some(list);
-                }
             }
             if let Some(list) = newest
                 && !self.rules.ignore_validity

@@ -1,3 +1,5 @@
+mod profile;
+
 use super::*;
 use crate::identity::Identity;
 use crate::issue::{self, Template, Validity};
@@ -458,13 +460,19 @@ fn only_expected_subjects_are_accepted() {
         subjects: subjects.iter().map(|&subject| subject.to_owned()).collect(),
         ..rules(&root)
     };
-    assert_eq!(check(expecting(&["CN=other", "cn=LEAF"]), &leaf), Ok(()));
     assert_eq!(
-        check(expecting(&["CN=other", "CN=leaf,O=Other"]), &leaf),
-        Err(TrustError::SubjectNotAllowed {
-            subject: leaf_name()
-        })
+        check(expecting(&["CN=other", "o=ACME, cn=LEAF"]), &leaf),
+        Ok(())
     );
+    for other in ["CN=leaf,O=Other", "CN=leaf,O=Acme,C=CH"] {
+        assert_eq!(
+            check(expecting(&["CN=other", other]), &leaf),
+            Err(TrustError::SubjectNotAllowed {
+                subject: leaf_name(),
+                partly: None
+            })
+        );
+    }
     assert_eq!(
         TrustStore::new(expecting(&["leaf"])).map(drop),
         Err(CryptoError::Malformed {

@@ -25,6 +25,7 @@ use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use soapstone_store::server_trust;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsConnector;
@@ -163,7 +164,8 @@ impl fmt::Display for BackendError {
         match self {
             Self::Connect { address, source } => write!(
                 formatter,
-                "no connection to the backend {address}: {source}"
+                "no connection to the backend {address}: {}",
+                server_trust::describe(source)
             ),
             Self::ConnectTimeout { address, after } => {
                 write!(

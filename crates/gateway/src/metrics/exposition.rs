@@ -26,6 +26,8 @@ pub(crate) struct Snapshot {
     pub(crate) decided_alone: Vec<(String, Side, u64)>,
     /// What certificates and revocation lists are there for, with the second at which the first of them expires.
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
+    /// Route and side, with the part of its limit that a shared key has enciphered.
+    pub(crate) shared_keys: Vec<(String, Side, f64)>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
 }
@@ -50,6 +52,7 @@ pub(crate) fn expose(
     of_the_gateway(gateway, snapshot, &mut out);
     of_backends(snapshot, &mut out);
     of_expiries(snapshot, &mut out);
+    of_shared_keys(snapshot, &mut out);
     of_requests(routes, &mut out);
     of_security(routes, &mut out);
     of_conversations(routes, snapshot, &mut out);
@@ -150,6 +153,12 @@ fn of_expiries(snapshot: &Snapshot, out: &mut Exposition) {
         });
         samples.sample(&format!("{place}use=\"{usage}\""), seconds);
     }
+}
+
+fn of_shared_keys(snapshot: &Snapshot, out: &mut Exposition) {
+    let help = "Part of its limit that a shared key has enciphered in this process: messages under AES-GCM, blocks under Triple DES.";
+    out.family(("soapstone_shared_key_used_ratio", GAUGE, help))
+        .of_sides(&snapshot.shared_keys);
 }
 
 fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
@@ -306,7 +315,7 @@ impl Samples<'_> {
     }
 
     /// A number for a route and side.
-    fn of_sides(&mut self, values: &[(String, Side, u64)]) {
+    fn of_sides(&mut self, values: &[(String, Side, impl Display)]) {
         for (route, side, value) in values {
             let labels = format!("{},direction=\"{}\"", route_label(route), side.name());
             self.sample(&labels, value);

@@ -10,6 +10,7 @@ mod contexts;
 mod conversations;
 mod description;
 mod heads;
+mod key_usage;
 mod lifecycle;
 mod limits;
 mod operations;

@@ -6,6 +6,8 @@ use http::StatusCode;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{Curve, KeyKind, PrivateKey};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -115,6 +117,59 @@ async fn mutual_tls_serves_clients_with_a_certificate_and_no_others() {
             .expect_err("there is no answer");
     }
     assert!(backend.seen.try_recv().is_err());
+}
+
+/// What `openssl req -x509` makes: self-signed, and that of an authority.
+fn self_signed(name: &str) -> (String, String) {
+    let validity = Validity::days(jiff::Timestamp::now(), 30);
+    let template = Template::new("CN=backend", validity)
+        .expect("a name")
+        .with_alternative_names([name])
+        .for_authority();
+    let key = PrivateKey::generate(KeyKind::Ec(Curve::P256)).expect("a key");
+    let identity = issue::self_signed(key, &template).expect("a certificate");
+    let key = identity.key_to_pem(None).expect("a key");
+    let key = String::from_utf8(key.expose().clone()).expect("PEM");
+    (identity.certificates_to_pem(), key)
+}
+
+#[tokio::test]
+async fn a_backend_with_a_self_signed_certificate_is_reached_if_it_is_named_or_pinned() {
+    let backend = Backend::echo().await;
+    let folder = Folder::with_keys("self-signed");
+    for (file, key_file) in [("own.pem", "own.key.pem"), ("other.pem", "other.key.pem")] {
+        let (certificate, key) = self_signed("localhost");
+        folder.write(file, &certificate);
+        folder.write(key_file, &key);
+    }
+    let own = "tls = { certificate = \"own.pem\", key = \"own.key.pem\" }";
+    let server = folder
+        .gateway(&format!("LISTEN\n{own}\n{}", route(backend.address)))
+        .await;
+    let port = server.address().port();
+    for (tls, reached) in [
+        ("ca = [\"own.pem\"]", true),
+        ("ca = [\"other.pem\", \"own.pem\"]", true),
+        ("ca = [\"own.pem\"], server_name = \"elsewhere\"", false),
+        ("ca = [\"other.pem\"]", false),
+        ("pinned = [\"own.pem\"]", true),
+        ("pinned = [\"own.pem\"], server_name = \"elsewhere\"", true),
+        ("pinned = [\"other.pem\"]", false),
+        ("ca = [\"ca.pem\"], pinned = [\"own.pem\"]", true),
+        ("ca = [\"ca.pem\"], pinned = [\"other.pem\"]", false),
+    ] {
+        let front = format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\ntls = {{ {tls} }}\n"
+        );
+        let gateway = folder.gateway(&front).await;
+        let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+        let expected = if reached {
+            StatusCode::OK
+        } else {
+            StatusCode::BAD_GATEWAY
+        };
+        assert_eq!(answer.status, expected, "{tls}: {}", answer.body);
+    }
 }
 
 #[tokio::test]

@@ -157,11 +157,15 @@ impl ElementsDemand {
                 },
             ));
         }
+        let context = match &*assertion.name().local {
+            "RequiredElements" => HEADER,
+            _ => ENVELOPE,
+        };
         let mut paths = Vec::new();
         for expression in assertion.parameters() {
             let kind = match &*expression.name.local {
                 _ if expression.name.security_version().is_none() => ProblemKind::Unknown,
-                "XPath" => match read_path(expression) {
+                "XPath" => match read_path(expression, context) {
                     Ok(path) => {
                         paths.push(path);
                         continue;
@@ -188,16 +192,33 @@ impl ElementsDemand {
     }
 }
 
-fn read_path(expression: &Node) -> Result<PathDemand, ProblemKind> {
+/// Where relative paths begin (WS-SecurityPolicy 1.3, 4.1.2, 4.2.2 and 4.2.3).
+const ENVELOPE: &str = "/*[local-name()='Envelope']";
+
+/// Where relative paths of `sp:RequiredElements` begin (4.3.1).
+const HEADER: &str = "/*[local-name()='Envelope']/*[local-name()='Header']";
+
+/// Reads an `sp:XPath`; `context` is the path of the element where relative ones begin.
+fn read_path(expression: &Node, context: &str) -> Result<PathDemand, ProblemKind> {
     let namespace = |prefix: &str| expression.namespace_of(prefix).map(str::to_owned);
-    match ElementPath::parse(&expression.text, namespace) {
+    let text = expression.text.trim();
+    let parsed = if text.is_empty() || text.starts_with('/') {
+        ElementPath::parse(text, namespace)
+    } else {
+        let steps = match text.strip_prefix("./") {
+            Some(steps) => format!("/{steps}"),
+            None => format!("/{text}"),
+        };
+        ElementPath::parse(&format!("{context}{steps}"), namespace)
+    };
+    match parsed {
         Ok(path) => Ok(PathDemand {
             path,
             name: expression.name.clone(),
             place: expression.place.clone(),
         }),
         Err(error) => Err(ProblemKind::Path {
-            expression: expression.text.trim().to_owned(),
+            expression: text.to_owned(),
             error,
         }),
     }

@@ -354,6 +354,38 @@ fn elements_and_headers_of_a_namespace_are_selected_by_paths() {
     assert_eq!(required, ["{urn:a}To", "//e:z"]);
 }
 
+/// WS-SecurityPolicy 1.3, 4.1.2 and 4.2.2: against the envelope; 4.3.1: against the header.
+#[test]
+fn relative_paths_begin_where_the_specification_says() {
+    let agreement = agreement(&format!(
+        "{}<sp:SignedElements xmlns:e='urn:e'><sp:XPath>e:Body/e:x</sp:XPath><sp:XPath>.//e:y</sp:XPath></sp:SignedElements>\
+         <sp:EncryptedElements xmlns:e='urn:e'><sp:XPath>./e:Body/*</sp:XPath></sp:EncryptedElements>\
+         <sp:RequiredElements xmlns:e='urn:e'><sp:XPath>e:z</sp:XPath><sp:XPath>/e:Envelope//e:v</sp:XPath></sp:RequiredElements>",
+        asymmetric(&suite("Basic256"))
+    ));
+    let request = agreement.request;
+    let signed: Vec<String> = signed(&request).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        signed,
+        [
+            "/*[local-name()='Envelope']/e:Body/e:x",
+            "/*[local-name()='Envelope']//e:y"
+        ]
+    );
+    assert_eq!(
+        encrypted(&request)[0].part.to_string(),
+        "/*[local-name()='Envelope']/e:Body/*"
+    );
+    let required: Vec<String> = request.required.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        required,
+        [
+            "/*[local-name()='Envelope']/*[local-name()='Header']/e:z",
+            "/e:Envelope//e:v"
+        ]
+    );
+}
+
 #[test]
 fn algorithms_are_told_where_some_are_used_and_not_over_tls_alone() {
     let told = |policy: &str| {

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use soapstone_crypto::SubjectMatch;
 use soapstone_wss::Tuning;
 
 use super::confidential::Confidential;
@@ -48,6 +49,10 @@ pub struct TrustConfig {
     pub pinned: Vec<LoadedFile>,
     /// Subjects that may sign; empty means any trusted one.
     pub subjects: Vec<Located<String>>,
+    /// When a subject matches one of `subjects`.
+    pub subject_match: SubjectMatch,
+    /// Purposes one of which a certificate must name.
+    pub extended_key_usage: Vec<Located<String>>,
     /// Revocation lists.
     pub crls: Vec<LoadedFile>,
     /// Smallest RSA modulus accepted.
@@ -290,12 +295,21 @@ fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
     })
 }
 
+const SUBJECT_MATCHES: &[(&str, SubjectMatch)] = &[
+    ("whole", SubjectMatch::Whole),
+    ("contains", SubjectMatch::Contains),
+];
+
 fn read_trust(mut table: Table<'_>) -> TrustConfig {
     let trust = TrustConfig {
         place: table.place(),
         anchors: table.files("anchors").unwrap_or_default(),
         pinned: table.files("pinned").unwrap_or_default(),
         subjects: table.strings("subjects").unwrap_or_default(),
+        subject_match: table
+            .choice("subject_match", SUBJECT_MATCHES)
+            .map_or_else(SubjectMatch::default, |chosen| chosen.value),
+        extended_key_usage: table.strings("extended_key_usage").unwrap_or_default(),
         crls: table.files("crls").unwrap_or_default(),
         min_rsa_bits: table.integer("min_rsa_bits", 512, 16_384),
         allow_sha1_certificates: table.boolean("allow_sha1_certificates"),
@@ -319,6 +333,19 @@ fn read_trust(mut table: Table<'_>) -> TrustConfig {
             trust.place,
             "`subjects` names nobody",
             "leave it out where whoever is trusted may sign",
+        );
+    } else if trust.subjects.is_empty() && table.has("subject_match") {
+        table.report_with_hint(
+            table.place_of("subject_match").unwrap_or(trust.place),
+            "`subject_match` without `subjects`",
+            "say who may sign: subjects = [\"CN=client,O=Example\"]",
+        );
+    }
+    if table.is_empty_list("extended_key_usage") {
+        table.report_with_hint(
+            trust.place,
+            "`extended_key_usage` names no purpose",
+            "leave it out where none is asked for",
         );
     }
     table.finish();
@@ -450,6 +477,8 @@ certificate = "server.pem"
 anchors = ["ca.pem"]
 pinned = ["server.pem"]
 subjects = ["CN=client"]
+subject_match = "contains"
+extended_key_usage = ["clientAuth"]
 crls = ["ca.crl.pem"]
 min_rsa_bits = 2048
 [[users]]

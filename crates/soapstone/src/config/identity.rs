@@ -23,6 +23,8 @@ pub enum IdentitySource {
         keystore: LoadedFile,
         /// Which entry, when there are several.
         alias: Option<Located<String>>,
+        /// What opens the key, where that is not what opens the store.
+        key_password: Option<Located<Confidential<String>>>,
     },
 }
 
@@ -78,8 +80,15 @@ fn read_other_keys(
     (keys.len() == wanted).then_some(keys)
 }
 
+const PASSWORD: [&str; 3] = ["password", "password_env", "password_file"];
+const KEY_PASSWORD: [&str; 3] = ["key_password", "key_password_env", "key_password_file"];
+
+fn has_any(table: &Table<'_>, keys: [&str; 3]) -> bool {
+    keys.iter().any(|key| table.has(key))
+}
+
 fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
-    let place = table.place();
+    let place_of_table = table.place();
     if let (Some(place), true) = (
         table.place_of("keystore"),
         table.has("key") || table.has("certificate"),
@@ -108,24 +117,36 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
     let certificate = table.file("certificate");
     let keystore = table.file("keystore");
     let alias = table.string("alias");
-    let has_password = ["password", "password_env", "password_file"]
-        .iter()
-        .any(|key| table.has(key));
+    let has_password = has_any(&table, PASSWORD);
     let password = table.secret("password", "password_env", "password_file");
+    let has_key_password = has_any(&table, KEY_PASSWORD);
+    let key_password = table.secret("key_password", "key_password_env", "key_password_file");
+    if has_key_password && !with_keystore {
+        let place = KEY_PASSWORD.iter().find_map(|key| table.place_of(key));
+        table.report_with_hint(
+            place.unwrap_or(place_of_table),
+            "a password of the key's own is for the key of a `keystore`",
+            "name what opens `key` as `password_env`, `password_file` or `password`",
+        );
+    }
     table.finish();
-    if has_password && password.is_none() {
+    if has_password && password.is_none() || has_key_password && key_password.is_none() {
         // Without it nothing opens the key, which says nothing of the key.
         return None;
     }
     let source = match (keystore, key, certificate) {
-        (Some(keystore), _, _) => IdentitySource::Keystore { keystore, alias },
+        (Some(keystore), _, _) => IdentitySource::Keystore {
+            keystore,
+            alias,
+            key_password,
+        },
         (None, Some(key), Some(certificate)) => {
             IdentitySource::KeyAndCertificate { key, certificate }
         }
         _ => return None,
     };
     Some(IdentityConfig {
-        place,
+        place: place_of_table,
         source,
         password,
         decryption: Vec::new(),

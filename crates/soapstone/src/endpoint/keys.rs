@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use soapstone_crypto::trust::RevocationListFacts;
 use soapstone_crypto::{
-    Certificate, CryptoError, Identity, KeyStore, SecretBytes, SymmetricKey, TrustRules, TrustStore,
+    Certificate, CryptoError, Identity, KeyPurpose, KeyStore, SecretBytes, SymmetricKey,
+    TrustRules, TrustStore,
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
 use super::compile::Compiler;
 use super::dated::{Dated, DatedUse};
-use crate::config::{IdentityConfig, IdentitySource, LoadedFile, TrustConfig};
+use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, TrustConfig};
 
 impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
@@ -75,16 +76,24 @@ impl Compiler<'_> {
                     password,
                 ),
             ),
-            IdentitySource::Keystore { keystore, alias } => {
+            IdentitySource::Keystore {
+                keystore,
+                alias,
+                key_password,
+            } => {
                 let alias = alias.as_ref().map(|alias| alias.value.as_str());
-                (
-                    keystore,
-                    KeyStore::from_file_contents(
-                        keystore.bytes.expose(),
-                        password.unwrap_or_default(),
-                    )
-                    .and_then(|store| store.identity(alias, password.unwrap_or_default())),
-                )
+                let password = password.unwrap_or_default();
+                let store = KeyStore::from_file_contents(keystore.bytes.expose(), password);
+                let key_password = key_password
+                    .as_ref()
+                    .map_or(password, |password| password.value.expose().as_str());
+                let opens_store = store.is_ok();
+                let identity = store.and_then(|store| store.identity(alias, key_password));
+                if opens_store && identity.as_ref().err() == Some(&CryptoError::WrongPassword) {
+                    self.locked_key(keystore);
+                    return None;
+                }
+                (keystore, identity)
             }
         };
         let identity = identity
@@ -93,6 +102,17 @@ impl Compiler<'_> {
         self.note(usage, certified, [identity.certificate()]);
         self.note(usage, certified, identity.chain());
         Some(Arc::new(identity))
+    }
+
+    /// Says that the key of a keystore has another password than the keystore.
+    fn locked_key(&mut self, keystore: &LoadedFile) {
+        let message = format!(
+            "`{}`: the keystore is opened, and its private key is not: the password is another one",
+            keystore.path.display()
+        );
+        let hint =
+            "give the key's own as `key_password_env`, `key_password_file` or `key_password`";
+        self.report_with_hint(keystore.place, message, hint);
     }
 
     /// Says what is wrong with our own key, of the file that it is wrong with.
@@ -169,6 +189,8 @@ impl Compiler<'_> {
             .iter()
             .map(|subject| subject.value.clone())
             .collect();
+        rules.subject_match = config.subject_match;
+        rules.extended_key_usage = self.purposes(&config.extended_key_usage);
         rules.revocation_lists = config
             .crls
             .iter()
@@ -193,6 +215,17 @@ impl Compiler<'_> {
                 None
             }
         }
+    }
+
+    fn purposes(&mut self, named: &[Located<String>]) -> Vec<KeyPurpose> {
+        let mut purposes = Vec::with_capacity(named.len());
+        for name in named {
+            match KeyPurpose::parse(&name.value) {
+                Ok(purpose) => purposes.push(purpose),
+                Err(error) => self.report(name.place, error.to_string()),
+            }
+        }
+        purposes
     }
 
     /// Says which file or subject it is that no trust can be made of.

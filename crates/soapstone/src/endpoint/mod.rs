@@ -26,8 +26,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
+use soapstone_crypto::key::CipherUsage;
 use soapstone_trust::addressing::Addressing;
-use soapstone_wss::{Evidence, InboundPlan, OutboundPlan, Policy, Receipt, SoapVersion};
+use soapstone_wss::{Evidence, InboundPlan, OutboundPlan, Policy, Receipt, SharedKey, SoapVersion};
 use soapstone_xml::Limits;
 
 use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
@@ -249,9 +250,24 @@ impl Endpoint {
     }
 
     /// Goes on with what a predecessor has sent in this process, so that nothing of it comes back as the peer's word after a change of
-    /// configuration.
+    /// configuration, and with what its shared key has enciphered, if it has the same key.
     pub fn keep_memory_of(&mut self, predecessor: &Self) {
         self.sent = Arc::clone(&predecessor.sent);
+        if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
+            && new.encrypting.is_same_as(&old.encrypting)
+        {
+            new.encrypting.count_as_used(old.encrypting.usage());
+        }
+    }
+
+    /// How much its shared key has enciphered in this process, if it has one.
+    pub fn shared_key_usage(&self) -> Option<CipherUsage> {
+        self.shared_key().map(|key| key.encrypting.usage())
+    }
+
+    fn shared_key(&self) -> Option<&SharedKey> {
+        let mut plans = self.agreements.iter();
+        plans.find_map(|plans| plans.outbound.as_ref()?.shared_key())
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be accepted or sent.

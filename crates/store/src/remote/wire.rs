@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use redis::{Parser, RedisError, RedisResult, Value};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use soapstone::config::{ServerAddress, StoreTlsConfig};
 
 use super::names::Names;
+use crate::server_trust::ServerTrust;
 
 /// Most octets of the answers of one exchange. A sealed context has some 2 kB; the longest answer is that to `CLUSTER SLOTS`, 200 octets for
 /// each range of slots, of which there are a few in a cluster, and 16,384 at most.
@@ -157,22 +158,21 @@ fn remaining(deadline: Instant) -> std::io::Result<Duration> {
 ///
 /// What is wrong with the certificates or the key.
 pub(super) fn tls_config(tls: &StoreTlsConfig) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    for file in &tls.ca {
-        for certificate in certificates(file.bytes.expose())? {
-            let added = roots.add(certificate);
-            added.map_err(|error| format!("an authority cannot be used: {error}"))?;
-        }
-    }
-    if tls.ca.is_empty() {
-        // A system without authorities trusts no server; connecting then says so.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    }
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut authorities = Vec::new();
+    for file in &tls.ca {
+        authorities.extend(certificates(file.bytes.expose())?);
+    }
+    let trust = if authorities.is_empty() {
+        ServerTrust::of_the_system(&provider)?
+    } else {
+        ServerTrust::named(&provider, authorities)?
+    };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
-        .with_root_certificates(roots);
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(trust));
     let Some((certificate, key)) = &tls.identity else {
         return Ok(config.with_no_client_auth());
     };

@@ -616,6 +616,11 @@ impl OutboundPlan {
         &self.policy
     }
 
+    /// The key that both sides hold, if there is one.
+    pub fn shared_key(&self) -> Option<&SharedKey> {
+        self.keys.shared.as_deref()
+    }
+
     pub(crate) fn password_kind(&self) -> Option<PasswordKind> {
         self.policy
             .username

@@ -2,9 +2,9 @@
 //! every agreement, whoever reads the element.
 //!
 //! The one rule: a point that is not on the curve, one of low order, a key of another curve, a wrapped key that was changed: nothing of it
-//! shows. A random key takes the place of the one inside, and the message fails where any wrong key fails.
+//! shows. A substitute takes the place of the key inside, the same each time, and the message fails where any wrong key fails.
 
-use soapstone_crypto::{PrivateKey, PublicKey, SecretBytes, SymmetricKey};
+use soapstone_crypto::{PrivateKey, PublicKey, SymmetricKey};
 
 use super::encrypted::EncryptedKey;
 use super::error::EncryptionError;
@@ -21,8 +21,8 @@ impl EncryptedKey {
     /// The key inside, `length` octets long, with the private key that the recipient has.
     ///
     /// `originator` is the public key of `xenc:OriginatorKeyInfo`; `None` where what stands there is no key, such as a point that is not
-    /// on its curve. Whatever goes wrong with it, with the agreement or with the wrapped key gives a random key: after as much work, so that
-    /// a stranger learns of a private key neither from an answer nor from how long it takes (the invalid-curve attack on ECDH-ES of JWE,
+    /// on its curve. Whatever goes wrong with it, with the agreement or with the wrapped key gives the key's
+    /// [`substitute`](PrivateKey::substitute): after as much work, and the same for each try of the same wrapped key, so that a stranger learns of a private key neither from an answer nor from how long it takes (the invalid-curve attack on ECDH-ES of JWE,
     /// CVE-2016-9121, and the small subgroups of RFC 7748 section 7 need to see a difference).
     ///
     /// # Errors
@@ -45,14 +45,15 @@ impl EncryptedKey {
                 algorithm: agreement.algorithm.short_name(),
             });
         }
-        let substitute = SecretBytes::random(length);
+        let substitute = private.substitute(&self.cipher_value, length);
         let fitting = originator.filter(|key| key.kind() == private.kind());
         let agreed = private.agree(
             agreement.algorithm,
             fitting.unwrap_or_else(|| private.public_key()),
         );
         let succeeded = fitting.is_some() && agreed.is_ok();
-        let secret = agreed.unwrap_or_else(|_| SecretBytes::random(SUBSTITUTE_SECRET));
+        let secret =
+            agreed.unwrap_or_else(|_| private.substitute(&self.cipher_value, SUBSTITUTE_SECRET));
         let wrapping = agreement
             .derivation
             .derive(&secret, wrap.key_length())

@@ -31,8 +31,9 @@ pub enum OpeningKey<'k> {
 impl EncryptedKey {
     /// The key inside.
     ///
-    /// `length` is the key length in octets that the data's algorithm needs. With RSA 1.5 a padding failure yields a random key of
-    /// that length instead of an error, so that it shows only later, as any wrong key does (XML-Enc 5.5.1, Bleichenbacher).
+    /// `length` is the key length in octets that the data's algorithm needs. With RSA 1.5 a padding failure yields a
+    /// substitute of that length instead of an error, the same each time, so that it shows only later, as any wrong key does (XML-Enc
+    /// 5.5.1, Bleichenbacher).
     ///
     /// # Errors
     /// [`EncryptionError::WrongKey`] when `key` is of another kind or size than the algorithm takes, [`EncryptionError::Failed`]

@@ -353,7 +353,7 @@ fn keys_open_with_the_key_they_are_for_and_no_other() {
 }
 
 #[test]
-fn a_bad_rsa15_padding_yields_a_random_key_and_no_error() {
+fn a_bad_rsa15_padding_yields_the_same_substitute_each_time_and_no_error() {
     let pair = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).unwrap();
     let rsa15 = KeyEncryption::Transport {
         algorithm: KeyTransport::Rsa15,
@@ -369,8 +369,55 @@ fn a_bad_rsa15_padding_yields_a_random_key_and_no_error() {
             .to_vec()
     };
     let (one, other) = (open(), open());
-    assert_eq!(one.len(), 16);
-    assert_ne!(one, other);
+    assert_eq!(one, *pair.substitute(&[1; 256], 16).expose());
+    assert_eq!(one, other);
+}
+
+/// A key that X25519 agrees on, with a wrapped key that it does not open.
+fn agreed_key(cipher_value: &[u8]) -> String {
+    let mut text = Vec::new();
+    write::encrypted_key(
+        &EncryptedKeyParts {
+            id: None,
+            recipient: None,
+            method: &KeyEncryption::Wrap(KeyWrap::Aes192),
+            raw_key_info: None,
+            cipher_value,
+            data_references: &[],
+            carried_key_name: None,
+        },
+        &mut text,
+    );
+    String::from_utf8(text).unwrap()
+}
+
+fn x25519_agreement() -> AgreementMethod {
+    AgreementMethod {
+        algorithm: KeyAgreement::X25519,
+        derivation: KeyDerivationMethod::ConcatKdf(ConcatKdf {
+            digest: DigestAlgorithm::Sha256,
+            other_info: Vec::new(),
+        }),
+        originator: None,
+        recipient: None,
+    }
+}
+
+#[test]
+fn an_agreement_that_fails_yields_the_same_substitute_each_time() {
+    let private = PrivateKey::generate(KeyKind::X25519).unwrap();
+    let agreed = private
+        .public_key()
+        .agree_ephemeral(KeyAgreement::X25519)
+        .unwrap();
+    let document = parse(&agreed_key(&[7; 24]));
+    let key = EncryptedKey::parse(&document, document.root().id(), 0).unwrap();
+    for originator in [Some(&agreed.originator), None] {
+        let opened = key
+            .open_agreed(&private, &x25519_agreement(), originator, 16)
+            .unwrap();
+        assert_eq!(opened.expose(), private.substitute(&[7; 24], 16).expose());
+    }
 }
 
 /// XML-Enc 1.1 section 5.7: unwrapping takes far longer than reading what is unwrapped, and anybody may ask for it.
@@ -381,30 +428,9 @@ fn what_is_far_longer_than_a_key_is_not_unwrapped() {
         .public_key()
         .agree_ephemeral(KeyAgreement::X25519)
         .unwrap();
-    let mut text = Vec::new();
-    write::encrypted_key(
-        &EncryptedKeyParts {
-            id: None,
-            recipient: None,
-            method: &KeyEncryption::Wrap(KeyWrap::Aes192),
-            raw_key_info: None,
-            cipher_value: &vec![7; 3 << 20],
-            data_references: &[],
-            carried_key_name: None,
-        },
-        &mut text,
-    );
-    let document = parse(std::str::from_utf8(&text).unwrap());
+    let document = parse(&agreed_key(&vec![7; 3 << 20]));
     let key = EncryptedKey::parse(&document, document.root().id(), 0).unwrap();
-    let agreement = AgreementMethod {
-        algorithm: KeyAgreement::X25519,
-        derivation: KeyDerivationMethod::ConcatKdf(ConcatKdf {
-            digest: DigestAlgorithm::Sha256,
-            other_info: Vec::new(),
-        }),
-        originator: None,
-        recipient: None,
-    };
+    let agreement = x25519_agreement();
     let start = std::time::Instant::now();
     for _ in 0..4 {
         let opened = key.open_agreed(&private, &agreement, Some(&agreed.originator), 16);

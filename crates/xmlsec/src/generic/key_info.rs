@@ -159,7 +159,7 @@ impl<'s, 'r> Search<'s, 'r> {
         match source {
             KeySource::KeyName(name) if enabled("key-name") => Ok(self.named(name, need)),
             KeySource::KeyValue(node) if enabled("key-value") => {
-                self.key_value(document.element(*node))
+                self.key_value(KeyValue::parse(document.element(*node))?)
             }
             KeySource::DerEncodedKeyValue(node) if enabled("der-encoded-key-value") => {
                 let key = keyinfo::der_encoded_key_value(document.element(*node))?;
@@ -217,8 +217,9 @@ impl<'s, 'r> Search<'s, 'r> {
             .cloned()
     }
 
-    fn key_value(&self, element: Element<'_>) -> Result<Option<Key>, GenericError> {
-        let Some(value) = KeyValue::parse(element)? else {
+    /// The key that is written in the message, if its kind may be used.
+    fn key_value(&self, value: Option<KeyValue>) -> Result<Option<Key>, GenericError> {
+        let Some(value) = value else {
             return Ok(None);
         };
         let key_data = &self.session.options.key_data;
@@ -242,19 +243,28 @@ impl<'s, 'r> Search<'s, 'r> {
             key.certificates.first().is_some_and(|own| data.names(own))
                 || key.public_key().is_some_and(embedded)
         };
-        if let Some(key) = self
+        let meant: Vec<&Key> = self
             .callers_keys()
-            .find(|key| need.fits(key) && is_meant(key))
-        {
-            return Ok(Some(key.clone()));
+            .filter(|key| need.fits(key) && is_meant(key))
+            .collect();
+        let own = meant.iter().filter_map(|key| key.certificates.first());
+        let own: Vec<&Certificate> = own.collect();
+        let issued_another = |key: &&&Key| {
+            let certificate = key.certificates.first();
+            certificate.is_some_and(|certificate| issued_one_of(certificate, &own))
+        };
+        if let Some(key) = meant.iter().min_by_key(issued_another) {
+            return Ok(Some((*key).clone()));
         }
         let known = keys
             .untrusted
             .iter()
             .chain(&keys.trusted)
             .filter(|certificate| data.names(certificate));
+        let embedded = leaves_first(data.certificates.iter().collect(), data);
+        let known = leaves_first(known.collect(), data);
         let mut failure = None;
-        for candidate in leaves_first(data).into_iter().chain(known) {
+        for candidate in embedded.into_iter().chain(known) {
             let key = Key::from_certificate(None, candidate.clone());
             if !need.fits(&key) {
                 continue;
@@ -431,7 +441,13 @@ impl<'s, 'r> Search<'s, 'r> {
             return self.children(reading, element, need);
         }
         match keyinfo::source(element)? {
-            KeySource::Other(_) => Ok(None),
+            KeySource::Other(_) => {
+                let options = self.session.options;
+                if options.key_data.allows("key-value", options.insecure) {
+                    return self.key_value(KeyValue::read(element)?);
+                }
+                Ok(None)
+            }
             source => self.child(reading, &source, std::slice::from_ref(&source), need),
         }
     }
@@ -502,21 +518,27 @@ fn originator_key_value(
     }
 }
 
-/// The embedded certificates: those that the element names first, then those that issued no other one, then the rest.
-fn leaves_first(data: &X509Data) -> Vec<&Certificate> {
-    let issued_another = |certificate: &Certificate| {
-        data.certificates.iter().any(|other| {
-            other != certificate
-                && other.issuer() == certificate.subject()
-                && other.issuer() != other.subject()
-        })
-    };
-    let mut certificates: Vec<&Certificate> = data.certificates.iter().collect();
+/// Certificates in the order in which they are tried: those that the element names first, then those that issued no other one of
+/// them, then the rest. The order in which they were given decides between equals only.
+fn leaves_first<'c>(
+    mut certificates: Vec<&'c Certificate>,
+    data: &X509Data,
+) -> Vec<&'c Certificate> {
+    let all = certificates.clone();
     certificates.sort_by_key(|certificate| {
         (
             !(data.has_names() && data.names(certificate)),
-            issued_another(certificate),
+            issued_one_of(certificate, &all),
         )
     });
     certificates
+}
+
+/// Whether another one of these certificates names this one as its issuer.
+fn issued_one_of(certificate: &Certificate, others: &[&Certificate]) -> bool {
+    others.iter().any(|other| {
+        *other != certificate
+            && other.issuer() == certificate.subject()
+            && other.issuer() != other.subject()
+    })
 }

@@ -43,6 +43,15 @@ impl KeyValue {
             return Err(StructureError::new(key_value, "one child", None).into());
         };
         children.end("exactly one child")?;
+        Self::read(value)
+    }
+
+    /// Reads what a `ds:KeyValue` holds, which can also be retrieved by itself (XML-DSig 1.1 sections 4.5.2.1 to 4.5.2.3); `None`
+    /// when it is no kind of key that is known.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn read(value: Element<'_>) -> Result<Option<Self>, KeyInfoError> {
         Ok(Some(match (value.namespace(), value.local()) {
             (DSIG, "RSAKeyValue") => Self::Rsa(rsa(value)?),
             (DSIG, "DSAKeyValue") => Self::Dsa(dsa(value)?),

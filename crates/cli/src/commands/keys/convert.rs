@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use soapstone::crypto::{Certificate, Identity, PrivateKey};
 
-use super::entries::{self, Item};
+use super::entries::{self, Item, Passwords};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
-use crate::password::{self, PasswordArguments};
+use crate::password::{self, KeyPasswordArguments, PasswordArguments};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -24,6 +24,7 @@ Examples:
   soapstone keys convert client.key.pem client.cert.pem ca.cert.pem --to client.p12 --new-password-env PASSWORD
   soapstone keys convert client.p12 --password-env PASSWORD --to client
   soapstone keys convert old.jks --password-file password --alias client --to client.p12
+  soapstone keys convert old.jks --password-file password --key-password-file key-password --to client.p12
   soapstone keys convert truststore.jks --password-file password --to anchors.pem";
 
 /// Arguments of `soapstone keys convert`.
@@ -41,6 +42,8 @@ pub struct Arguments {
     alias: Option<String>,
     #[command(flatten)]
     password: PasswordArguments,
+    #[command(flatten)]
+    key_password: KeyPasswordArguments,
     /// The environment variable that holds the password of what is made; without one, PKCS#12 keeps the password of the input
     #[arg(long, value_name = "NAME", conflicts_with = "new_password_file")]
     new_password_env: Option<String>,
@@ -72,7 +75,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         arguments.new_password_env.as_deref(),
         arguments.new_password_file.as_deref(),
     )?;
-    let material = read(&arguments, password.as_deref().map(String::as_str))?;
+    let key_password = arguments.key_password.read()?;
+    let passwords = Passwords {
+        file: password.as_deref().map(String::as_str),
+        key: key_password.as_deref().map(String::as_str),
+    };
+    let material = read(&arguments, passwords)?;
     let existing = if arguments.force {
         Existing::Replace
     } else {
@@ -161,11 +169,11 @@ pub(super) fn with_suffix(name: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn read(arguments: &Arguments, password: Option<&str>) -> Result<Material, Failure> {
+fn read(arguments: &Arguments, passwords: Passwords<'_>) -> Result<Material, Failure> {
     let mut material = Material::default();
     let mut aliases: Vec<String> = Vec::new();
     for path in &arguments.files {
-        for entry in entries::read(path, password)? {
+        for entry in entries::read(path, passwords)? {
             if let (Some(wanted), Some(alias)) = (&arguments.alias, &entry.alias) {
                 if !aliases.contains(alias) {
                     aliases.push(alias.clone());
@@ -191,7 +199,9 @@ fn read(arguments: &Arguments, password: Option<&str>) -> Result<Material, Failu
         return Err(Failure::new(
             "the private key is encrypted and no password that opens it was given",
         )
-        .with_hint("give the password with --password-env or --password-file"));
+        .with_hint(
+            "give the password with --password-env or --password-file, and that of a keystore's key, where it has its own, with --key-password-env or --key-password-file",
+        ));
     }
     if material.keys.is_empty() && material.certificates.is_empty() {
         let wanted = arguments.alias.as_deref().unwrap_or_default();

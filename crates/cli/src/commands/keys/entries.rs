@@ -31,8 +31,18 @@ pub(super) enum Item {
     PublicKey(PublicKey),
 }
 
+/// What opens files and the keys in them.
+#[derive(Clone, Copy)]
+pub(super) struct Passwords<'p> {
+    /// Opens a keystore, or a key that stands alone.
+    pub(super) file: Option<&'p str>,
+    /// Opens the keys of a keystore, where they have another one than the keystore.
+    pub(super) key: Option<&'p str>,
+}
+
 /// Reads everything in a file.
-pub(super) fn read(path: &Path, password: Option<&str>) -> Result<Vec<Entry>, Failure> {
+pub(super) fn read(path: &Path, passwords: Passwords<'_>) -> Result<Vec<Entry>, Failure> {
+    let password = passwords.file;
     let octets = Zeroizing::new(files::read(Some(path))?);
     let items = if let Some(blocks) = pem_blocks(&octets) {
         blocks
@@ -43,7 +53,7 @@ pub(super) fn read(path: &Path, password: Option<&str>) -> Result<Vec<Entry>, Fa
     } else if let Some(item) = der_item(&octets) {
         Ok(vec![(None, item)])
     } else if may_be_keystore(&octets) {
-        keystore_items(&octets, password)
+        keystore_items(&octets, passwords)
     } else {
         Ok(Items::new())
     };
@@ -144,9 +154,10 @@ fn may_be_keystore(octets: &[u8]) -> bool {
     matches!(octets, [0x30, ..] | [0xfe, 0xed, ..] | [0xce, 0xce, ..])
 }
 
-fn keystore_items(octets: &[u8], password: Option<&str>) -> Result<Items, CryptoError> {
-    let without = password.is_none();
-    let password = password.unwrap_or_default();
+fn keystore_items(octets: &[u8], passwords: Passwords<'_>) -> Result<Items, CryptoError> {
+    let without = passwords.file.is_none();
+    let password = passwords.file.unwrap_or_default();
+    let key_password = passwords.key.unwrap_or(password);
     let needed = |error| match error {
         CryptoError::WrongPassword if without => CryptoError::PasswordNeeded,
         other => other,
@@ -154,9 +165,9 @@ fn keystore_items(octets: &[u8], password: Option<&str>) -> Result<Items, Crypto
     let store = KeyStore::from_file_contents(octets, password).map_err(needed)?;
     let mut items = Vec::new();
     for alias in store.key_aliases() {
-        let key = match store.identity(Some(alias), password) {
+        let key = match store.identity(Some(alias), key_password) {
             Ok(identity) => Item::PrivateKey(identity.key().clone()),
-            // In a JKS each key may have a password of its own.
+            // Each key may have a password of its own.
             Err(CryptoError::WrongPassword) => Item::LockedKey,
             Err(error) => return Err(error),
         };

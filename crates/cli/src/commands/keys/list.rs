@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 use soapstone::crypto::{DigestAlgorithm, KeyKind, PublicKey, digest};
 
-use super::entries::{self, Entry, Item};
+use super::entries::{self, Entry, Item, Passwords};
 use crate::failure::Failure;
 use crate::files;
-use crate::password::PasswordArguments;
+use crate::password::{KeyPasswordArguments, PasswordArguments};
 use crate::table::{Align, Table};
 
 /// What `--help` tells about it.
@@ -34,6 +34,8 @@ pub struct Arguments {
     files: Vec<PathBuf>,
     #[command(flatten)]
     password: PasswordArguments,
+    #[command(flatten)]
+    key_password: KeyPasswordArguments,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -75,10 +77,14 @@ struct CertificateListed {
 /// [`Failure`] naming the first file that cannot be read.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let password = arguments.password.read()?;
-    let password = password.as_deref().map(String::as_str);
+    let key_password = arguments.key_password.read()?;
+    let passwords = Passwords {
+        file: password.as_deref().map(String::as_str),
+        key: key_password.as_deref().map(String::as_str),
+    };
     let mut listed = Vec::new();
     for path in &arguments.files {
-        listed.extend(entries::read(path, password)?.iter().map(describe));
+        listed.extend(entries::read(path, passwords)?.iter().map(describe));
     }
     if arguments.json {
         // Strings and numbers always have a JSON form.

@@ -102,6 +102,9 @@ struct TrustArguments {
     /// Verify the certificates of the keys given here, too
     #[arg(long)]
     verify_keys: bool,
+    /// Accepted for the sake of command lines made for xmlsec1: revocation lists are always verified
+    #[arg(long, hide = true)]
+    verify_crls: bool,
     /// The time at which certificates must be valid, in local time: "YYYY-MM-DD HH:MM:SS"
     #[arg(long, value_name = "TIME", value_parser = local_time, conflicts_with = "verification_gmt_time")]
     verification_time: Option<Timestamp>,
@@ -166,8 +169,7 @@ impl OperationArguments {
                 ))),
             });
         let mapped = mapped.collect::<Result<Vec<_>, _>>()?;
-        let resolver = Resolver::new(self.input.as_deref(), mapped, options.limits.message)
-            .and_working_folder();
+        let resolver = Resolver::new(self.input.as_deref(), mapped, options.limits.message);
         Ok(Operation {
             input,
             keys,

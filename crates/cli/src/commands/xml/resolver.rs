@@ -1,7 +1,7 @@
 //! Finds what a document refers to outside itself.
 //!
 //! The rule kept here: nothing is fetched from a network, and no file is read that is neither named on the command line nor below
-//! the folder of the input; below the working folder only where the user enabled references to files.
+//! the folder of the input.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,10 +14,9 @@ use soapstone_xmlsec::generic;
 pub(super) struct Resolver {
     /// What `--url-map` says: URLs and the files that stand for them.
     mapped: Vec<(String, PathBuf)>,
-    /// The folder of the input, without symbolic links: what relative references start from. `None` when there is none.
+    /// The folder of the input, without symbolic links: relative references start from it, and files are read below it. `None`
+    /// when there is none.
     base: Option<PathBuf>,
-    /// Folders below which files may be read, without symbolic links.
-    allowed: Vec<PathBuf>,
     /// The longest file that is read, in octets.
     longest: usize,
 }
@@ -35,19 +34,11 @@ impl Resolver {
             .and_then(Path::parent)
             .filter(|folder| !folder.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        let base = folder.canonicalize().ok();
         Self {
             mapped,
-            allowed: base.iter().cloned().collect(),
-            base,
+            base: folder.canonicalize().ok(),
             longest,
         }
-    }
-
-    /// The same, for files below the working folder, too.
-    pub(super) fn and_working_folder(mut self) -> Self {
-        self.allowed.extend(Path::new(".").canonicalize().ok());
-        self
     }
 
     /// The octets that a URI stands for; `None` if nothing is known of it.
@@ -62,10 +53,9 @@ impl Resolver {
         if path == uri && has_scheme(uri) {
             return None;
         }
-        let path = self.base.as_ref()?.join(unescape(path)?);
-        let path = path.canonicalize().ok()?;
-        let allowed = self.allowed.iter().any(|folder| path.starts_with(folder));
-        if allowed { self.read(&path) } else { None }
+        let base = self.base.as_ref()?;
+        let path = base.join(unescape(path)?).canonicalize().ok()?;
+        path.starts_with(base).then(|| self.read(&path)).flatten()
     }
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
