@@ -6,6 +6,7 @@
 //! The rule kept here: everything that an application needs is reachable from this crate.
 #![forbid(unsafe_code)]
 
+pub mod attempts;
 pub mod config;
 pub mod conversation;
 pub mod endpoint;

@@ -1,199 +1,428 @@
-//! Replay marks in a file, so that calls of the command line share them.
+//! Replay marks and tallies in a file, so that calls of the command line share them.
 //!
-//! One line per mark: the hexadecimal key, a space, the second (Unix time) from which it is expired. Marks are appended; when most of
-//! them are expired the file is written anew beside and put in place at once. A lock on a second file (`….lock`) orders all that.
-//! Every message reads the whole file, which suits single calls and not a busy server.
+//! The file is a `redb` database: trees of pages, of which a message reads and writes a few, however
+//! many marks there are. A database has one user at a time; a lock on a second file (`….lock`) says
+//! whose turn it is, among processes and threads alike, and nobody waits for his turn without end.
 //!
-//! A line with zeros in the place of a key says by which second all marks have ended that were left out.
+//! A new file is made beside and put in place when it is whole.
 //!
-//! The rule kept here: a mark is on disk before its message is admitted, and what a mark was left out of is not admitted when the clock is
-//! set back.
+//! The rule kept here: a mark is on disk before its message is admitted, and a message that ends no
+//! later than a mark that was dropped is not admitted when the clock is set back.
 
-use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Error, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use redb::{
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageError, Table,
+    TableDefinition, TableError, WriteTransaction,
+};
+use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
-use crate::{StoreError, hexadecimal};
+use crate::StoreError;
+use crate::tallies::{Change, rounded_up};
 
-/// Expired lines that are left alone: fewer are not worth writing the file anew.
-const EXPIRED_LINES_BORNE: usize = 256;
+/// The longest wait for a turn. A turn takes some milliseconds, so that hundreds of calls fit in.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Remembers marks in a file until they expire.
+/// Between two looks whether it is our turn.
+const LOOK_PAUSE: Duration = Duration::from_millis(2);
+
+/// Expired entries that one message drops at most, beside as many as it adds: enough to drop more
+/// than are added, and few enough that no message waits for the clearing away of others.
+const CLEARED: usize = 16;
+
+/// Memory for pages: a message uses some ten of 4 kB.
+const CACHE: usize = 1 << 20;
+
+/// The first bytes of every `redb` database.
+const MAGIC: &[u8; 4] = b"redb";
+
+/// Marks, with the second from which each is expired.
+const MARKS: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("marks");
+/// The same by their end.
+const MARK_ENDS: Ends<'_> = TableDefinition::new("mark ends");
+/// Tallies: failed, open, and the second from which each is expired.
+const TALLIES: TableDefinition<'_, &[u8; 32], (u32, u32, i64)> = TableDefinition::new("tallies");
+/// The same by their end.
+const TALLY_ENDS: Ends<'_> = TableDefinition::new("tally ends");
+/// Of all marks that were dropped, the latest second from which one is expired.
+const FORGOTTEN: TableDefinition<'_, (), i64> = TableDefinition::new("forgotten");
+
+type Ends<'t> = TableDefinition<'t, (i64, &'static [u8; 32]), ()>;
+type EndsTable<'t> = Table<'t, (i64, &'static [u8; 32]), ()>;
+
+/// Remembers marks and tallies in a file until they expire.
 #[derive(Debug)]
 pub struct FileReplay {
     path: PathBuf,
     lock: PathBuf,
     capacity: usize,
+    /// Among the threads of this process, so that they do not look at the lock all at once.
+    turn: Mutex<()>,
+    longest_wait: Duration,
 }
 
-/// Stands in the place of a key in the line about marks that were left out: no digest is like this.
-const LEFT_OUT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// A failure of a turn.
+#[derive(Debug)]
+enum Failure {
+    /// Of the store.
+    Replay(ReplayError),
+    /// Of the file.
+    File(Error),
+}
 
-struct Contents {
-    unexpired: HashMap<String, i64>,
-    expired: usize,
-    /// The latest second from which one of these is expired.
-    latest_expired: Option<i64>,
-    /// The same of those that were left out.
-    forgotten: Option<i64>,
-    /// Octets up to the end of the last whole line.
-    whole: u64,
-    /// Whether a line was begun and not finished, which only happens to a call that was killed before its message was admitted.
-    torn: bool,
+impl<E: Into<redb::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::File(match error.into() {
+            redb::Error::Io(error) => error,
+            other => Error::other(other),
+        })
+    }
 }
 
 impl FileReplay {
-    /// A cache in the file at `path`, which is created when absent, for at most so many unexpired marks.
+    /// A cache in the file at `path`, which is created when absent, for at most so many unexpired
+    /// marks, and as many tallies of openings.
     ///
     /// # Errors
     ///
-    /// When the file or its lock cannot be opened for writing.
+    /// When the file or its lock cannot be opened for writing, is of another form, or is in use for
+    /// too long.
     pub fn open(path: &Path, capacity: usize) -> Result<Self, StoreError> {
-        let mut lock = path.as_os_str().to_owned();
-        lock.push(".lock");
         let cache = Self {
             path: path.to_path_buf(),
-            lock: lock.into(),
+            lock: beside(path, ".lock"),
             capacity,
+            turn: Mutex::default(),
+            longest_wait: LONGEST_WAIT,
         };
-        for path in [&cache.lock, &cache.path] {
-            append(path).map_err(|source| StoreError::File {
-                path: path.clone(),
-                source,
-            })?;
-        }
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            |source| StoreError::File { path, source }
+        };
+        let _turn = cache.turn().map_err(failed(&cache.lock))?;
+        cache.make_ready().map_err(failed(path))?;
         Ok(cache)
     }
 
-    fn remember(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
-        let locked = append(&self.lock).map_err(|error| self.unavailable(&error))?;
-        locked.lock().map_err(|error| self.unavailable(&error))?;
-        let mut contents = self.read(now.as_second())?;
-        let lines: Vec<(String, i64)> = marks.iter().map(line).collect();
-        if lines
-            .iter()
-            .any(|(key, _)| contents.unexpired.contains_key(key))
-        {
-            return Err(ReplayError::Seen);
-        }
-        if let Some(forgotten) = contents.forgotten
-            && lines.iter().any(|(_, until)| *until <= forgotten)
-        {
-            return Err(crate::set_back(forgotten));
-        }
-        if contents.unexpired.len() + lines.len() > self.capacity {
-            return Err(ReplayError::Full {
-                capacity: self.capacity,
-            });
-        }
-        let compact = contents.expired > EXPIRED_LINES_BORNE.max(contents.unexpired.len());
-        let written = if compact {
-            contents.unexpired.extend(lines);
-            let forgotten = contents.forgotten.max(contents.latest_expired);
-            let left_out = forgotten.map(|until| (LEFT_OUT.to_owned(), until));
-            contents.unexpired.extend(left_out);
-            self.write_anew(&contents.unexpired)
-        } else {
-            self.append_lines(&lines, &contents)
-        };
-        written.map_err(|error| self.unavailable(&error))?;
-        Ok(FirstSeen::assertion(marks))
-    }
-
-    fn read(&self, now: i64) -> Result<Contents, ReplayError> {
-        let text = match std::fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(self.unavailable(&error)),
-        };
-        let whole = text.rfind('\n').map_or(0, |newline| newline + 1);
-        let torn = whole < text.len();
-        let mut contents = Contents {
-            unexpired: HashMap::new(),
-            expired: 0,
-            latest_expired: None,
-            forgotten: None,
-            whole: whole as u64,
-            torn,
-        };
-        for (number, line) in (1..).zip(text[..whole].lines()) {
-            let Some((key, until)) = parse(line) else {
-                let problem = format!("line {number} of {} is no replay mark", self.path.display());
-                return Err(ReplayError::Unavailable { problem });
-            };
-            if key == LEFT_OUT {
-                contents.forgotten = contents.forgotten.max(Some(until));
-            } else if until > now {
-                contents.unexpired.insert(key.to_owned(), until);
-            } else {
-                contents.expired += 1;
-                contents.latest_expired = contents.latest_expired.max(Some(until));
+    /// Waits for the lock, which ends with the file that is returned.
+    fn turn(&self) -> std::io::Result<File> {
+        let start = Instant::now();
+        // A panic leaves nothing behind here.
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.lock)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) if start.elapsed() < self.longest_wait => {
+                    std::thread::sleep(LOOK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let waited = self.longest_wait;
+                    let problem = format!("other processes used it for {waited:?}");
+                    return Err(Error::new(ErrorKind::TimedOut, problem));
+                }
             }
         }
-        Ok(contents)
     }
 
-    fn append_lines(&self, lines: &[(String, i64)], contents: &Contents) -> std::io::Result<()> {
-        let mut file = append(&self.path)?;
-        if contents.torn {
-            file.set_len(contents.whole)?;
+    /// Makes the file where it is absent, and looks whether it is one of ours where it is there.
+    fn make_ready(&self) -> std::io::Result<()> {
+        match File::open(&self.path) {
+            Ok(mut file) if file.metadata()?.len() > 0 => return is_ours(&mut file),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        file.write_all(written(lines.iter().map(|(key, until)| (key, until))).as_bytes())?;
-        file.sync_data()
+        let new = beside(&self.path, ".new");
+        match std::fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let made = Database::create(&new)
+            .map_err(Failure::from)
+            .and_then(|database| {
+                let transaction = database.begin_write()?;
+                drop(transaction.open_table(MARKS)?);
+                transaction.commit()?;
+                Ok(database.close()?)
+            });
+        match made {
+            Ok(()) => {}
+            Err(Failure::File(error)) => return Err(error),
+            Err(Failure::Replay(error)) => return Err(Error::other(error)),
+        }
+        std::fs::rename(&new, &self.path)?;
+        // The name is on disk with the file, or the marks of the first messages could be lost.
+        let folder = self.path.parent().filter(|it| *it != Path::new(""));
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
     }
 
-    fn write_anew(&self, marks: &HashMap<String, i64>) -> std::io::Result<()> {
-        let mut beside = self.path.as_os_str().to_owned();
-        beside.push(".new");
-        let mut file = File::create(&beside)?;
-        file.write_all(written(marks.iter()).as_bytes())?;
-        file.sync_data()?;
-        std::fs::rename(beside, &self.path)
+    /// Works on the database when it is our turn, until the work says that nothing is to be kept.
+    fn work<T>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, Failure>,
+    ) -> Result<T, ReplayError> {
+        let done = self.turn().map_err(Failure::File).and_then(|_turn| {
+            let database = Database::builder().set_cache_size(CACHE).open(&self.path)?;
+            let done = work(&database)?;
+            database.close()?;
+            Ok(done)
+        });
+        done.map_err(|failure| match failure {
+            Failure::Replay(error) => error,
+            Failure::File(error) => ReplayError::Unavailable {
+                problem: format!("{}: {error}", self.path.display()),
+            },
+        })
     }
 
-    fn unavailable(&self, error: &std::io::Error) -> ReplayError {
-        ReplayError::Unavailable {
-            problem: format!("{}: {error}", self.path.display()),
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&WriteTransaction) -> Result<T, Failure>,
+    ) -> Result<T, ReplayError> {
+        self.work(|database| {
+            let transaction = database.begin_write()?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })
+    }
+
+    fn remember(
+        &self,
+        transaction: &WriteTransaction,
+        marks: &[Mark],
+        now: i64,
+    ) -> Result<(), Failure> {
+        let mut held = transaction.open_table(MARKS)?;
+        let mut ends = transaction.open_table(MARK_ENDS)?;
+        let mut notes = transaction.open_table(FORGOTTEN)?;
+        for mark in marks {
+            let until = held.get(&mark.key)?.map(|until| until.value());
+            if until.is_some_and(|until| until > now) {
+                return Err(Failure::Replay(ReplayError::Seen));
+            }
+        }
+        let forgotten = notes.get(())?.map(|until| until.value());
+        if let Some(forgotten) = forgotten
+            && marks.iter().any(|mark| rounded_up(mark.until) <= forgotten)
+        {
+            return Err(Failure::Replay(crate::set_back(forgotten)));
+        }
+        let mut latest = None;
+        let mut clear = |held: &mut Table<'_, &[u8; 32], i64>, most| {
+            clear(&mut ends, now, most, |key, until| {
+                held.remove(key)?;
+                latest = latest.max(Some(until));
+                Ok(())
+            })
+        };
+        clear(&mut held, CLEARED + marks.len())?;
+        let full = |held: &Table<'_, &[u8; 32], i64>| -> Result<bool, StorageError> {
+            Ok(held.len()? + marks.len() as u64 > self.capacity as u64)
+        };
+        if full(&held)? {
+            clear(&mut held, usize::MAX)?;
+            if full(&held)? {
+                return Err(Failure::Replay(self.full()));
+            }
+        }
+        if let Some(latest) = latest.max(forgotten) {
+            notes.insert((), latest)?;
+        }
+        for mark in marks {
+            let until = rounded_up(mark.until);
+            let before = held.insert(&mark.key, until)?.map(|until| until.value());
+            if let Some(before) = before {
+                ends.remove((before, &mark.key))?;
+            }
+            ends.insert((until, &mark.key), ())?;
+        }
+        Ok(())
+    }
+
+    fn change(
+        &self,
+        transaction: &WriteTransaction,
+        names: &[KeyName],
+        change: Change,
+        until: Timestamp,
+        now: i64,
+    ) -> Result<Vec<Tally>, Failure> {
+        let mut tallies = transaction.open_table(TALLIES)?;
+        let mut ends = transaction.open_table(TALLY_ENDS)?;
+        clear(&mut ends, now, CLEARED + names.len(), |key, _| {
+            tallies.remove(key).map(drop)
+        })?;
+        let mut before = Vec::with_capacity(names.len());
+        for name in names {
+            let known = tallies.get(name)?.map(|known| known.value());
+            let (failed, open, end) = known.unwrap_or_default();
+            let tally = match end > now {
+                true => Tally { failed, open },
+                false => Tally::default(),
+            };
+            if known.is_some() {
+                ends.remove((end, name))?;
+            }
+            before.push(tally);
+            let after = change.of(tally);
+            if after == Tally::default() {
+                tallies.remove(name)?;
+                continue;
+            }
+            if known.is_none() && tallies.len()? >= self.capacity as u64 {
+                clear(&mut ends, now, usize::MAX, |key, _| {
+                    tallies.remove(key).map(drop)
+                })?;
+                if tallies.len()? >= self.capacity as u64 {
+                    return Err(Failure::Replay(self.full()));
+                }
+            }
+            let end = end.max(rounded_up(until));
+            tallies.insert(name, (after.failed, after.open, end))?;
+            ends.insert((end, name), ())?;
+        }
+        Ok(before)
+    }
+
+    fn full(&self) -> ReplayError {
+        ReplayError::Full {
+            capacity: self.capacity,
         }
     }
+}
+
+/// Drops so many of the expired entries, those that ended first.
+fn clear(
+    ends: &mut EndsTable<'_>,
+    now: i64,
+    most: usize,
+    mut drop: impl FnMut(&[u8; 32], i64) -> Result<(), StorageError>,
+) -> Result<(), StorageError> {
+    for _ in 0..most {
+        let first = ends.first()?.map(|(first, _)| {
+            let (until, key) = first.value();
+            (until, *key)
+        });
+        match first {
+            Some((until, key)) if until <= now => {
+                ends.remove((until, &key))?;
+                drop(&key, until)?;
+            }
+            _ => break,
+        }
+    }
+    Ok(())
 }
 
 impl ReplayCache for FileReplay {
     fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
-        if marks.is_empty() {
-            Ok(FirstSeen::assertion(marks))
-        } else {
-            self.remember(marks, now)
-        }
+        let (first_seen, _) = self.begin(marks, &[], now, now)?;
+        Ok(first_seen)
     }
 }
 
-fn append(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
+impl Attempts for FileReplay {
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        if marks.is_empty() && names.is_empty() {
+            return Ok((FirstSeen::assertion(marks), Vec::new()));
+        }
+        let now = now.as_second();
+        let tallies = self.write(|transaction| {
+            if !marks.is_empty() {
+                self.remember(transaction, marks, now)?;
+            }
+            if names.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.change(transaction, names, Change::BEGUN, until, now)
+        })?;
+        Ok((FirstSeen::assertion(marks), tallies))
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        outcome: Outcome,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let change = Change::ended(outcome);
+        self.write(|transaction| self.change(transaction, names, change, until, now.as_second()))
+    }
+
+    fn record_failure(
+        &self,
+        name: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u32, ReplayError> {
+        let (names, now) = (std::slice::from_ref(name), now.as_second());
+        let before =
+            self.write(|transaction| self.change(transaction, names, Change::FAILURE, until, now))?;
+        Ok(crate::failures_after(&before))
+    }
+
+    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
+        self.work(|database| {
+            let transaction = database.begin_read()?;
+            let tallies = match transaction.open_table(TALLIES) {
+                Ok(tallies) => tallies,
+                // No opening was counted yet.
+                Err(TableError::TableDoesNotExist(_)) => return Ok(0),
+                Err(error) => return Err(error.into()),
+            };
+            let known = tallies.get(name)?.map(|known| known.value());
+            let unexpired = known.filter(|(.., until)| *until > now.as_second());
+            Ok(unexpired.map_or(0, |(failed, ..)| failed))
+        })
+    }
 }
 
-fn line(mark: &Mark) -> (String, i64) {
-    (
-        hexadecimal(&mark.key),
-        mark.until.as_second() + i64::from(mark.until.subsec_nanosecond() > 0),
-    )
+/// Whether a file that is not empty is a database.
+fn is_ours(file: &mut File) -> std::io::Result<()> {
+    let mut first = Vec::new();
+    file.take(65).read_to_end(&mut first)?;
+    if first.starts_with(MAGIC) {
+        return Ok(());
+    }
+    let text =
+        first.len() == 65 && first[..64].iter().all(u8::is_ascii_hexdigit) && first[64] == b' ';
+    let problem = match text {
+        true => {
+            "an earlier version wrote it, as text; remove it when no message that it names could be \
+             accepted any more, `ttl` and `skew` after its last use, or name another file"
+        }
+        false => "it is no file of replay marks",
+    };
+    Err(Error::new(ErrorKind::InvalidData, problem))
 }
 
-fn written<'l>(lines: impl Iterator<Item = (&'l String, &'l i64)>) -> String {
-    lines
-        .map(|(key, until)| format!("{key} {until}\n"))
-        .collect()
-}
-
-fn parse(line: &str) -> Option<(&str, i64)> {
-    let (key, until) = line.split_once(' ')?;
-    let hexadecimal = key.len() == 64 && key.bytes().all(|digit| digit.is_ascii_hexdigit());
-    Some((key, until.parse().ok()?)).filter(|_| hexadecimal)
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(ending);
+    beside.into()
 }
 
 #[cfg(test)]
@@ -214,11 +443,12 @@ mod tests {
             FileReplay::open(&self.0.join("marks"), capacity).expect("the folder is writable")
         }
 
-        fn lines(&self) -> usize {
-            std::fs::read_to_string(self.0.join("marks"))
-                .expect("it exists")
-                .lines()
-                .count()
+        /// How many marks the file has, expired ones included.
+        fn marks(&self) -> u64 {
+            let database = Database::open(self.0.join("marks")).expect("nobody uses it");
+            let transaction = database.begin_read().expect("it is whole");
+            let marks = transaction.open_table(MARKS).expect("it is there");
+            marks.len().expect("it is whole")
         }
     }
 
@@ -262,29 +492,29 @@ mod tests {
     }
 
     #[test]
-    fn expired_lines_are_dropped_when_most_are() {
-        let folder = Folder::new("compact");
+    fn expired_marks_are_dropped_faster_than_new_ones_come() {
+        let folder = Folder::new("clear");
         let cache = folder.cache(1000);
         let marks: Vec<Mark> = (0..300).map(|number| mark(number, 60)).collect();
         cache.first_seen(&marks, at(0)).expect("the first time");
-        assert_eq!(folder.lines(), 300);
-        cache
-            .first_seen(&[mark(500, 200)], at(61))
-            .expect("the first time");
-        // The mark, and a line about those that are left out.
-        assert_eq!(folder.lines(), 2);
-        assert_eq!(
-            cache.first_seen(&[mark(500, 200)], at(62)).unwrap_err(),
-            ReplayError::Seen
-        );
+        assert_eq!(folder.marks(), 300);
+        let later = |number: u16| cache.first_seen(&[mark(number, 200)], at(61));
+        later(500).expect("the first time");
+        assert_eq!(folder.marks(), 300 - CLEARED as u64);
+        for number in 501..520 {
+            later(number).expect("the first time");
+        }
+        assert_eq!(folder.marks(), 20);
+        assert_eq!(later(500).unwrap_err(), ReplayError::Seen);
     }
 
     #[test]
-    fn what_was_left_out_is_not_admitted_when_the_clock_is_set_back() {
+    fn what_was_dropped_is_not_admitted_when_the_clock_is_set_back() {
         let folder = Folder::new("set-back");
         let cache = folder.cache(1000);
-        let marks: Vec<Mark> = (0..300).map(|number| mark(number, 360)).collect();
-        cache.first_seen(&marks, at(0)).expect("the first time");
+        cache
+            .first_seen(&[mark(1, 360)], at(0))
+            .expect("the first time");
         cache
             .first_seen(&[mark(500, 660)], at(400))
             .expect("the first time");
@@ -298,7 +528,7 @@ mod tests {
         );
         cache
             .first_seen(&[mark(501, 361)], at(61))
-            .expect("nothing that ends so late was left out");
+            .expect("nothing that ends so late was dropped");
     }
 
     #[test]
@@ -315,35 +545,160 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_a_killed_call_left_unfinished_is_overwritten() {
-        let folder = Folder::new("torn");
-        let cache = folder.cache(10);
-        cache
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("the first time");
-        append(&cache.path)
-            .and_then(|mut file| file.write_all(b"07070"))
-            .expect("the file is writable");
-        cache
-            .first_seen(&[mark(2, 60)], at(1))
-            .expect("the first time");
-        assert_eq!(folder.lines(), 2);
+    fn a_full_file_makes_room_by_dropping_all_that_is_expired() {
+        let folder = Folder::new("room");
+        let cache = folder.cache(100);
+        let marks: Vec<Mark> = (0..100).map(|number| mark(number, 60)).collect();
+        cache.first_seen(&marks, at(0)).expect("room is left");
+        let marks: Vec<Mark> = (100..200).map(|number| mark(number, 90)).collect();
         assert_eq!(
-            cache.first_seen(&[mark(2, 60)], at(2)).unwrap_err(),
-            ReplayError::Seen
+            cache.first_seen(&marks, at(59)).unwrap_err(),
+            ReplayError::Full { capacity: 100 }
         );
+        cache.first_seen(&marks, at(60)).expect("all are expired");
+    }
+
+    #[test]
+    fn openings_are_counted_by_all_who_use_the_file() {
+        let folder = Folder::new("openings");
+        let names = [[1; 32], [2; 32]];
+        let tally = |failed, open| Tally { failed, open };
+        let begin = |number| {
+            let marks = [mark(number, 60)];
+            let begun = folder.cache(10).begin(&marks, &names, at(60), at(0));
+            begun.map(|(_, tallies)| tallies)
+        };
+        assert_eq!(begin(1), Ok(vec![tally(0, 0); 2]));
+        assert_eq!(begin(1), Err(ReplayError::Seen));
+        assert_eq!(begin(2), Ok(vec![tally(0, 1); 2]));
+        let end = |outcome| folder.cache(10).end(&names, outcome, at(90), at(1));
+        assert_eq!(end(Outcome::Failed), Ok(vec![tally(0, 2); 2]));
+        assert_eq!(end(Outcome::Succeeded), Ok(vec![tally(1, 1); 2]));
+        let cache = folder.cache(2);
+        assert_eq!(cache.record_failure(&names[0], at(30), at(2)), Ok(2));
+        assert_eq!(cache.failures(&names[0], at(89)), Ok(2));
+        assert_eq!(cache.failures(&names[0], at(90)), Ok(0));
+        assert_eq!(
+            cache.record_failure(&[3; 32], at(90), at(89)),
+            Err(ReplayError::Full { capacity: 2 })
+        );
+        assert_eq!(cache.record_failure(&[3; 32], at(120), at(90)), Ok(1));
+    }
+
+    #[test]
+    fn a_message_that_was_seen_begins_no_opening_and_a_full_store_admits_no_message() {
+        let folder = Folder::new("together");
+        let cache = folder.cache(1);
+        cache
+            .begin(&[mark(1, 60)], &[[1; 32]], at(60), at(0))
+            .expect("there is room");
+        let end = |outcome| cache.end(&[[1; 32]], outcome, at(60), at(0));
+        end(Outcome::Failed).expect("it is there");
+        let seen = cache.begin(&[mark(1, 60)], &[[1; 32]], at(60), at(0));
+        assert_eq!(seen.unwrap_err(), ReplayError::Seen);
+        assert_eq!(cache.failures(&[1; 32], at(0)), Ok(1));
+        let cache = FileReplay {
+            capacity: 2,
+            ..cache
+        };
+        cache
+            .begin(&[], &[[2; 32]], at(60), at(0))
+            .expect("there is room");
+        let full = cache.begin(&[mark(2, 60)], &[[3; 32]], at(60), at(0));
+        assert_eq!(full.unwrap_err(), ReplayError::Full { capacity: 2 });
+        assert_eq!(folder.marks(), 1);
     }
 
     #[test]
     fn a_damaged_file_admits_nothing() {
         let folder = Folder::new("damaged");
         let cache = folder.cache(10);
-        std::fs::write(&cache.path, "nonsense\n").expect("the file is writable");
-        let problem = format!("line 1 of {} is no replay mark", cache.path.display());
+        for damaged in ["nonsense\n", ""] {
+            std::fs::write(&cache.path, damaged).expect("the file is writable");
+            let refused = cache.first_seen(&[mark(1, 60)], at(0)).unwrap_err();
+            let problem = format!("{}: ", cache.path.display());
+            assert!(
+                matches!(&refused, ReplayError::Unavailable { problem: told } if told.starts_with(&problem)),
+                "{refused}"
+            );
+        }
+        std::fs::remove_file(&cache.path).expect("it is there");
+        let problem = format!(
+            "{}: No such file or directory (os error 2)",
+            cache.path.display()
+        );
         assert_eq!(
             cache.first_seen(&[mark(1, 60)], at(0)).unwrap_err(),
             ReplayError::Unavailable { problem }
         );
+    }
+
+    #[test]
+    fn a_file_of_another_form_is_called_what_it_is() {
+        let folder = Folder::new("earlier");
+        let path = folder.0.join("marks");
+        let line = format!("{} 1800000060\n", "07".repeat(32));
+        for (text, problem) in [
+            (
+                line.as_str(),
+                "an earlier version wrote it, as text; remove it when no message that it names could be accepted \
+                 any more, `ttl` and `skew` after its last use, or name another file",
+            ),
+            ("nonsense\n", "it is no file of replay marks"),
+        ] {
+            std::fs::write(&path, text).expect("the folder is writable");
+            let error = FileReplay::open(&path, 10).unwrap_err();
+            let expected = format!(
+                "the file of replay marks {} cannot be used: {problem}",
+                path.display()
+            );
+            assert_eq!(error.to_string(), expected);
+            let kept = std::fs::read_to_string(&path).expect("it is there");
+            assert_eq!(kept, text);
+        }
+    }
+
+    #[test]
+    fn whoever_waits_for_the_file_too_long_says_so() {
+        let folder = Folder::new("wait");
+        let mut cache = folder.cache(10);
+        let turn = cache.turn().expect("nobody uses it");
+        cache.longest_wait = Duration::from_millis(20);
+        let problem = format!("{}: other processes used it for 20ms", cache.path.display());
+        assert_eq!(
+            cache.first_seen(&[mark(1, 60)], at(0)).unwrap_err(),
+            ReplayError::Unavailable { problem }
+        );
+        drop(turn);
+        cache
+            .first_seen(&[mark(1, 60)], at(0))
+            .expect("it was not remembered");
+    }
+
+    #[test]
+    fn of_many_copies_at_once_one_is_first() {
+        let folder = Folder::new("copies");
+        let shared = folder.cache(1000);
+        let first = std::sync::atomic::AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (shared, folder, first) = (&shared, &folder, &first);
+                scope.spawn(move || {
+                    // As threads of one process, and as processes do.
+                    let own = folder.cache(1000);
+                    let cache = if number % 2 == 0 { shared } else { &own };
+                    for number in 0..20 {
+                        match cache.first_seen(&[mark(number, 60)], at(0)) {
+                            Ok(_) => {
+                                first.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                            }
+                            Err(error) => assert_eq!(error, ReplayError::Seen),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(first.into_inner(), 20);
     }
 
     #[test]

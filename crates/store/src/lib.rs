@@ -12,6 +12,7 @@ mod breaker;
 mod certificates;
 mod contexts;
 mod file;
+mod ledger;
 mod marks;
 mod memory;
 mod memory_contexts;
@@ -19,12 +20,14 @@ mod remote;
 mod sealing;
 mod shares;
 mod stores;
+mod tallies;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::config::ReplayConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
@@ -122,6 +125,51 @@ impl ReplayCache for Replay {
     }
 }
 
+impl Replay {
+    fn attempts(&self) -> &dyn Attempts {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::File(file) => file,
+            Self::Redis(redis) => redis,
+        }
+    }
+}
+
+impl Attempts for Replay {
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        self.attempts().begin(marks, names, until, now)
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        outcome: Outcome,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        self.attempts().end(names, outcome, until, now)
+    }
+
+    fn record_failure(
+        &self,
+        name: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u32, ReplayError> {
+        self.attempts().record_failure(name, until, now)
+    }
+
+    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
+        self.attempts().failures(name, now)
+    }
+}
+
 /// The store of security contexts that a configuration asks for.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -199,6 +247,12 @@ impl ContextStore for Contexts {
     fn cancel(&self, scope: &str, identifier: &str) -> Result<bool, StoreUnavailable> {
         self.store().cancel(scope, identifier)
     }
+}
+
+/// How many failures there are after one more, by the tally of before.
+fn failures_after(before: &[Tally]) -> u32 {
+    let failed = before.first().map_or(0, |tally| tally.failed);
+    failed.saturating_add(1)
 }
 
 fn hexadecimal(octets: &[u8]) -> String {

@@ -12,8 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
+
+use crate::tallies::{Change, Tallies};
 
 const SHARDS: usize = 16;
 
@@ -26,6 +29,7 @@ pub struct MemoryReplay {
     shards: Box<[Mutex<Shard>; SHARDS]>,
     held: AtomicUsize,
     capacity: usize,
+    pub(crate) tallies: Tallies,
 }
 
 #[derive(Debug, Default)]
@@ -39,12 +43,13 @@ struct Shard {
 }
 
 impl MemoryReplay {
-    /// A cache for at most so many unexpired marks.
+    /// A cache for at most so many unexpired marks, and as many tallies of openings.
     pub fn new(capacity: usize) -> Self {
         Self {
             shards: Default::default(),
             held: AtomicUsize::new(0),
             capacity,
+            tallies: Tallies::new(capacity),
         }
     }
 
@@ -149,6 +154,50 @@ impl ReplayCache for MemoryReplay {
     }
 }
 
+impl Attempts for MemoryReplay {
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        let tallies = self.tallies.change(names, Change::BEGUN, until, now)?;
+        let first_seen = self.first_seen(marks, now).inspect_err(|_| {
+            // What was begun has its room, so that it can be withdrawn.
+            let withdrawn = Change::BEGUN.reversed();
+            self.tallies.change(names, withdrawn, until, now).ok();
+        })?;
+        Ok((first_seen, tallies))
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        outcome: Outcome,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        self.tallies
+            .change(names, Change::ended(outcome), until, now)
+    }
+
+    fn record_failure(
+        &self,
+        name: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u32, ReplayError> {
+        let names = std::slice::from_ref(name);
+        let before = self.tallies.change(names, Change::FAILURE, until, now)?;
+        Ok(crate::failures_after(&before))
+    }
+
+    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
+        Ok(self.tallies.find(name, now).failed)
+    }
+}
+
 impl Shard {
     fn holds(&self, key: &[u8; 16], now: i64) -> bool {
         self.marks.get(key).is_some_and(|until| *until > now)
@@ -198,8 +247,8 @@ impl Shard {
 fn place(mark: &Mark) -> (usize, [u8; 16], i64) {
     let mut key = [0; 16];
     key.copy_from_slice(&mark.key[16..]);
-    let rounded_up = mark.until.as_second() + i64::from(mark.until.subsec_nanosecond() > 0);
-    (usize::from(mark.key[0]) % SHARDS, key, rounded_up)
+    let until = crate::tallies::rounded_up(mark.until);
+    (usize::from(mark.key[0]) % SHARDS, key, until)
 }
 
 #[cfg(test)]
@@ -318,6 +367,22 @@ mod tests {
             .first_seen(&[mark(33, 361)], at(61))
             .expect("nothing that ends so late was dropped");
         assert_eq!(cache.len(), 2);
+    }
+
+    #[test]
+    fn a_message_that_was_seen_begins_no_opening() {
+        let cache = MemoryReplay::new(10);
+        let names = [[1; 32]];
+        let begin = || {
+            let begun = cache.begin(&[mark(1, 60)], &names, at(60), at(0));
+            begun.map(|(_, tallies)| tallies)
+        };
+        assert_eq!(begin(), Ok(vec![Tally::default()]));
+        assert_eq!(begin(), Err(ReplayError::Seen));
+        let ended = cache.end(&names, Outcome::Failed, at(60), at(0));
+        assert_eq!(ended, Ok(vec![Tally { failed: 0, open: 1 }]));
+        assert_eq!(cache.record_failure(&names[0], at(60), at(0)), Ok(2));
+        assert_eq!(cache.failures(&names[0], at(59)), Ok(2));
     }
 
     #[test]

@@ -1,6 +1,13 @@
 //! Real servers for tests: Redis, Sentinels and clusters on free ports of the loopback interface, gone when the test ends.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "each test program uses its part"
+)]
+
+mod moments;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,13 +15,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-use jiff::{Timestamp, ToSpan};
+use jiff::ToSpan;
 use redis::{Connection, FromRedisValue};
 use soapstone::config::EndpointConfig;
 use soapstone::crypto::SymmetricKey;
-use soapstone::wss::{ContextOwner, ConversationVersion, Mark, SecurityContext};
+use soapstone::wss::{ContextOwner, ConversationVersion, SecurityContext};
 use soapstone_store::{Contexts, Replay, Stores};
 use tempfile::TempDir;
+
+pub use moments::{at, mark};
 
 /// What seals in tests, in the notation of the configuration.
 pub const SEAL_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -339,22 +348,6 @@ pub fn node_in(folder: &Path, store: &str, replay: &str) -> Node {
 /// A node whose store is one server.
 pub fn node_at(server: &Server) -> Node {
     node(&format!("url = \"redis://127.0.0.1:{}\"", server.port), "")
-}
-
-/// A moment so many seconds after one that the tests agree on.
-pub fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + second).expect("a moment")
-}
-
-/// A mark of that number.
-pub fn mark(number: u32, until: i64) -> Mark {
-    let mut key = [0; 32];
-    key[..4].copy_from_slice(&number.to_be_bytes());
-    key[28..].copy_from_slice(&number.to_be_bytes());
-    Mark {
-        key,
-        until: at(until),
-    }
 }
 
 /// A context of that number that was made at a second and lives for an hour.

@@ -1,0 +1,83 @@
+//! Counts openings by the wrapped keys that they try, so that no key is tried often.
+//!
+//! The marks of a message tell a copy of it. They do not tell a new message around an `EncryptedKey`
+//! that somebody captured, which a partner can sign. Its tries are counted by the key itself.
+//!
+//! The rule kept here: an opening counts from its beginning, so that tries at the same moment see
+//! each other.
+
+use jiff::Timestamp;
+use soapstone_wss::{FirstSeen, Mark};
+
+use crate::replay::ReplayError;
+
+/// The SHA-256 that names a wrapped key: of its cipher text, and of whatever else tells it apart.
+pub type KeyName = [u8; 32];
+
+/// The openings under one wrapped key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Openings that failed.
+    pub failed: u32,
+    /// Openings that began and that nobody ended yet.
+    pub open: u32,
+}
+
+/// How an opening ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The message is refused. The opening stays counted as failed.
+    Failed,
+    /// The message is good. The opening is counted no longer.
+    Succeeded,
+}
+
+/// Remembers a [`Tally`] for each [`KeyName`] until it expires.
+///
+/// A tally lives until the latest `until` that was given for it, and no store drops it earlier. A
+/// store that is full, damaged or out of reach gives an error, and the message is to be refused
+/// unread.
+pub trait Attempts: Send + Sync {
+    /// Remembers all marks, if none of them is remembered already, and begins an opening under each
+    /// name, all in one step. The tallies are those of before, in the order of `names`.
+    ///
+    /// # Errors
+    /// [`ReplayError::Seen`] if a mark is remembered: no opening has begun then. Otherwise why the
+    /// store does not answer; the openings may have begun.
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError>;
+
+    /// Ends an opening under each name. The tallies are those of before, in the order of `names`.
+    ///
+    /// # Errors
+    /// Why the store does not answer. The openings may still count as open.
+    fn end(
+        &self,
+        names: &[KeyName],
+        outcome: Outcome,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError>;
+
+    /// Counts a failure that no opening began, and says how many there are with it.
+    ///
+    /// # Errors
+    /// Why the store does not answer. The failure may be counted.
+    fn record_failure(
+        &self,
+        name: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<u32, ReplayError>;
+
+    /// How many openings under a name failed.
+    ///
+    /// # Errors
+    /// Why the store does not answer.
+    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError>;
+}

@@ -1,0 +1,200 @@
+//! Tallies of openings in Redis: one server, a cluster, and a store that is away.
+
+mod servers;
+
+use servers::{Server, at, mark, node, node_at, start_cluster};
+use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use soapstone::replay::{ReplayCache, ReplayError};
+use soapstone_store::Replay;
+
+fn name(number: u8) -> KeyName {
+    [number; 32]
+}
+
+fn tally(failed: u32, open: u32) -> Tally {
+    Tally { failed, open }
+}
+
+fn begin(replay: &Replay, message: u32, names: &[KeyName]) -> Result<Vec<Tally>, ReplayError> {
+    let marks = [mark(message, 300), mark(1_000_000 + message, 300)];
+    let begun = replay.begin(&marks, names, at(300), at(0));
+    begun.map(|(_, tallies)| tallies)
+}
+
+fn end(replay: &Replay, names: &[KeyName], outcome: Outcome) -> Result<Vec<Tally>, ReplayError> {
+    replay.end(names, outcome, at(300), at(1))
+}
+
+/// What holds wherever the keys of one call live.
+fn openings_are_counted_by_all_nodes(nodes: [&Replay; 2]) {
+    let [one, other] = nodes;
+    let names: Vec<KeyName> = (0..5).map(name).collect();
+    assert_eq!(begin(one, 1, &names), Ok(vec![tally(0, 0); 5]));
+    // A copy begins nothing.
+    assert_eq!(begin(other, 1, &names), Err(ReplayError::Seen));
+    assert_eq!(begin(other, 2, &names), Ok(vec![tally(0, 1); 5]));
+    assert_eq!(end(one, &names, Outcome::Failed), Ok(vec![tally(0, 2); 5]));
+    assert_eq!(
+        end(other, &names[..2], Outcome::Succeeded),
+        Ok(vec![tally(1, 1); 2])
+    );
+    assert_eq!(other.failures(&name(0), at(1)), Ok(1));
+    assert_eq!(one.record_failure(&name(0), at(300), at(1)), Ok(2));
+    assert_eq!(other.failures(&name(0), at(1)), Ok(2));
+    assert_eq!(other.failures(&name(9), at(1)), Ok(0));
+    // The tallies come in the order of their names.
+    assert_eq!(
+        begin(one, 3, &[name(4), name(0)]),
+        Ok(vec![tally(1, 1), tally(2, 0)])
+    );
+    // No mark was taken of a message that was refused, and none lacks of one that was not.
+    one.first_seen(&[mark(4, 300)], at(0))
+        .expect("the first time");
+    assert_eq!(begin(other, 4, &names), Err(ReplayError::Seen));
+    one.first_seen(&[mark(1_000_004, 300)], at(0))
+        .expect("it was taken back");
+}
+
+#[test]
+fn one_server_counts_openings_for_all_nodes() {
+    let server = Server::start(&[]);
+    let nodes = [node_at(&server).replay, node_at(&server).replay];
+    openings_are_counted_by_all_nodes([&nodes[0], &nodes[1]]);
+}
+
+#[test]
+fn a_cluster_counts_openings_for_all_nodes() {
+    let cluster = start_cluster(3, false);
+    let ports: Vec<String> = cluster
+        .iter()
+        .map(|server| format!("\"127.0.0.1:{}\"", server.port))
+        .collect();
+    let store = format!("nodes = [{}]\nreplicas = 0", ports.join(", "));
+    let nodes = [node(&store, "").replay, node(&store, "").replay];
+    openings_are_counted_by_all_nodes([&nodes[0], &nodes[1]]);
+    // The keys of one call, wherever they live, are all counted or none.
+    let names: Vec<KeyName> = (10..30).map(name).collect();
+    for message in 100..110 {
+        assert_eq!(begin(&nodes[0], message, &names), Ok(vec![tally(0, 0); 20]));
+        assert_eq!(begin(&nodes[1], message, &names), Err(ReplayError::Seen));
+        let ended = end(&nodes[0], &names, Outcome::Succeeded);
+        assert_eq!(ended, Ok(vec![tally(0, 1); 20]));
+    }
+    let tried = |server: &Server| {
+        let keys = server.keys();
+        keys.iter().filter(|key| key.contains(":tried:")).count()
+    };
+    assert_eq!(cluster.iter().map(tried).sum::<usize>(), 5);
+}
+
+#[test]
+fn a_mark_and_its_openings_take_one_command() {
+    let server = Server::start(&[]);
+    let node = node_at(&server);
+    begin(&node.replay, 1, &[name(1)]).expect("the first time");
+    let commands = || -> u64 {
+        let text: String = server.ask(&["INFO", "commandstats"]);
+        let line = text.lines().find(|line| line.starts_with("cmdstat_eval:"));
+        let calls = line.and_then(|line| line.split(['=', ',']).nth(1));
+        calls.expect("it was called").parse().expect("a number")
+    };
+    let before = commands();
+    begin(&node.replay, 2, &[name(1), name(2), name(3)]).expect("the first time");
+    assert_eq!(commands(), before + 1);
+}
+
+#[test]
+fn a_tally_lives_until_the_latest_end_that_it_was_given() {
+    let server = Server::start(&[]);
+    let replay = node_at(&server).replay;
+    let now = jiff::Timestamp::now();
+    let life = || -> i64 { server.ask(&["PTTL", &server.keys()[0]]) };
+    for seconds in [600, 60] {
+        let until = now + jiff::SignedDuration::from_secs(seconds);
+        replay
+            .record_failure(&name(1), until, now)
+            .expect("there is room");
+        let life = life();
+        assert!((590_000..=605_000).contains(&life), "{life} ms");
+    }
+    assert_eq!(
+        server.keys(),
+        [format!("soapstone:tried:{}", "01".repeat(16))]
+    );
+}
+
+#[test]
+fn a_value_that_is_no_tally_is_no_permission() {
+    let server = Server::start(&[]);
+    let replay = node_at(&server).replay;
+    let key = format!("soapstone:tried:{}", "01".repeat(16));
+    let () = server.ask(&["SET", &key, "none"]);
+    for refused in [
+        begin(&replay, 1, &[name(1)]).map(drop),
+        end(&replay, &[name(1)], Outcome::Failed).map(drop),
+        replay.failures(&name(1), at(0)).map(drop),
+    ] {
+        assert!(
+            matches!(refused, Err(ReplayError::Unavailable { .. })),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn a_store_that_is_away_counts_nothing_unless_the_node_may_decide_alone() {
+    let mut server = Server::start(&[]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let strict = node(&url, "").replay;
+    let alone = node(&url, ", when_unavailable = \"accept\"").replay;
+    assert_eq!(begin(&alone, 1, &[name(1)]), Ok(vec![tally(0, 0)]));
+    assert_eq!(
+        end(&alone, &[name(1)], Outcome::Failed),
+        Ok(vec![tally(0, 1)])
+    );
+    server.kill();
+    for refused in [
+        begin(&strict, 2, &[name(1)]).map(drop),
+        end(&strict, &[name(1)], Outcome::Failed).map(drop),
+        strict.record_failure(&name(1), at(300), at(0)).map(drop),
+        strict.failures(&name(1), at(0)).map(drop),
+    ] {
+        assert!(
+            matches!(refused, Err(ReplayError::Unavailable { .. })),
+            "{refused:?}"
+        );
+    }
+    // The word of the node itself, with what it counted while the store was there.
+    assert_eq!(begin(&alone, 2, &[name(1)]), Ok(vec![tally(1, 0)]));
+    assert_eq!(begin(&alone, 2, &[name(1)]), Err(ReplayError::Seen));
+    assert_eq!(alone.failures(&name(1), at(0)), Ok(1));
+    assert_eq!(alone.record_failure(&name(1), at(300), at(0)), Ok(2));
+}
+
+#[test]
+fn a_full_store_begins_no_opening() {
+    let server = Server::start(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let replay = node(&url, ", when_unavailable = \"accept\"").replay;
+    let problem = "the store of replay marks: the store has no memory left".to_owned();
+    let refused = replay.begin(&[], &[name(1)], at(300), at(0)).unwrap_err();
+    assert_eq!(refused, ReplayError::Unavailable { problem });
+}
+
+#[test]
+fn a_tally_that_too_few_replicas_have_does_not_count() {
+    let server = Server::start(&[]);
+    let url = format!(
+        "url = \"redis://127.0.0.1:{}\"\nreplicas = 1\ntimeout = \"1s\"",
+        server.port
+    );
+    let replay = node(&url, "").replay;
+    let problem = format!(
+        "the store of replay marks: 127.0.0.1:{}: fewer than 1 replicas have the write",
+        server.port
+    );
+    assert_eq!(
+        replay.begin(&[], &[name(1)], at(300), at(0)).unwrap_err(),
+        ReplayError::Unavailable { problem }
+    );
+}
