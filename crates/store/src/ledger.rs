@@ -120,6 +120,11 @@ impl Ledger {
         }
     }
 
+    /// What all its keys begin with.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// Remembers marks and changes tallies, which are those of before. `None` where a mark was
     /// remembered already; nothing is changed then.
     pub(crate) fn record(

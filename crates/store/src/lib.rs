@@ -17,6 +17,7 @@ mod marks;
 mod memory;
 mod memory_contexts;
 mod remote;
+mod room;
 mod sealing;
 mod shares;
 mod stores;
@@ -38,7 +39,7 @@ pub use breaker::Breaker;
 pub use contexts::RedisContexts;
 pub use file::FileReplay;
 pub use marks::RedisReplay;
-pub use memory::MemoryReplay;
+pub use memory::{MemoryReplay, ProcessMemory};
 pub use memory_contexts::MemoryContexts;
 pub use stores::Stores;
 
@@ -78,10 +79,46 @@ impl Replay {
         Stores::default().replay(config)
     }
 
-    /// Goes on with what this node alone has seen and a predecessor remembers, after a change of configuration.
-    pub fn keep_memory_of(&mut self, predecessor: &Self) {
+    /// Shares what all endpoints of a process remember, whatever their stores: a message that one
+    /// of them accepted is a copy for all.
+    pub fn share(&mut self, memory: &ProcessMemory) {
+        self.own_mut().share(memory);
+    }
+
+    /// Takes the place of a predecessor, after a change of configuration. The marks of the
+    /// predecessor count as its own.
+    pub fn follow(&mut self, predecessor: &Self) {
+        self.own_mut().in_the_room_of(predecessor.own());
         if let (Self::Redis(replay), Self::Redis(before)) = (self, predecessor) {
-            replay.keep_memory_of(before);
+            replay.follow(before);
+        }
+    }
+
+    /// Hands over what it knows to all endpoints of the process, unless one of these goes on asking
+    /// its store. A change of configuration calls this before it takes effect.
+    pub fn retire<'r>(&self, successors: impl IntoIterator<Item = &'r Self>) {
+        let Self::Redis(before) = self else { return };
+        let is_followed = successors
+            .into_iter()
+            .any(|replay| matches!(replay, Self::Redis(replay) if replay.follows(before)));
+        if !is_followed {
+            before.retire();
+        }
+    }
+
+    fn own(&self) -> &MemoryReplay {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::File(file) => file.own(),
+            Self::Redis(redis) => redis.own(),
+        }
+    }
+
+    fn own_mut(&mut self) -> &mut MemoryReplay {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::File(file) => file.own_mut(),
+            Self::Redis(redis) => redis.own_mut(),
         }
     }
 

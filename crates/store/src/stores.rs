@@ -47,7 +47,7 @@ impl Stores {
                 let remote = self.remote(store)?;
                 Ok(Replay::Redis(RedisReplay::new(
                     remote,
-                    &store.prefix,
+                    store,
                     *when_unavailable,
                     capacity,
                 )))

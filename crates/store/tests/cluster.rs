@@ -129,6 +129,8 @@ fn a_dead_node_takes_its_slots_with_it_and_nothing_else() {
     }
     let lost = cluster[0].keys().len();
     cluster[0].kill();
+    // One that has accepted nothing itself.
+    let replay = node_of(&cluster).replay;
     let start = Instant::now();
     let answers: Vec<ReplayError> = (0..60)
         .map(|number| replay.first_seen(&[mark(number, 300)], at(1)).unwrap_err())
@@ -198,6 +200,8 @@ fn a_replica_takes_over_and_serves_writes_when_it_has_a_replica_itself() {
     assert!(uncopied.is_some());
     cluster[0].restart();
     all_writes_count(&node.replay, 2000);
+    // One that has accepted nothing itself.
+    let node = node_with(&cluster, 1);
     for number in conversations {
         let replayed = node.replay.first_seen(&[mark(number, 300)], at(1));
         assert_eq!(replayed.unwrap_err(), ReplayError::Seen, "message {number}");

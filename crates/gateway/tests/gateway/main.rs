@@ -16,6 +16,7 @@ mod pass_through;
 mod policies;
 mod published;
 mod reflections;
+mod replays;
 mod secured;
 mod support;
 mod tls;
