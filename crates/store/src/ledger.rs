@@ -207,6 +207,7 @@ impl Ledger {
         let mut slots: BTreeMap<u16, Slot> = BTreeMap::new();
         for mark in marks {
             let entry = Entry::new(self.mark_key(mark), mark.until, now);
+            self.remote.note_life(entry.life);
             let slot = slots.entry(self.remote.slot(&entry.key)).or_default();
             slot.marks.push(entry);
         }

@@ -4,7 +4,9 @@ mod servers;
 
 use std::time::{Duration, Instant};
 
-use servers::{Node, Server, at, context, mark, node, node_at, secret, start_cluster, wait_for};
+use servers::{
+    Node, Server, at, context, drop_keys, mark, node, node_at, secret, start_cluster, wait_for,
+};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone_store::Replay;
@@ -116,6 +118,42 @@ fn a_node_of_a_cluster_that_is_taken_for_a_single_server_says_so() {
         refused,
         Some(StoreUnavailable::Refused { problem: expected })
     );
+}
+
+#[test]
+fn a_primary_that_drops_keys_is_refused_with_its_slots_and_told() {
+    let cluster = start_cluster(3, false);
+    let (one, other) = (node_of(&cluster), node_of(&cluster));
+    for number in 0..300 {
+        one.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    for number in 1000..1030 {
+        other
+            .replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    let dropping = &cluster[2];
+    drop_keys(dropping);
+    let problem = format!(
+        "127.0.0.1:{}: the server drops keys to make room (maxmemory-policy allkeys-random): it must be noeviction",
+        dropping.port
+    );
+    let mut refused = 0;
+    for number in 0..300 {
+        match other.replay.first_seen(&[mark(number, 300)], at(1)) {
+            Err(ReplayError::Seen) => {}
+            Err(ReplayError::Unavailable { problem: told }) => {
+                assert_eq!(told, format!("the store of replay marks: {problem}"));
+                refused += 1;
+            }
+            other => panic!("message {number}: {other:?}"),
+        }
+    }
+    assert!(refused > 50, "a third of the slots: {refused}");
+    assert_eq!(other.stores.check(), Err(problem));
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::ToSpan;
-use servers::{Server, at, context, mark, node, node_at, node_in, secret, wait_for};
+use servers::{
+    Server, at, context, drop_keys, keep_keys, mark, node, node_at, node_in, secret, wait_for,
+};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{KeyKind, PrivateKey};
@@ -361,6 +363,57 @@ fn a_store_that_drops_keys_to_make_room_is_refused() {
     );
     let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
     assert_eq!(refused, ReplayError::Unavailable { problem });
+}
+
+/// Case `reliability/07`: the policy changes while nodes are connected.
+#[test]
+fn a_server_that_drops_keys_is_refused_though_nodes_are_connected_to_it() {
+    let server = Server::start(&[]);
+    let (one, other) = (node_at(&server), node_at(&server));
+    for number in 0..300 {
+        one.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    other
+        .replay
+        .first_seen(&[mark(1000, 300)], at(0))
+        .expect("the first time");
+    other.stores.check().expect("it answers");
+    drop_keys(&server);
+    assert!(server.keys().len() < 301, "marks were dropped");
+    let problem = |problem: &str| format!("127.0.0.1:{}: {problem}", server.port);
+    let policy = problem(
+        "the server drops keys to make room (maxmemory-policy allkeys-random): it must be noeviction",
+    );
+    for number in 0..300 {
+        let refused = other.replay.first_seen(&[mark(number, 300)], at(1));
+        let problem = format!("the store of replay marks: {policy}");
+        assert_eq!(
+            refused.unwrap_err(),
+            ReplayError::Unavailable { problem },
+            "message {number}"
+        );
+    }
+    assert_eq!(other.stores.check(), Err(policy));
+    // Its marks are lost, whatever it is told then.
+    keep_keys(&server);
+    let lost = problem("the server has dropped ");
+    for number in 0..300 {
+        let refused = other.replay.first_seen(&[mark(number, 300)], at(1));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(&lost), "message {number}: {refused}");
+    }
+    let check = other.stores.check().unwrap_err();
+    assert!(check.starts_with(&lost), "{check}");
+    // What is refused is not written.
+    let before = server.keys();
+    let () = server.ask(&["CONFIG", "RESETSTAT"]);
+    other
+        .replay
+        .first_seen(&[mark(2000, 300)], at(1))
+        .unwrap_err();
+    assert_eq!(server.keys(), before);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! The rule kept here: an operation has an end, whatever the servers do, and a write counts only when as many replicas have it as
 //! was asked for.
 
+mod eviction;
 mod failure;
 mod names;
 mod node;
@@ -22,6 +23,7 @@ use redis::{Cmd, Value};
 use soapstone::config::{ServerAddress, StoreConfig, StoreServers};
 
 use crate::Breaker;
+use eviction::{Eviction, LongestLife, Look};
 use failure::Failure;
 use names::Names;
 use node::{Access, Duty, Node};
@@ -121,6 +123,7 @@ impl Remote {
             login: config.login.clone(),
             database: config.database,
             timeout: config.timeout,
+            life: LongestLife::default(),
         };
         let layout = match &config.servers {
             StoreServers::Single(address) => Layout::Single(address.clone()),
@@ -170,10 +173,30 @@ impl Remote {
         Instant::now() + self.access.timeout
     }
 
-    /// Whether the store answers; of a cluster, the primary of the first slot.
+    /// Notes for how many milliseconds a mark is to be kept.
+    pub(crate) fn note_life(&self, life: i64) {
+        self.access.life.note(life);
+    }
+
+    /// Whether the store answers, and all its primaries keep what they are given.
     pub(crate) fn check(&self) -> Result<(), Unanswered> {
+        let deadline = self.deadline();
         let ping = redis::cmd("PING");
-        self.ask(0, &ping, Effect::Reads, self.deadline()).map(drop)
+        self.ask(0, &ping, Effect::Reads, deadline)?;
+        let mut primaries: Vec<ServerAddress> = self.map().slots.primaries().cloned().collect();
+        primaries.sort_by(|one, other| (&one.host, one.port).cmp(&(&other.host, other.port)));
+        primaries.dedup();
+        for address in primaries {
+            let looked = self.node(&address).look(deadline);
+            looked.map_err(|failure| {
+                let problem = format!("{address}: {failure}");
+                match failure {
+                    Failure::Refused(_) => Unanswered::Refused(problem),
+                    _ => Unanswered::Unreachable(problem),
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Asks the primary of a slot.
@@ -278,7 +301,17 @@ impl Remote {
         asking: bool,
         deadline: Instant,
     ) -> Result<Value, Failure> {
+        let look = match effect {
+            Effect::Writes => node.eviction.look(Instant::now()),
+            Effect::Reads => Look::No,
+        };
+        if look == Look::Before {
+            node.look(deadline)?;
+        }
         let mut commands = redis::pipe();
+        if look == Look::Beside {
+            Eviction::ask(&mut commands);
+        }
         if asking {
             commands.cmd("ASKING");
         }
@@ -291,13 +324,19 @@ impl Remote {
             commands.cmd("WAIT").arg(self.replicas).arg(milliseconds);
         }
         let mut answers = match node.exchange(&commands, deadline) {
-            Ok(answers) => answers.into_iter(),
+            Ok(answers) => answers,
             // The write was answered, and only how many replicas have it was not.
             Err(Failure::Broken { answers, .. }) if copies && answers + 1 == commands.len() => {
                 return Err(Failure::Uncopied);
             }
             Err(failure) => return Err(failure),
         };
+        if look == Look::Beside {
+            let rest = answers.split_off(eviction::ANSWERS.min(answers.len()));
+            node.learn(&answers)?;
+            answers = rest;
+        }
+        let mut answers = answers.into_iter();
         if asking {
             answers.next();
         }
