@@ -27,6 +27,7 @@ use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
 use crate::route::{Route, Routes, Serving};
+use crate::stores;
 use crate::workers::Workers;
 
 /// What all connections share.
@@ -481,7 +482,7 @@ async fn tidy(shared: Arc<Shared>) {
             tell(&shared.serving().dated, Timestamp::now());
         }
     };
-    tokio::join!(connections, memory, validity);
+    tokio::join!(connections, memory, validity, stores::watch(&shared));
 }
 
 /// Eight digits that another process hardly has, for names of requests.

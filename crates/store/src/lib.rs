@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod breaker;
+mod canary;
 mod certificates;
 mod contexts;
 mod file;
@@ -16,6 +17,7 @@ mod ledger;
 mod marks;
 mod memory;
 mod memory_contexts;
+mod problem;
 mod remote;
 mod room;
 mod sealing;
@@ -41,6 +43,7 @@ pub use file::FileReplay;
 pub use marks::RedisReplay;
 pub use memory::{MemoryReplay, ProcessMemory};
 pub use memory_contexts::MemoryContexts;
+pub use problem::StoreProblem;
 pub use stores::Stores;
 
 /// Most unexpired marks held when the configuration does not say: 1,048,576.

@@ -9,7 +9,7 @@ use servers::{
 };
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone_store::Replay;
+use soapstone_store::{Replay, StoreProblem};
 
 fn node_of(cluster: &[Server]) -> Node {
     node_with(cluster, 0)
@@ -153,7 +153,7 @@ fn a_primary_that_drops_keys_is_refused_with_its_slots_and_told() {
         }
     }
     assert!(refused > 50, "a third of the slots: {refused}");
-    assert_eq!(other.stores.check(), Err(problem));
+    assert_eq!(other.stores.problems(), [StoreProblem::Refuses { problem }]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use servers::{Node, Server, at, context, drop_keys, mark, node, secret, wait_for
 use soapstone::conversation::ContextStore;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::SecurityContext;
+use soapstone_store::StoreProblem;
 
 struct Watched {
     primary: Server,
@@ -214,7 +215,7 @@ fn a_watched_primary_that_drops_keys_is_refused_and_told() {
         let problem = format!("the store of replay marks: {problem}");
         assert_eq!(refused.unwrap_err(), ReplayError::Unavailable { problem });
     }
-    assert_eq!(other.stores.check(), Err(problem));
+    assert_eq!(other.stores.problems(), [StoreProblem::Refuses { problem }]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value};
 use soapstone::config::{ServerAddress, StoreConfig, StoreServers};
+use soapstone::crypto::CryptoError;
 
 use crate::Breaker;
 use eviction::{Eviction, LongestLife, Look};
@@ -49,14 +50,24 @@ pub(crate) enum Unanswered {
     Unreachable(String),
     /// The store refuses.
     Refused(String),
+    /// The store does not let this node in, or not do what it asks for.
+    Denied(String),
     /// The store has no memory left.
     Full,
+}
+
+impl From<CryptoError> for Unanswered {
+    fn from(error: CryptoError) -> Self {
+        Self::Refused(error.to_string())
+    }
 }
 
 impl fmt::Display for Unanswered {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(problem) | Self::Refused(problem) => out.write_str(problem),
+            Self::Unreachable(problem) | Self::Refused(problem) | Self::Denied(problem) => {
+                out.write_str(problem)
+            }
             Self::Full => out.write_str("the store has no memory left"),
         }
     }
@@ -74,7 +85,7 @@ pub(crate) struct Remote {
     /// Held by the one who looks for primaries.
     looking: Mutex<()>,
     /// In the way to those who know the primaries.
-    look: Breaker,
+    look: Breaker<Unanswered>,
 }
 
 #[derive(Debug)]
@@ -192,6 +203,7 @@ impl Remote {
                 let problem = format!("{address}: {failure}");
                 match failure {
                     Failure::Refused(_) => Unanswered::Refused(problem),
+                    Failure::Denied(_) => Unanswered::Denied(problem),
                     _ => Unanswered::Unreachable(problem),
                 }
             })?;
@@ -289,6 +301,7 @@ impl Remote {
                 Err(Unanswered::Unreachable(problem))
             }
             Failure::Refused(problem) => Err(Unanswered::Refused(format!("{address}: {problem}"))),
+            Failure::Denied(problem) => Err(Unanswered::Denied(format!("{address}: {problem}"))),
             Failure::Full => Err(Unanswered::Full),
         }
     }
@@ -419,12 +432,12 @@ impl Remote {
                     Unanswered::Unreachable("no server of the cluster has the slot".to_owned())
                 })
             }
-            Err(problem) => known.ok_or(Unanswered::Unreachable(problem)),
+            Err(problem) => known.ok_or(problem),
         }
     }
 
     /// Asks those who should know, one after the other, each for its share of the time.
-    fn find_primaries(&self, deadline: Instant) -> Result<Slots, String> {
+    fn find_primaries(&self, deadline: Instant) -> Result<Slots, Unanswered> {
         match &self.layout {
             Layout::Single(address) => Ok(Slots::all_at(address.clone())),
             Layout::Sentinel { sentinels, master } => {
@@ -505,15 +518,16 @@ fn first_answer<'n>(
     question: &redis::Pipeline,
     read: impl Fn(&Value, &ServerAddress) -> Option<Slots>,
     deadline: Instant,
-) -> Result<Slots, String> {
+) -> Result<Slots, Unanswered> {
     let mut left = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-    let mut problem = "there is nobody to ask".to_owned();
+    let unreachable = |problem: String| Unanswered::Unreachable(problem);
+    let mut problem = unreachable("there is nobody to ask".to_owned());
     for node in nodes {
         let now = Instant::now();
         let share = deadline.saturating_duration_since(now) / left.max(1);
         left = left.saturating_sub(1);
         if let Err(known) = node.reach.enter(now) {
-            problem = known;
+            problem = unreachable(known);
             continue;
         }
         let place = node.address();
@@ -521,23 +535,28 @@ fn first_answer<'n>(
         match answers.as_deref() {
             Ok([Value::ServerError(error)]) => {
                 node.reach.succeeded();
-                problem = format!(
-                    "{place}: {} {}",
-                    error.code(),
-                    error.details().unwrap_or_default()
-                );
+                problem = match Failure::answered(error, place) {
+                    Failure::Denied(denied) => Unanswered::Denied(format!("{place}: {denied}")),
+                    failure => unreachable(format!("{place}: {failure}")),
+                };
             }
             Ok([answer]) => {
                 node.reach.succeeded();
                 match read(answer, node.address()) {
                     Some(slots) => return Ok(slots),
-                    None => problem = format!("{place} knows no primary"),
+                    None => problem = unreachable(format!("{place} knows no primary")),
                 }
             }
-            Ok(_) => problem = format!("{place} answers out of step"),
+            Ok(_) => problem = unreachable(format!("{place} answers out of step")),
+            Err(Failure::Denied(denied)) => {
+                // It answers; whoever asks for the primary does not ask again at once.
+                node.reach.succeeded();
+                problem = Unanswered::Denied(format!("{place}: {denied}"));
+            }
             Err(failure) => {
-                problem = format!("{place}: {failure}");
-                node.reach.failed(problem.clone(), Instant::now());
+                let failed = format!("{place}: {failure}");
+                node.reach.failed(failed.clone(), Instant::now());
+                problem = unreachable(failed);
             }
         }
     }

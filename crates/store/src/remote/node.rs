@@ -170,9 +170,14 @@ impl Node {
         let answers = connection
             .converse(&packed, greeting.len(), deadline)
             .map_err(|(error, _)| Failure::on_the_way(&error, 0))?;
-        for answer in &answers {
+        for (index, answer) in answers.iter().enumerate() {
             if let Value::ServerError(error) = answer {
-                return Err(Failure::answered(error, &self.address));
+                let failure = Failure::answered(error, &self.address);
+                // Whatever is wrong with it, it is the name or the password that this node has.
+                return Err(match failure {
+                    Failure::Refused(problem) if index < greeted => Failure::Denied(problem),
+                    failure => failure,
+                });
             }
         }
         if let [.., role, memory, stats] = &answers[greeted.min(answers.len())..] {
