@@ -431,7 +431,7 @@ fn put_into_use(
 ) -> Option<Route> {
     for side in [&mut config.inbound, &mut config.outbound] {
         if let Some(side) = side {
-            side.share(memory);
+            side.share(memory, former.iter().flat_map(|route| route.sides()));
         }
     }
     let predecessor = former.iter().find(|route| route.name == config.name);

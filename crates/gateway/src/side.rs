@@ -184,9 +184,18 @@ impl Side {
             .keep_memory_of(&predecessor.endpoint);
     }
 
-    /// Knows the messages that any endpoint of this process has accepted.
-    pub(crate) fn share(&mut self, memory: &ProcessMemory) {
-        self.replay_mut().share(memory);
+    /// Knows the messages that any endpoint of this process has accepted, and what the endpoints
+    /// of the former configuration know of its store.
+    pub(crate) fn share<'s>(
+        &mut self,
+        memory: &ProcessMemory,
+        former: impl IntoIterator<Item = &'s Self>,
+    ) {
+        let replay = self.replay_mut();
+        replay.share(memory);
+        for side in former {
+            replay.know(&side.replay);
+        }
     }
 
     fn replay_mut(&mut self) -> &mut Replay {

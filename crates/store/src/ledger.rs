@@ -120,6 +120,10 @@ impl Ledger {
         }
     }
 
+    pub(crate) fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
     /// What all its keys begin with.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix

@@ -92,8 +92,13 @@ impl Replay {
     /// predecessor count as its own.
     pub fn follow(&mut self, predecessor: &Self) {
         self.own_mut().in_the_room_of(predecessor.own());
-        if let (Self::Redis(replay), Self::Redis(before)) = (self, predecessor) {
-            replay.follow(before);
+        self.know(predecessor);
+    }
+
+    /// Knows what any endpoint of the former configuration knew of a store that both ask.
+    pub fn know(&mut self, former: &Self) {
+        if let (Self::Redis(replay), Self::Redis(before)) = (self, former) {
+            replay.know(before);
         }
     }
 

@@ -76,18 +76,27 @@ impl RedisReplay {
         &mut self.own
     }
 
-    /// Goes on with what a predecessor found no room for, where both have the same store.
-    pub(crate) fn follow(&mut self, predecessor: &Self) {
-        let data = |replay: &Self| (replay.data.clone(), replay.ledger.prefix().to_owned());
-        if data(self) == data(predecessor) {
+    /// Goes on with what a predecessor found no room for, where both have the same store, and with
+    /// what it knows of their servers.
+    pub(crate) fn know(&mut self, predecessor: &Self) {
+        if self.data.0 == predecessor.data.0 {
+            self.ledger.remote().know(predecessor.ledger.remote());
+        }
+        if !self.follows(predecessor) {
+            return;
+        }
+        if self.is_other {
             self.missed = Arc::clone(&predecessor.missed);
             self.is_other = false;
+        } else {
+            let until = predecessor.missed.until.load(Ordering::SeqCst);
+            self.missed.until.fetch_max(until, Ordering::SeqCst);
         }
     }
 
-    /// Whether it goes on with what another one found no room for.
+    /// Whether it has the same store.
     pub(crate) fn follows(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.missed, &other.missed)
+        self.data == other.data && self.ledger.prefix() == other.ledger.prefix()
     }
 
     /// Has the process doubt what it cannot remember: nobody asks this store any more. Requests in
@@ -117,23 +126,6 @@ impl RedisReplay {
         self.missed.until.fetch_max(until, Ordering::SeqCst);
         if self.missed.retired.load(Ordering::SeqCst) {
             self.own.memory().doubt(until);
-        }
-    }
-
-    /// The word of this node alone, which it has not when it may have seen more than it remembers.
-    fn alone(
-        &self,
-        marks: &[Mark],
-        names: &[KeyName],
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let admitted = self.own.begin(marks, names, until, now)?;
-        match now.as_millisecond() < self.missed.until.load(Ordering::SeqCst) {
-            true => Err(ReplayError::Full {
-                capacity: self.own.capacity(),
-            }),
-            false => Ok(admitted),
         }
     }
 
@@ -200,30 +192,40 @@ impl RedisReplay {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let alone = self.alone(marks, names, until, now);
-        if let Err(ReplayError::Seen) = alone {
+        let own = self.own.begin(marks, names, until, now);
+        if let Err(ReplayError::Seen) = own {
             return Err(ReplayError::Seen);
         }
-        match self.ledger.record(marks, names, Change::BEGUN, until, now) {
+        let is_remembered = own.is_ok();
+        let outcome = match self.ledger.record(marks, names, Change::BEGUN, until, now) {
             Ok(Some(before)) => {
-                if alone.is_err() {
+                if !is_remembered {
                     self.miss(marks);
                 }
-                Ok((FirstSeen::assertion(marks), before))
+                return Ok((FirstSeen::assertion(marks), before));
             }
-            Ok(None) => {
-                if alone.is_ok() {
-                    let withdrawn = Change::BEGUN.reversed();
-                    self.own.change(names, withdrawn, until, now).ok();
-                }
-                Err(ReplayError::Seen)
-            }
+            Ok(None) => Err(ReplayError::Seen),
             Err(problem) => {
-                let admitted = self.unanswered_by(problem, Some(alone))?;
-                self.decided_alone.fetch_add(1, Ordering::Relaxed);
-                Ok(admitted)
+                // It has no word when it may have seen more than it remembers.
+                let missing = now.as_millisecond() < self.missed.until.load(Ordering::SeqCst);
+                let full = ReplayError::Full {
+                    capacity: self.own.capacity(),
+                };
+                let alone = own.and_then(|own| if missing { Err(full) } else { Ok(own) });
+                self.unanswered_by(problem, Some(alone)).inspect(|_| {
+                    self.decided_alone.fetch_add(1, Ordering::Relaxed);
+                })
+            }
+        };
+        if let (Err(error), true) = (&outcome, is_remembered) {
+            let withdrawn = Change::BEGUN.reversed();
+            self.own.change(names, withdrawn, until, now).ok();
+            if *error != ReplayError::Seen {
+                // Whoever is told to try again is no copy of himself.
+                self.own.forget(marks);
             }
         }
+        outcome
     }
 
     /// Changes tallies in the store, and here: all of them where this node may decide alone, and

@@ -185,6 +185,13 @@ impl MemoryReplay {
         })
     }
 
+    /// Forgets marks whose message was not admitted after all.
+    pub(crate) fn forget(&self, marks: &[Mark]) {
+        for (shard, key, _) in marks.iter().map(place) {
+            self.memory.lock(shard).marks.remove(&key);
+        }
+    }
+
     /// Refuses while a former store may have accepted what nobody remembers.
     pub(crate) fn certain(&self, now: Timestamp) -> Result<(), ReplayError> {
         let in_doubt = self.memory.0.in_doubt.load(Ordering::Relaxed);

@@ -241,6 +241,13 @@ fn a_node_whose_own_memory_is_full_goes_by_the_word_of_the_store_and_decides_not
     server.kill();
     let refused = node.replay.first_seen(&[mark(4, 300)], at(1)).unwrap_err();
     assert_eq!(refused, ReplayError::Full { capacity: 2 });
+    // Messages that the store accepts meanwhile find room, and put the end off no further.
+    server.restart();
+    wait_for("the store to be used again", || {
+        let accepted = node.replay.first_seen(&[mark(5, 330)], at(310));
+        accepted.is_ok()
+    });
+    server.kill();
     // There is room again before the last message has ended that the node has seen and does not remember.
     for (second, expected) in [(309, Err(ReplayError::Full { capacity: 2 })), (321, Ok(()))] {
         let decided = node
@@ -333,6 +340,13 @@ fn a_node_that_found_no_room_for_what_its_store_accepted_says_so_to_whoever_foll
     same.first_seen(&[mark(3, 200)], at(1))
         .expect("the store has room");
     let memory = Replay::Memory(MemoryReplay::new(10).within(&process));
+    // A route that is renamed has the same store, too.
+    let mut renamed = with_room_for_one();
+    renamed.know(&same);
+    same.retire([&memory, &renamed]);
+    memory
+        .first_seen(&[mark(6, 200)], at(1))
+        .expect("nothing is in doubt");
     same.retire([&memory]);
     let other = with_room_for_one();
     for follower in [&memory, &other] {
@@ -409,6 +423,11 @@ fn a_server_that_drops_keys_is_refused_though_nodes_are_connected_to_it() {
     }
     let check = other.stores.problems()[0].to_string();
     assert!(check.starts_with(&lost), "{check}");
+    // Nor does a reload make it forget, which opens connections anew.
+    let mut again = node_at(&server).replay;
+    again.know(&other.replay);
+    let refused = again.first_seen(&[mark(0, 300)], at(1)).unwrap_err();
+    assert!(refused.to_string().contains(&lost), "{refused}");
     // What is refused is not written.
     let before = server.keys();
     let () = server.ask(&["CONFIG", "RESETSTAT"]);

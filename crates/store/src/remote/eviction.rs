@@ -50,7 +50,7 @@ pub(super) struct Eviction {
     found: Mutex<Found>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Found {
     /// When it was last looked at.
     looked: Option<Instant>,
@@ -78,6 +78,21 @@ impl Eviction {
         Self {
             life,
             found: Mutex::default(),
+        }
+    }
+
+    /// Goes on with what is known of the server already.
+    pub(super) fn know(&self, other: &Self) {
+        // A store that is shared by endpoints is its own predecessor.
+        if std::ptr::eq(self, other) {
+            return;
+        }
+        let life = other.life.0.load(Ordering::Relaxed);
+        self.life.0.fetch_max(life, Ordering::Relaxed);
+        let known = other.found().clone();
+        let mut found = self.found();
+        if found.looked.is_none() {
+            *found = known;
         }
     }
 

@@ -184,6 +184,17 @@ impl Remote {
         Instant::now() + self.access.timeout
     }
 
+    /// Goes on with what is known of the servers of another store that are its own as well.
+    pub(crate) fn know(&self, other: &Self) {
+        let known: Vec<Arc<Node>> = {
+            let nodes = other.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+            nodes.values().map(Arc::clone).collect()
+        };
+        for node in known {
+            self.node(node.address()).eviction.know(&node.eviction);
+        }
+    }
+
     /// Notes for how many milliseconds a mark is to be kept.
     pub(crate) fn note_life(&self, life: i64) {
         self.access.life.note(life);
