@@ -429,10 +429,9 @@ fn put_into_use(
     former: &[&Route],
     memory: &ProcessMemory,
 ) -> Option<Route> {
-    for side in [&mut config.inbound, &mut config.outbound] {
-        if let Some(side) = side {
-            side.share(memory, former.iter().flat_map(|route| route.sides()));
-        }
+    let sides = [&mut config.inbound, &mut config.outbound];
+    for side in sides.into_iter().flatten() {
+        side.share(memory, former.iter().flat_map(|route| route.sides()));
     }
     let predecessor = former.iter().find(|route| route.name == config.name);
     if let Some(route) = predecessor {
