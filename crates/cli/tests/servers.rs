@@ -7,8 +7,8 @@ mod endpoints;
 #[path = "common/server.rs"]
 mod server;
 
-use std::net::TcpListener;
-use std::process::Stdio;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Folder, SOAP11, key};
@@ -550,4 +550,67 @@ fn a_changed_file_with_problems_has_a_line_of_the_log_for_each_of_them() {
             "hint=\"did you mean \\\"sign\\\"?\"",
         ],
     );
+}
+
+/// A process that ends with its test.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// `--check` looks at files only; with `--store` it asks the servers as well.
+#[test]
+fn a_store_that_does_not_let_the_node_in_is_told_by_check_and_at_the_start() {
+    let folder = Folder::new();
+    let port = free_port();
+    let server = Command::new("redis-server")
+        .args(["--save", "", "--bind", "127.0.0.1", "--requirepass", "open"])
+        .args(["--port", &port.to_string()])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("redis-server runs (Debian: apt-get install redis-server)");
+    let _server = Ending(server);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let write = |password: &str| {
+        folder.write(
+            "gateway.toml",
+            format!(
+                "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9/\"\n\
+                 [routes.inbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+                 store = {{ url = \"redis://:{password}@127.0.0.1:{port}\", timeout = \"5s\" }}\n\
+                 security = {{ mechanism = \"username\", replay = {{ store = \"redis\" }} }}\n"
+            ),
+        );
+    };
+    write("open");
+    let check = "gateway --config gateway.toml --check --store";
+    let checked = folder.run(check).succeeds();
+    assert!(
+        checked.text().ends_with("store: no problem found\n"),
+        "{}",
+        checked.text()
+    );
+    write("guessed");
+    folder
+        .run("gateway --config gateway.toml --check")
+        .succeeds();
+    let refused = folder.run(check).fails("WRONGPASS");
+    let problem = format!("store: 127.0.0.1:{port}: WRONGPASS ");
+    assert!(refused.err.contains(&problem), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("hint: compare `username` and `password`"),
+        "{}",
+        refused.err
+    );
+    assert!(!refused.err.contains("guessed"), "{}", refused.err);
+    let _running = logging(&folder);
+    logged(&folder, &["ERROR", &problem, "hint="]);
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Method, Response, StatusCode, header};
+use soapstone_store::StoreProblem;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::body::Reply;
 use crate::gateway::Shared;
 use crate::metrics::{self, RouteMetrics, Side, Snapshot};
 use crate::route::Serving;
+use crate::stores::store_problems;
 
 /// Whether a path is answered here when no route serves it.
 pub(crate) fn knows(path: &str) -> bool {
@@ -65,7 +67,7 @@ pub(crate) struct Readiness(Mutex<Option<(Instant, Arc<Found>)>>);
 /// What backends and stores answered.
 #[derive(Debug)]
 struct Found {
-    /// There are no backends, or at least one is there.
+    /// There are no backends, or at least one is there; and the stores let this node in.
     useful: bool,
     /// A line for each.
     lines: String,
@@ -103,13 +105,16 @@ impl Found {
                 Err(error) => writeln!(lines, "{name}: {error}"),
             };
         }
-        // Not a reason to send requests elsewhere: the other nodes share it.
-        if let Err(problem) = check_stores(serving).await {
+        // A reason to send requests elsewhere only where the other nodes may not have it as well.
+        let problems = store_problems(&serving.stores).await;
+        for problem in &problems {
             // Writing to a string cannot fail.
             let _ = writeln!(lines, "store: {problem}");
         }
+        let is_let_in = !problems.iter().any(StoreProblem::is_of_this_node);
+        let reaches_any = probed.is_empty() || probed.iter().any(|(_, result)| result.is_ok());
         Self {
-            useful: probed.is_empty() || probed.iter().any(|(_, result)| result.is_ok()),
+            useful: is_let_in && reaches_any,
             lines,
         }
     }
@@ -127,14 +132,6 @@ async fn readiness(shared: &Shared) -> Response<Reply> {
     let lines = &found.lines;
     let body = format!("ready: {ready}\ndraining: {draining}\n{lines}");
     text(status, "text/plain", body)
-}
-
-/// Whether the stores that nodes share answer. It may take their timeout.
-async fn check_stores(serving: &Serving) -> Result<(), String> {
-    let stores = Arc::clone(&serving.stores);
-    tokio::task::spawn_blocking(move || stores.check())
-        .await
-        .unwrap_or_else(|error| Err(error.to_string()))
 }
 
 fn exposition(shared: &Shared) -> String {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use jiff::Timestamp;
+use soapstone_store::ProcessMemory;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -27,11 +28,14 @@ use crate::key_usage::KeyUsageWarnings;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
 use crate::route::{Route, Routes, Serving};
+use crate::stores;
 use crate::workers::Workers;
 
 /// What all connections share.
 pub(crate) struct Shared {
     serving: RwLock<Arc<Serving>>,
+    /// The messages that any route has accepted under any configuration.
+    memory: ProcessMemory,
     pub(crate) workers: Workers,
     pub(crate) buffers: Arc<SharedBuffers>,
     pub(crate) room: Arc<Room>,
@@ -222,8 +226,10 @@ async fn begin(config: Config) -> Result<Running, StartError> {
     let (address, admin_address) = (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
     let drain = config.timeouts.drain;
     let room = Room::new(config.limits.buffered);
+    let memory = ProcessMemory::default();
     let shared = Arc::new(Shared {
-        serving: RwLock::new(Arc::new(serving(config, &[]))),
+        serving: RwLock::new(Arc::new(serving(config, &[], &memory))),
+        memory,
         workers,
         buffers: Arc::default(),
         room,
@@ -285,7 +291,7 @@ impl Running {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         let former: Vec<&Route> = current.routes.iter().collect();
-        let next = Arc::new(serving(config, &former));
+        let next = Arc::new(serving(config, &former, &self.shared.memory));
         *current = next;
         drop(current);
         self.shared.metrics.reloads.fetch_add(1, Ordering::Relaxed);
@@ -373,7 +379,7 @@ impl fmt::Debug for Running {
     }
 }
 
-fn serving(config: Config, former: &[&Route]) -> Serving {
+fn serving(config: Config, former: &[&Route], memory: &ProcessMemory) -> Serving {
     let idle = config.timeouts.idle;
     for route in &config.routes {
         let remark = route.inbound.as_ref().and_then(|side| side.remark.as_ref());
@@ -396,11 +402,15 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
     }
     let dated = dated_in(&config);
     tell(&dated, Timestamp::now());
-    let routes = config
+    let routes: Vec<Route> = config
         .routes
         .into_iter()
-        .filter_map(|route| put_into_use(route, idle, former))
+        .filter_map(|route| put_into_use(route, idle, former, memory))
         .collect();
+    for side in former.iter().flat_map(|route| route.sides()) {
+        let successors = routes.iter().flat_map(Route::sides);
+        side.replay.retire(successors.map(|side| &*side.replay));
+    }
     Serving {
         routes: Routes::new(routes),
         limits: config.limits,
@@ -412,8 +422,18 @@ fn serving(config: Config, former: &[&Route]) -> Serving {
     }
 }
 
-/// A route that was in use under the same name hands over its numbers and what it remembers.
-fn put_into_use(mut config: RouteConfig, idle: Duration, former: &[&Route]) -> Option<Route> {
+/// A route that was in use under the same name hands over its numbers and what it remembers. What
+/// any route has accepted is known to all of them.
+fn put_into_use(
+    mut config: RouteConfig,
+    idle: Duration,
+    former: &[&Route],
+    memory: &ProcessMemory,
+) -> Option<Route> {
+    let sides = [&mut config.inbound, &mut config.outbound];
+    for side in sides.into_iter().flatten() {
+        side.share(memory, former.iter().flat_map(|route| route.sides()));
+    }
     let predecessor = former.iter().find(|route| route.name == config.name);
     if let Some(route) = predecessor {
         for (new, old) in [
@@ -465,7 +485,7 @@ async fn tidy(shared: Arc<Shared>) {
             tell(&shared.serving().dated, Timestamp::now());
         }
     };
-    tokio::join!(connections, memory, validity);
+    tokio::join!(connections, memory, validity, stores::watch(&shared));
 }
 
 /// Eight digits that another process hardly has, for names of requests.

@@ -38,6 +38,13 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// Its endpoints.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &Side> {
+        [&self.inbound, &self.outbound]
+            .into_iter()
+            .filter_map(|side| side.as_deref())
+    }
+
     /// Puts a configured route into use. Numbers of a route of the same name and mechanisms in `former` go on counting.
     pub(crate) fn new(
         config: RouteConfig,

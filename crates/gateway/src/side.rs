@@ -7,7 +7,7 @@ use std::sync::Arc;
 use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone_policy::TransportRequirement;
-use soapstone_store::{Contexts, Replay, StoreError, Stores};
+use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
 use crate::established::Established;
 use crate::workers::Effort;
@@ -169,14 +169,7 @@ impl Side {
     /// Goes on with what a predecessor kept in this process, so that a reload lets no replay in and ends no conversation of a client.
     /// Conversations that we began are begun anew: the keys that began them may be those that changed.
     pub(crate) fn keep_memory_of(&mut self, predecessor: &Self) {
-        if matches!(
-            (&*self.replay, &*predecessor.replay),
-            (Replay::Memory(_), Replay::Memory(_))
-        ) {
-            self.replay = Arc::clone(&predecessor.replay);
-        } else if let Some(replay) = Arc::get_mut(&mut self.replay) {
-            replay.keep_memory_of(&predecessor.replay);
-        }
+        self.replay_mut().follow(&predecessor.replay);
         let same_scope = self.endpoint.scope() == predecessor.endpoint.scope();
         if same_scope
             && matches!(
@@ -189,6 +182,25 @@ impl Side {
         Arc::get_mut(&mut self.endpoint)
             .expect("a route that is not in use yet has its endpoints to itself")
             .keep_memory_of(&predecessor.endpoint);
+    }
+
+    /// Knows the messages that any endpoint of this process has accepted, and what the endpoints
+    /// of the former configuration know of its store.
+    pub(crate) fn share<'s>(
+        &mut self,
+        memory: &ProcessMemory,
+        former: impl IntoIterator<Item = &'s Self>,
+    ) {
+        let replay = self.replay_mut();
+        replay.share(memory);
+        for side in former {
+            replay.know(&side.replay);
+        }
+    }
+
+    fn replay_mut(&mut self) -> &mut Replay {
+        Arc::get_mut(&mut self.replay)
+            .expect("a route that is not in use yet has its stores to itself")
     }
 
     /// What the endpoint asks about other messages than the one at hand.

@@ -16,9 +16,9 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone::wss::{ContextName, ContextOwner, SecurityContext};
 
+use crate::canary::Canary;
 use crate::hexadecimal;
-use crate::remote::{Effect, Remote, Unanswered};
-use crate::sealing::SealKeys;
+use crate::remote::{Effect, Unanswered};
 
 /// Added to the life of a conversation's hash, so that it outlives its contexts though the clocks of servers and nodes differ by that much.
 const MARGIN_MILLISECONDS: i64 = 60_000;
@@ -82,18 +82,15 @@ return 1";
 /// Remembers security contexts in Redis or Valkey until they expire or are cancelled.
 #[derive(Debug)]
 pub struct RedisContexts {
-    remote: Arc<Remote>,
-    prefix: String,
-    keys: SealKeys,
+    canary: Arc<Canary>,
     unanswered: AtomicU64,
 }
 
 impl RedisContexts {
-    pub(crate) fn new(remote: Arc<Remote>, prefix: &str, keys: SealKeys) -> Self {
+    /// Contexts that lie, and are sealed, as the canary.
+    pub(crate) fn new(canary: Arc<Canary>) -> Self {
         Self {
-            remote,
-            prefix: prefix.to_owned(),
-            keys,
+            canary,
             unanswered: AtomicU64::new(0),
         }
     }
@@ -106,7 +103,7 @@ impl RedisContexts {
     fn key(&self, scope: &str, identifier: &str) -> Result<String, StoreUnavailable> {
         Ok(format!(
             "{}:context:{}",
-            self.prefix,
+            self.canary.prefix,
             short(&[scope, identifier])?
         ))
     }
@@ -117,15 +114,18 @@ impl RedisContexts {
         command: &redis::Cmd,
         effect: Effect,
     ) -> Result<Value, StoreUnavailable> {
-        let slot = self.remote.slot(key);
-        self.remote
-            .ask(slot, command, effect, self.remote.deadline())
+        let slot = self.canary.remote.slot(key);
+        self.canary
+            .remote
+            .ask(slot, command, effect, self.canary.remote.deadline())
             .inspect_err(|_| {
                 self.unanswered.fetch_add(1, Ordering::Relaxed);
             })
             .map_err(|problem| match problem {
                 Unanswered::Unreachable(problem) => StoreUnavailable::Unreachable { problem },
-                Unanswered::Refused(problem) => StoreUnavailable::Refused { problem },
+                Unanswered::Refused(problem) | Unanswered::Denied(problem) => {
+                    StoreUnavailable::Refused { problem }
+                }
                 Unanswered::Full => StoreUnavailable::Full { capacity: None },
             })
     }
@@ -160,12 +160,12 @@ impl RedisContexts {
         name: &ContextName,
         sealed: &[u8],
     ) -> Result<Option<SecurityContext>, StoreUnavailable> {
-        let opened = self.keys.open(scope, name, sealed);
+        let opened = self.canary.keys.open(scope, name, sealed);
         opened.map_err(|_| unreadable(name))
     }
 
     fn value(&self, scope: &str, context: &SecurityContext) -> Result<Vec<u8>, StoreUnavailable> {
-        let sealed = self.keys.seal(scope, context).map_err(refused)?;
+        let sealed = self.canary.keys.seal(scope, context).map_err(refused)?;
         let mut value = Vec::with_capacity(MOMENT_DIGITS + sealed.len());
         value.extend_from_slice(moment(context.expires).as_bytes());
         value.extend_from_slice(&sealed);

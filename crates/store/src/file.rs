@@ -25,6 +25,7 @@ use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
 use crate::StoreError;
+use crate::memory::MemoryReplay;
 use crate::tallies::{Change, rounded_up};
 
 /// The longest wait for a turn. A turn takes some milliseconds, so that hundreds of calls fit in.
@@ -66,6 +67,8 @@ pub struct FileReplay {
     /// Among the threads of this process, so that they do not look at the lock all at once.
     turn: Mutex<()>,
     longest_wait: Duration,
+    /// What this process accepted, to be known under another store as well.
+    own: MemoryReplay,
 }
 
 /// A failure of a turn.
@@ -101,6 +104,8 @@ impl FileReplay {
             capacity,
             turn: Mutex::default(),
             longest_wait: LONGEST_WAIT,
+            // The file bounds it.
+            own: MemoryReplay::new(usize::MAX),
         };
         let failed = |path: &Path| {
             let path = path.to_path_buf();
@@ -109,6 +114,14 @@ impl FileReplay {
         let _turn = cache.turn().map_err(failed(&cache.lock))?;
         cache.make_ready().map_err(failed(path))?;
         Ok(cache)
+    }
+
+    pub(crate) fn own(&self) -> &MemoryReplay {
+        &self.own
+    }
+
+    pub(crate) fn own_mut(&mut self) -> &mut MemoryReplay {
+        &mut self.own
     }
 
     /// Waits for the lock, which ends with the file that is returned.
@@ -345,16 +358,23 @@ impl Attempts for FileReplay {
         if marks.is_empty() && names.is_empty() {
             return Ok((FirstSeen::assertion(marks), Vec::new()));
         }
-        let now = now.as_second();
+        if !marks.is_empty() {
+            self.own.certain(now)?;
+        }
+        if self.own.holds(marks, now) {
+            return Err(ReplayError::Seen);
+        }
+        let second = now.as_second();
         let tallies = self.write(|transaction| {
             if !marks.is_empty() {
-                self.remember(transaction, marks, now)?;
+                self.remember(transaction, marks, second)?;
             }
             if names.is_empty() {
                 return Ok(Vec::new());
             }
-            self.change(transaction, names, Change::BEGUN, until, now)
+            self.change(transaction, names, Change::BEGUN, until, second)
         })?;
+        self.own.remember(marks, now)?;
         Ok((FirstSeen::assertion(marks), tallies))
     }
 
@@ -465,6 +485,7 @@ mod tests {
     fn mark(number: u16, until: i64) -> Mark {
         let mut key = [7; 32];
         key[..2].copy_from_slice(&number.to_be_bytes());
+        key[30..].copy_from_slice(&number.to_be_bytes());
         Mark {
             key,
             until: at(until),
@@ -520,13 +541,14 @@ mod tests {
             .expect("the first time");
         let problem = "marks that ended by 2027-01-15T08:06:00Z are dropped, and the clock was set back since: \
                        whether the message was seen before is not known";
+        let other = folder.cache(1000);
         assert_eq!(
-            cache.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
+            other.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
             ReplayError::Unavailable {
                 problem: problem.to_owned()
             }
         );
-        cache
+        other
             .first_seen(&[mark(501, 361)], at(61))
             .expect("nothing that ends so late was dropped");
     }

@@ -120,6 +120,15 @@ impl Ledger {
         }
     }
 
+    pub(crate) fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
+    /// What all its keys begin with.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// Remembers marks and changes tallies, which are those of before. `None` where a mark was
     /// remembered already; nothing is changed then.
     pub(crate) fn record(
@@ -130,9 +139,10 @@ impl Ledger {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Option<Vec<Tally>>, Unanswered> {
-        let deadline = self.remote.deadline();
         let slots = self.slots(marks, names, until, now);
         let caller: [u8; 8] = random::bytes();
+        // The first random bytes of a process take their time, which is not the store's.
+        let deadline = self.remote.deadline();
         let mut before = vec![Tally::default(); names.len()];
         for (done, slot) in slots.iter().enumerate() {
             let command = record(&slot.marks, &slot.tallies, &caller, change);
@@ -202,6 +212,7 @@ impl Ledger {
         let mut slots: BTreeMap<u16, Slot> = BTreeMap::new();
         for mark in marks {
             let entry = Entry::new(self.mark_key(mark), mark.until, now);
+            self.remote.note_life(entry.life);
             let slot = slots.entry(self.remote.slot(&entry.key)).or_default();
             slot.marks.push(entry);
         }

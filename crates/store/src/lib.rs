@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod breaker;
+mod canary;
 mod certificates;
 mod contexts;
 mod file;
@@ -16,7 +17,9 @@ mod ledger;
 mod marks;
 mod memory;
 mod memory_contexts;
+mod problem;
 mod remote;
+mod room;
 mod sealing;
 pub mod server_trust;
 mod shares;
@@ -39,8 +42,9 @@ pub use breaker::Breaker;
 pub use contexts::RedisContexts;
 pub use file::FileReplay;
 pub use marks::RedisReplay;
-pub use memory::MemoryReplay;
+pub use memory::{MemoryReplay, ProcessMemory};
 pub use memory_contexts::MemoryContexts;
+pub use problem::StoreProblem;
 pub use stores::Stores;
 
 /// Most unexpired marks held when the configuration does not say: 1,048,576.
@@ -79,10 +83,51 @@ impl Replay {
         Stores::default().replay(config)
     }
 
-    /// Goes on with what this node alone has seen and a predecessor remembers, after a change of configuration.
-    pub fn keep_memory_of(&mut self, predecessor: &Self) {
-        if let (Self::Redis(replay), Self::Redis(before)) = (self, predecessor) {
-            replay.keep_memory_of(before);
+    /// Shares what all endpoints of a process remember, whatever their stores: a message that one
+    /// of them accepted is a copy for all.
+    pub fn share(&mut self, memory: &ProcessMemory) {
+        self.own_mut().share(memory);
+    }
+
+    /// Takes the place of a predecessor, after a change of configuration. The marks of the
+    /// predecessor count as its own.
+    pub fn follow(&mut self, predecessor: &Self) {
+        self.own_mut().in_the_room_of(predecessor.own());
+        self.know(predecessor);
+    }
+
+    /// Knows what any endpoint of the former configuration knew of a store that both ask.
+    pub fn know(&mut self, former: &Self) {
+        if let (Self::Redis(replay), Self::Redis(before)) = (self, former) {
+            replay.know(before);
+        }
+    }
+
+    /// Hands over what it knows to all endpoints of the process, unless one of these goes on asking
+    /// its store. A change of configuration calls this before it takes effect.
+    pub fn retire<'r>(&self, successors: impl IntoIterator<Item = &'r Self>) {
+        let Self::Redis(before) = self else { return };
+        let is_followed = successors
+            .into_iter()
+            .any(|replay| matches!(replay, Self::Redis(replay) if replay.follows(before)));
+        if !is_followed {
+            before.retire();
+        }
+    }
+
+    fn own(&self) -> &MemoryReplay {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::File(file) => file.own(),
+            Self::Redis(redis) => redis.own(),
+        }
+    }
+
+    fn own_mut(&mut self) -> &mut MemoryReplay {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::File(file) => file.own_mut(),
+            Self::Redis(redis) => redis.own_mut(),
         }
     }
 

@@ -6,11 +6,11 @@
 //! node while the store is away.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
-use soapstone::config::WhenUnavailable;
+use soapstone::config::{StoreConfig, StoreServers, WhenUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
@@ -19,49 +19,92 @@ use crate::memory::MemoryReplay;
 use crate::remote::{Remote, Unanswered};
 use crate::tallies::Change;
 
-/// Remembers marks in Redis or Valkey until they expire.
+/// Remembers marks and tallies in Redis or Valkey until they expire.
+///
+/// The process remembers what it accepted as well: a copy is refused without a question, and still
+/// is when the store has lost its mark, or when another one is configured.
 #[derive(Debug)]
 pub struct RedisReplay {
     ledger: Ledger,
-    /// Where this node may decide alone.
-    alone: Option<Arc<Alone>>,
+    /// Which data it is: servers and database. The ledger knows the prefix.
+    data: (StoreServers, u32),
+    own: MemoryReplay,
+    missed: Arc<Missed>,
+    /// Whether another store was asked before, which may have accepted what this one does not know.
+    is_other: bool,
+    may_decide_alone: bool,
     decided_alone: AtomicU64,
     unanswered: AtomicU64,
 }
 
-/// What this node has seen.
+/// What the store accepted, and this process found no room for.
 #[derive(Debug)]
-struct Alone {
-    memory: MemoryReplay,
-    /// The millisecond from which everything is expired that was accepted by the word of the store and found no room here.
-    missed: AtomicI64,
+struct Missed {
+    /// The millisecond from which all of it is expired.
+    until: AtomicI64,
+    /// Whether endpoints with another store follow, which are to know of it.
+    retired: AtomicBool,
 }
 
 impl RedisReplay {
     pub(crate) fn new(
         remote: Arc<Remote>,
-        prefix: &str,
+        config: &StoreConfig,
         when_unavailable: WhenUnavailable,
         capacity: usize,
     ) -> Self {
         Self {
-            ledger: Ledger::new(remote, prefix),
-            alone: (when_unavailable == WhenUnavailable::Accept).then(|| {
-                Arc::new(Alone {
-                    memory: MemoryReplay::new(capacity),
-                    missed: AtomicI64::new(i64::MIN),
-                })
+            ledger: Ledger::new(remote, &config.prefix),
+            data: (config.servers.clone(), config.database),
+            own: MemoryReplay::new(capacity),
+            missed: Arc::new(Missed {
+                until: AtomicI64::new(i64::MIN),
+                retired: AtomicBool::new(false),
             }),
+            is_other: true,
+            may_decide_alone: when_unavailable == WhenUnavailable::Accept,
             decided_alone: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
         }
     }
 
-    /// Goes on with what a predecessor has seen, where both may decide alone.
-    pub(crate) fn keep_memory_of(&mut self, predecessor: &Self) {
-        if let (Some(alone), Some(before)) = (&mut self.alone, &predecessor.alone) {
-            *alone = Arc::clone(before);
+    pub(crate) fn own(&self) -> &MemoryReplay {
+        &self.own
+    }
+
+    pub(crate) fn own_mut(&mut self) -> &mut MemoryReplay {
+        &mut self.own
+    }
+
+    /// Goes on with what a predecessor found no room for, where both have the same store, and with
+    /// what it knows of their servers.
+    pub(crate) fn know(&mut self, predecessor: &Self) {
+        if self.data.0 == predecessor.data.0 {
+            self.ledger.remote().know(predecessor.ledger.remote());
         }
+        if !self.follows(predecessor) {
+            return;
+        }
+        if self.is_other {
+            self.missed = Arc::clone(&predecessor.missed);
+            self.is_other = false;
+        } else {
+            let until = predecessor.missed.until.load(Ordering::SeqCst);
+            self.missed.until.fetch_max(until, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether it has the same store.
+    pub(crate) fn follows(&self, other: &Self) -> bool {
+        self.data == other.data && self.ledger.prefix() == other.ledger.prefix()
+    }
+
+    /// Has the process doubt what it cannot remember: nobody asks this store any more. Requests in
+    /// hand may still do.
+    pub(crate) fn retire(&self) {
+        self.missed.retired.store(true, Ordering::SeqCst);
+        let until = self.missed.until.load(Ordering::SeqCst);
+        self.own.memory().doubt(until);
     }
 
     /// How many messages were accepted on the word of this node alone, because the store did not answer.
@@ -74,35 +117,28 @@ impl RedisReplay {
         self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// Changes tallies here, where this node may decide alone, and in the store.
-    fn change(
-        &self,
-        names: &[KeyName],
-        change: Change,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<Vec<Tally>, ReplayError> {
-        let own = self.alone.as_deref().map(|alone| {
-            let tallies = &alone.memory.tallies;
-            tallies.change(names, change, until, now)
-        });
-        match self.ledger.record(&[], names, change, until, now) {
-            Ok(Some(before)) => Ok(before),
-            // Without marks none is found.
-            Ok(None) => Err(ReplayError::Seen),
-            Err(problem) => self.unanswered_by(problem, own),
+    /// Notes marks of an accepted message that found no room here.
+    fn miss(&self, marks: &[Mark]) {
+        let ends = marks.iter().map(|mark| mark.until.as_millisecond());
+        let Some(until) = ends.max().map(|end| end.saturating_add(1)) else {
+            return;
+        };
+        self.missed.until.fetch_max(until, Ordering::SeqCst);
+        if self.missed.retired.load(Ordering::SeqCst) {
+            self.own.memory().doubt(until);
         }
     }
 
-    /// The word of this node, where it has one and the store is away.
+    /// What came of a question that the store did not answer: the word of this node, where it has
+    /// one and the store is away.
     fn unanswered_by<T>(
         &self,
         problem: Unanswered,
-        own: Option<Result<T, ReplayError>>,
+        alone: Option<Result<T, ReplayError>>,
     ) -> Result<T, ReplayError> {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
-        match (problem, own) {
-            (Unanswered::Unreachable(_), Some(own)) => own,
+        match (problem, alone) {
+            (Unanswered::Unreachable(_), Some(alone)) => alone,
             (problem, _) => Err(ReplayError::Unavailable {
                 problem: format!("the store of replay marks: {problem}"),
             }),
@@ -120,57 +156,100 @@ impl RedisReplay {
         if marks.is_empty() && names.is_empty() {
             return Ok((FirstSeen::assertion(marks), Vec::new()));
         }
-        let own = self.alone.as_deref();
-        let alone = own.map(|alone| alone.begin(marks, names, until, now));
-        if let Some(Err(ReplayError::Seen)) = alone {
+        if self.is_other && !marks.is_empty() {
+            self.own.certain(now)?;
+        }
+        if self.may_decide_alone {
+            return self.admit_perhaps_alone(marks, names, until, now);
+        }
+        if self.own.holds(marks, now) {
             return Err(ReplayError::Seen);
         }
         match self.ledger.record(marks, names, Change::BEGUN, until, now) {
             Ok(Some(before)) => {
-                if let (Some(own), Some(Err(_))) = (own, alone) {
-                    own.miss(marks);
+                // Not before the answer: whoever is told to try again is no copy of himself.
+                match self.own.remember(marks, now) {
+                    Err(ReplayError::Seen) => return Err(ReplayError::Seen),
+                    Err(_) => self.miss(marks),
+                    Ok(_) => {}
                 }
-                Ok((FirstSeen::assertion(marks), before))
+                let known = before.into_iter().zip(names);
+                let before = known.map(|(tally, name)| {
+                    let failed = self.own.tally(name, now).failed.max(tally.failed);
+                    Tally { failed, ..tally }
+                });
+                Ok((FirstSeen::assertion(marks), before.collect()))
             }
-            Ok(None) => {
-                if let (Some(own), Some(Ok(_))) = (own, alone) {
-                    let tallies = &own.memory.tallies;
-                    let withdrawn = Change::BEGUN.reversed();
-                    tallies.change(names, withdrawn, until, now).ok();
-                }
-                Err(ReplayError::Seen)
-            }
-            Err(problem) => {
-                let admitted = self.unanswered_by(problem, alone)?;
-                self.decided_alone.fetch_add(1, Ordering::Relaxed);
-                Ok(admitted)
-            }
+            Ok(None) => Err(ReplayError::Seen),
+            Err(problem) => self.unanswered_by(problem, None),
         }
     }
-}
 
-impl Alone {
-    /// The word of this node alone, which it has not when it may have seen more than it remembers.
-    fn begin(
+    fn admit_perhaps_alone(
         &self,
         marks: &[Mark],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let admitted = self.memory.begin(marks, names, until, now)?;
-        match now.as_millisecond() < self.missed.load(Ordering::Relaxed) {
-            true => Err(ReplayError::Full {
-                capacity: self.memory.capacity(),
-            }),
-            false => Ok(admitted),
+        let own = self.own.begin(marks, names, until, now);
+        if let Err(ReplayError::Seen) = own {
+            return Err(ReplayError::Seen);
         }
+        let is_remembered = own.is_ok();
+        let outcome = match self.ledger.record(marks, names, Change::BEGUN, until, now) {
+            Ok(Some(before)) => {
+                if !is_remembered {
+                    self.miss(marks);
+                }
+                return Ok((FirstSeen::assertion(marks), before));
+            }
+            Ok(None) => Err(ReplayError::Seen),
+            Err(problem) => {
+                // It has no word when it may have seen more than it remembers.
+                let missing = now.as_millisecond() < self.missed.until.load(Ordering::SeqCst);
+                let full = ReplayError::Full {
+                    capacity: self.own.capacity(),
+                };
+                let alone = own.and_then(|own| if missing { Err(full) } else { Ok(own) });
+                self.unanswered_by(problem, Some(alone)).inspect(|_| {
+                    self.decided_alone.fetch_add(1, Ordering::Relaxed);
+                })
+            }
+        };
+        if let (Err(error), true) = (&outcome, is_remembered) {
+            let withdrawn = Change::BEGUN.reversed();
+            self.own.change(names, withdrawn, until, now).ok();
+            if *error != ReplayError::Seen {
+                // Whoever is told to try again is no copy of himself.
+                self.own.forget(marks);
+            }
+        }
+        outcome
     }
 
-    fn miss(&self, marks: &[Mark]) {
-        for mark in marks {
-            let end = mark.until.as_millisecond().saturating_add(1);
-            self.missed.fetch_max(end, Ordering::Relaxed);
+    /// Changes tallies in the store, and here: all of them where this node may decide alone, and
+    /// otherwise failures, which are to be known under another store as well.
+    fn change(
+        &self,
+        names: &[KeyName],
+        change: Change,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        let own = if self.may_decide_alone {
+            Some(self.own.change(names, change, until, now))
+        } else {
+            if change.failed > 0 {
+                self.own.change(names, Change::FAILURE, until, now).ok();
+            }
+            None
+        };
+        match self.ledger.record(&[], names, change, until, now) {
+            Ok(Some(before)) => Ok(before),
+            // Without marks none is found.
+            Ok(None) => Err(ReplayError::Seen),
+            Err(problem) => self.unanswered_by(problem, own),
         }
     }
 }
@@ -217,12 +296,10 @@ impl Attempts for RedisReplay {
     }
 
     fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
+        let own = self.own.failures(name, now);
         match self.ledger.failures(name) {
-            Ok(failed) => Ok(failed),
-            Err(problem) => {
-                let alone = self.alone.as_deref();
-                self.unanswered_by(problem, alone.map(|alone| alone.memory.failures(name, now)))
-            }
+            Ok(failed) => own.map(|own| own.max(failed)),
+            Err(problem) => self.unanswered_by(problem, self.may_decide_alone.then_some(own)),
         }
     }
 }

@@ -1,21 +1,29 @@
 //! Replay marks in this process, bounded.
 //!
-//! Marks are spread over shards by their first octet, each with a lock of its own. A message's marks are checked and remembered while
-//! all shards concerned are locked, in the order of their numbers, so two copies of a message cannot both be first.
+//! A process has one memory of marks for all its endpoints. Marks name what was signed and by whom,
+//! so that a message is known wherever it arrives, and whichever endpoint took it: one whose route
+//! was renamed, moved or removed meanwhile, too. Each endpoint takes up room of its own, so that no
+//! partner fills the memory of the others.
 //!
-//! The rule kept here: an unexpired mark is never dropped. When no more fit, messages are refused; and when the clock is set back, so are those
-//! that end no later than what was dropped by its former word.
+//! Marks are spread over shards by their first byte, each with a lock of its own. A message's marks
+//! are checked and remembered while all shards concerned are locked, in the order of their numbers,
+//! so two copies of a message cannot both be first.
+//!
+//! The rule kept here: an unexpired mark is never dropped. When no more fit, messages are refused;
+//! and when the clock is set back, so are those that end no later than what was dropped by its
+//! former word.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
+use crate::room::{Place, Room};
 use crate::tallies::{Change, Tallies};
 
 const SHARDS: usize = 16;
@@ -23,39 +31,109 @@ const SHARDS: usize = 16;
 /// Marks that expire within the same so many seconds are dropped together.
 const EPOCH_SECONDS: i64 = 8;
 
-/// Remembers marks in memory until they expire.
+/// The marks and tallies that one process holds, for all its endpoints.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessMemory(Arc<Memory>);
+
+#[derive(Debug)]
+struct Memory {
+    shards: [Mutex<Shard>; SHARDS],
+    tallies: Tallies,
+    /// The millisecond from which all messages are expired that a former store accepted and that
+    /// found no room here.
+    in_doubt: AtomicI64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            shards: Default::default(),
+            tallies: Tallies::default(),
+            in_doubt: AtomicI64::new(i64::MIN),
+        }
+    }
+}
+
+/// Remembers the marks and tallies of one endpoint in memory until they expire.
 #[derive(Debug)]
 pub struct MemoryReplay {
-    shards: Box<[Mutex<Shard>; SHARDS]>,
-    held: AtomicUsize,
+    memory: ProcessMemory,
+    room: Arc<Room>,
     capacity: usize,
-    pub(crate) tallies: Tallies,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// 128 bits of the mark's hash, and the second from which it is expired.
-    marks: HashMap<[u8; 16], i64>,
+    /// 128 bits of the mark's hash.
+    marks: HashMap<[u8; 16], Held>,
     /// The same by epoch of expiry.
     epochs: BTreeMap<i64, Vec<[u8; 16]>>,
     /// The latest second from which a mark that was dropped is expired.
     forgotten: Option<i64>,
 }
 
+#[derive(Debug)]
+struct Held {
+    /// The second from which the mark is expired.
+    until: i64,
+    _place: Place,
+}
+
+impl ProcessMemory {
+    /// Notes that messages which expire by a millisecond were accepted and are not remembered.
+    pub(crate) fn doubt(&self, until: i64) {
+        self.0.in_doubt.fetch_max(until, Ordering::Relaxed);
+    }
+
+    fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
+        // What a panic could leave behind is a mark too many, which only refuses.
+        self.0.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn drop_expired(&self, now: i64) {
+        for shard in 0..SHARDS {
+            self.lock(shard).drop_expired(now);
+        }
+    }
+}
+
 impl MemoryReplay {
     /// A cache for at most so many unexpired marks, and as many tallies of openings.
     pub fn new(capacity: usize) -> Self {
         Self {
-            shards: Default::default(),
-            held: AtomicUsize::new(0),
+            memory: ProcessMemory::default(),
+            room: Arc::default(),
             capacity,
-            tallies: Tallies::new(capacity),
         }
     }
 
-    /// How many marks are held, expired ones that were not yet dropped included.
+    /// Shares what all endpoints of a process remember.
+    #[must_use]
+    pub fn within(self, memory: &ProcessMemory) -> Self {
+        Self {
+            memory: memory.clone(),
+            ..self
+        }
+    }
+
+    /// Shares the room of a predecessor.
+    pub(crate) fn in_the_room_of(&mut self, predecessor: &Self) {
+        self.room = Arc::clone(&predecessor.room);
+    }
+
+    pub(crate) fn share(&mut self, memory: &ProcessMemory) {
+        self.memory = memory.clone();
+    }
+
+    pub(crate) fn memory(&self) -> &ProcessMemory {
+        &self.memory
+    }
+
+    /// How many marks the endpoint holds, expired ones that were not yet dropped included.
     pub fn len(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+        self.room.marks.taken()
     }
 
     /// How many marks it may hold.
@@ -68,89 +146,118 @@ impl MemoryReplay {
         self.len() == 0
     }
 
-    fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
-        // What a panic could leave behind is a mark too many, which only refuses.
-        self.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Whether one of the marks is remembered, whichever endpoint took it.
+    pub(crate) fn holds(&self, marks: &[Mark], now: Timestamp) -> bool {
+        let now = now.as_second();
+        marks.iter().map(place).any(|(shard, key, _)| {
+            let shard = self.memory.lock(shard);
+            shard.holds(&key, now)
+        })
+    }
+
+    /// Changes tallies, which are those of before.
+    pub(crate) fn change(
+        &self,
+        names: &[KeyName],
+        change: Change,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        let tallies = &self.memory.0.tallies;
+        let room = (&self.room, self.capacity);
+        tallies.change(names, change, until, now, room)
+    }
+
+    /// The tally of a name, whichever endpoint counted.
+    pub(crate) fn tally(&self, name: &KeyName, now: Timestamp) -> Tally {
+        self.memory.0.tallies.find(name, now)
     }
 
     /// Makes room for so many marks, or says that there is none.
-    fn reserve(&self, count: usize, now: i64) -> Result<(), ReplayError> {
-        let fits = |held: usize| {
-            held.checked_add(count)
-                .filter(|wanted| *wanted <= self.capacity)
-        };
-        if self
-            .held
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-            .is_ok()
-        {
-            return Ok(());
+    fn reserve(&self, count: usize, now: i64) -> Result<Vec<Place>, ReplayError> {
+        let take = || Room::take_marks(&self.room, count, self.capacity);
+        if let Some(places) = take() {
+            return Ok(places);
         }
-        for shard in 0..SHARDS {
-            let dropped = self.lock(shard).drop_expired(now);
-            self.held.fetch_sub(dropped, Ordering::Relaxed);
-        }
-        match self
-            .held
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-        {
-            Ok(_) => Ok(()),
-            Err(_) => Err(ReplayError::Full {
-                capacity: self.capacity,
-            }),
+        self.memory.drop_expired(now);
+        take().ok_or(ReplayError::Full {
+            capacity: self.capacity,
+        })
+    }
+
+    /// Forgets marks whose message was not admitted after all.
+    pub(crate) fn forget(&self, marks: &[Mark]) {
+        for (shard, key, _) in marks.iter().map(place) {
+            self.memory.lock(shard).marks.remove(&key);
         }
     }
-}
 
-impl ReplayCache for MemoryReplay {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    /// Refuses while a former store may have accepted what nobody remembers.
+    pub(crate) fn certain(&self, now: Timestamp) -> Result<(), ReplayError> {
+        let in_doubt = self.memory.0.in_doubt.load(Ordering::Relaxed);
+        match now.as_millisecond() < in_doubt {
+            true => Err(doubtful(in_doubt)),
+            false => Ok(()),
+        }
+    }
+
+    /// Remembers marks that are not remembered yet, whatever a former store has accepted.
+    pub(crate) fn remember(
+        &self,
+        marks: &[Mark],
+        now: Timestamp,
+    ) -> Result<FirstSeen, ReplayError> {
+        let mut places = match self.reserve(marks.len(), now.as_second()) {
+            // A copy takes no room.
+            Err(_) if self.holds(marks, now) => return Err(ReplayError::Seen),
+            reserved => reserved?,
+        };
         let now = now.as_second();
-        self.reserve(marks.len(), now)?;
         let mut wanted: Vec<(usize, [u8; 16], i64)> = marks.iter().map(place).collect();
         wanted.sort_unstable();
         let mut guards: Vec<(usize, MutexGuard<'_, Shard>)> = Vec::with_capacity(wanted.len());
         for (shard, ..) in &wanted {
             if guards.last().is_none_or(|(locked, _)| locked != shard) {
-                guards.push((*shard, self.lock(*shard)));
+                guards.push((*shard, self.memory.lock(*shard)));
             }
         }
         // Expired marks of the shards at hand go now, so that steady traffic never needs a sweep.
-        let dropped: usize = guards
-            .iter_mut()
-            .map(|(_, shard)| shard.drop_expired(now))
-            .sum();
+        for (_, shard) in &mut guards {
+            shard.drop_expired(now);
+        }
         let seen = guards.iter().any(|(number, shard)| {
             wanted
                 .iter()
                 .any(|(wanted_shard, key, _)| wanted_shard == number && shard.holds(key, now))
         });
+        if seen {
+            return Err(ReplayError::Seen);
+        }
         let forgotten = guards.iter().find_map(|(number, shard)| {
             let forgotten = shard.forgotten?;
             let ended =
                 |(place, _, until): &(usize, [u8; 16], i64)| place == number && *until <= forgotten;
             wanted.iter().any(ended).then_some(forgotten)
         });
-        let mut added = 0;
-        if !seen && forgotten.is_none() {
-            for (number, shard) in &mut guards {
-                for (_, key, until) in wanted
-                    .iter()
-                    .filter(|(wanted_shard, ..)| wanted_shard == number)
-                {
-                    added += usize::from(shard.remember(*key, *until));
-                }
+        if let Some(forgotten) = forgotten {
+            return Err(crate::set_back(forgotten));
+        }
+        for (number, shard) in &mut guards {
+            let wanted = wanted.iter().filter(|(shard, ..)| shard == number);
+            for ((_, key, until), place) in wanted.zip(std::iter::from_fn(|| places.pop())) {
+                shard.remember(*key, *until, place);
             }
         }
-        drop(guards);
-        self.held
-            .fetch_sub(dropped + marks.len() - added, Ordering::Relaxed);
-        match forgotten {
-            _ if seen => Err(ReplayError::Seen),
-            Some(forgotten) => Err(crate::set_back(forgotten)),
-            None => Ok(FirstSeen::assertion(marks)),
+        Ok(FirstSeen::assertion(marks))
+    }
+}
+
+impl ReplayCache for MemoryReplay {
+    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+        if !marks.is_empty() {
+            self.certain(now)?;
         }
+        self.remember(marks, now)
     }
 }
 
@@ -162,11 +269,11 @@ impl Attempts for MemoryReplay {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let tallies = self.tallies.change(names, Change::BEGUN, until, now)?;
+        let tallies = self.change(names, Change::BEGUN, until, now)?;
         let first_seen = self.first_seen(marks, now).inspect_err(|_| {
             // What was begun has its room, so that it can be withdrawn.
-            let withdrawn = Change::BEGUN.reversed();
-            self.tallies.change(names, withdrawn, until, now).ok();
+            self.change(names, Change::BEGUN.reversed(), until, now)
+                .ok();
         })?;
         Ok((first_seen, tallies))
     }
@@ -178,8 +285,7 @@ impl Attempts for MemoryReplay {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Vec<Tally>, ReplayError> {
-        self.tallies
-            .change(names, Change::ended(outcome), until, now)
+        self.change(names, Change::ended(outcome), until, now)
     }
 
     fn record_failure(
@@ -188,43 +294,36 @@ impl Attempts for MemoryReplay {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<u32, ReplayError> {
-        let names = std::slice::from_ref(name);
-        let before = self.tallies.change(names, Change::FAILURE, until, now)?;
+        let before = self.change(std::slice::from_ref(name), Change::FAILURE, until, now)?;
         Ok(crate::failures_after(&before))
     }
 
     fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        Ok(self.tallies.find(name, now).failed)
+        Ok(self.tally(name, now).failed)
     }
 }
 
 impl Shard {
     fn holds(&self, key: &[u8; 16], now: i64) -> bool {
-        self.marks.get(key).is_some_and(|until| *until > now)
+        self.marks.get(key).is_some_and(|held| held.until > now)
     }
 
-    /// Whether the mark takes up a place that none took before.
-    fn remember(&mut self, key: [u8; 16], until: i64) -> bool {
-        let added = match self.marks.entry(key) {
-            Entry::Vacant(entry) => {
-                entry.insert(until);
-                true
-            }
-            Entry::Occupied(mut entry) => {
-                *entry.get_mut() = (*entry.get()).max(until);
-                false
-            }
+    fn remember(&mut self, key: [u8; 16], until: i64, place: Place) {
+        // One that is expired and still there gives up its place.
+        let before = self.marks.get(&key).map_or(until, |held| held.until);
+        let held = Held {
+            until: until.max(before),
+            _place: place,
         };
+        self.marks.insert(key, held);
         self.epochs
             .entry(until.div_euclid(EPOCH_SECONDS))
             .or_default()
             .push(key);
-        added
     }
 
-    /// Drops what is expired for good, epoch by epoch, and says how many marks that were.
-    fn drop_expired(&mut self, now: i64) -> usize {
-        let mut dropped = 0;
+    /// Drops what is expired for good, epoch by epoch.
+    fn drop_expired(&mut self, now: i64) {
         while let Some(epoch) = self.epochs.first_entry() {
             if (*epoch.key() + 1) * EPOCH_SECONDS > now {
                 break;
@@ -232,14 +331,12 @@ impl Shard {
             for key in epoch.remove() {
                 // A mark that was remembered again lives on in a later epoch.
                 if let Entry::Occupied(mark) = self.marks.entry(key)
-                    && *mark.get() <= now
+                    && mark.get().until <= now
                 {
-                    self.forgotten = self.forgotten.max(Some(mark.remove()));
-                    dropped += 1;
+                    self.forgotten = self.forgotten.max(Some(mark.remove().until));
                 }
             }
         }
-        dropped
     }
 }
 
@@ -249,6 +346,17 @@ fn place(mark: &Mark) -> (usize, [u8; 16], i64) {
     key.copy_from_slice(&mark.key[16..]);
     let until = crate::tallies::rounded_up(mark.until);
     (usize::from(mark.key[0]) % SHARDS, key, until)
+}
+
+/// Why a message is refused that a former store may have accepted.
+fn doubtful(until: i64) -> ReplayError {
+    let until = Timestamp::from_millisecond(until).unwrap_or(Timestamp::MAX);
+    ReplayError::Unavailable {
+        problem: format!(
+            "the store that was used before has accepted more messages than this process remembers: \
+             until {until} it is not known whether the message was one of them"
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -383,6 +491,84 @@ mod tests {
         assert_eq!(ended, Ok(vec![Tally { failed: 0, open: 1 }]));
         assert_eq!(cache.record_failure(&names[0], at(60), at(0)), Ok(2));
         assert_eq!(cache.failures(&names[0], at(59)), Ok(2));
+    }
+
+    /// Two endpoints of one process.
+    fn endpoints(capacities: [usize; 2]) -> [MemoryReplay; 2] {
+        let process = ProcessMemory::default();
+        capacities.map(|capacity| MemoryReplay::new(capacity).within(&process))
+    }
+
+    #[test]
+    fn what_one_endpoint_of_a_process_took_is_a_copy_for_the_others() {
+        let [one, other] = endpoints([10, 10]);
+        one.first_seen(&[mark(1, 60)], at(0))
+            .expect("the first time");
+        let copy = other.first_seen(&[mark(1, 60)], at(1)).unwrap_err();
+        assert_eq!(copy, ReplayError::Seen);
+        // It outlives who took it.
+        drop(one);
+        let copy = other.first_seen(&[mark(1, 60)], at(59)).unwrap_err();
+        assert_eq!(copy, ReplayError::Seen);
+        other
+            .first_seen(&[mark(1, 90)], at(60))
+            .expect("it is expired");
+    }
+
+    #[test]
+    fn each_endpoint_fills_its_own_room() {
+        let [small, large] = endpoints([1, 2]);
+        small
+            .first_seen(&[mark(1, 60)], at(0))
+            .expect("room is left");
+        let full = ReplayError::Full { capacity: 1 };
+        let refused = small.first_seen(&[mark(2, 60)], at(0)).unwrap_err();
+        assert_eq!(refused, full);
+        for number in [2, 3] {
+            large
+                .first_seen(&[mark(number, 60)], at(0))
+                .expect("room is left");
+        }
+        assert_eq!((small.len(), large.len()), (1, 2));
+        // A copy is told as one, though there is no room for it.
+        let copy = small.first_seen(&[mark(1, 60)], at(1)).unwrap_err();
+        assert_eq!(copy, ReplayError::Seen);
+        let tally = |replay: &MemoryReplay, name| {
+            let begun = replay.begin(&[], &[[name; 32]], at(60), at(0));
+            begun.map(|(_, tallies)| tallies[0].open)
+        };
+        assert_eq!(tally(&small, 1), Ok(0));
+        assert_eq!(tally(&large, 1), Ok(1));
+        assert_eq!(tally(&small, 2), Err(full));
+    }
+
+    #[test]
+    fn a_mark_that_another_endpoint_takes_again_leaves_the_room_of_the_first() {
+        let [one, other] = endpoints([10, 10]);
+        one.first_seen(&[mark(1, 60)], at(0))
+            .expect("the first time");
+        other
+            .first_seen(&[mark(1, 90)], at(60))
+            .expect("it is expired");
+        assert_eq!((one.len(), other.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_a_former_store_accepted_and_nobody_remembers_is_refused_until_it_is_expired() {
+        let [one, other] = endpoints([10, 10]);
+        let end = at(60).as_millisecond();
+        one.memory().doubt(end);
+        let problem = "the store that was used before has accepted more messages than this process remembers: \
+                       until 2027-01-15T08:01:00Z it is not known whether the message was one of them";
+        assert_eq!(
+            other.first_seen(&[mark(1, 90)], at(59)).unwrap_err(),
+            ReplayError::Unavailable {
+                problem: problem.to_owned()
+            }
+        );
+        other
+            .first_seen(&[mark(1, 90)], at(60))
+            .expect("all of it is expired");
     }
 
     #[test]

@@ -31,6 +31,17 @@ struct SealKey {
     key: SymmetricKey,
 }
 
+/// The key that opens a canary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opener {
+    /// The key that seals.
+    Current,
+    /// The one that is coming or going.
+    Other,
+    /// Neither: it was sealed with a key that is not here.
+    Neither,
+}
+
 /// A sealed value that cannot be used: it was changed, belongs to another name, or was sealed by somebody without the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
@@ -85,6 +96,29 @@ impl SealKeys {
         let context = read(name, opened.expose()).ok_or(Unreadable)?;
         Ok(Some(context).filter(|context| context.version == name.version))
     }
+}
+
+impl SealKeys {
+    /// Seals nothing, for all who have the key to see.
+    pub(crate) fn seal_canary(&self, prefix: &str) -> Result<Vec<u8>, CryptoError> {
+        bound::seal(&self.current.key, &canary_place(prefix), &[])
+    }
+
+    /// The key that opens a canary.
+    pub(crate) fn open_canary(&self, prefix: &str, value: &[u8]) -> Opener {
+        let place = canary_place(prefix);
+        let opens = |key: &SealKey| bound::open(&key.key, &place, value).is_ok();
+        match &self.other {
+            _ if opens(&self.current) => Opener::Current,
+            Some(other) if opens(other) => Opener::Other,
+            _ => Opener::Neither,
+        }
+    }
+}
+
+/// What a canary belongs to: written as no place of a context is.
+fn canary_place(prefix: &str) -> Vec<u8> {
+    [b"soapstone canary\0".as_slice(), prefix.as_bytes()].concat()
 }
 
 impl SealKey {

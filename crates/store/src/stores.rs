@@ -3,6 +3,7 @@
 //! The rule kept here: whether two endpoints share is decided by their configuration alone; what they remember stays apart by their
 //! prefixes and scopes.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use soapstone::config::{
@@ -10,19 +11,22 @@ use soapstone::config::{
     StoreConfig, StoreLogin, StoreTlsConfig,
 };
 
+use crate::canary::Canary;
 use crate::contexts::RedisContexts;
 use crate::file::FileReplay;
 use crate::marks::RedisReplay;
 use crate::memory::MemoryReplay;
 use crate::memory_contexts::MemoryContexts;
-use crate::remote::Remote;
-use crate::sealing::SealKeys;
+use crate::problem::StoreProblem;
+use crate::remote::{Remote, Unanswered};
+use crate::sealing::{Opener, SealKeys};
 use crate::{Contexts, DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, DEFAULT_SHARE, Replay, StoreError};
 
 /// Opens the stores of one process. What nobody uses any more, after a change of configuration, is closed.
 #[derive(Debug, Default)]
 pub struct Stores {
     remotes: Mutex<Vec<(StoreConfig, Weak<Remote>)>>,
+    canaries: Mutex<Vec<Weak<Canary>>>,
 }
 
 impl Stores {
@@ -47,7 +51,7 @@ impl Stores {
                 let remote = self.remote(store)?;
                 Ok(Replay::Redis(RedisReplay::new(
                     remote,
-                    &store.prefix,
+                    store,
                     *when_unavailable,
                     capacity,
                 )))
@@ -75,31 +79,73 @@ impl Stores {
                     .ok()
                     .flatten()
                     .ok_or(StoreError::NoSealKey)?;
-                let remote = self.remote(store)?;
-                Ok(Contexts::Redis(RedisContexts::new(
-                    remote,
-                    &store.prefix,
+                let canary = Arc::new(Canary {
+                    remote: self.remote(store)?,
+                    prefix: store.prefix.clone(),
                     keys,
-                )))
+                });
+                let mut canaries = self.canaries();
+                canaries.retain(|canary| canary.strong_count() > 0);
+                canaries.push(Arc::downgrade(&canary));
+                Ok(Contexts::Redis(RedisContexts::new(canary)))
             }
         }
     }
 
-    /// Asks each shared store that was opened whether it is there: for those who ask whether this process is ready.
-    ///
-    /// # Errors
-    ///
-    /// Why the first that is not there is not.
-    pub fn check(&self) -> Result<(), String> {
+    /// The problems of all shared stores that were opened, for those who ask whether this process is
+    /// ready. It takes the timeouts of those that do not answer.
+    pub fn problems(&self) -> Vec<StoreProblem> {
         let remotes: Vec<Arc<Remote>> = self
             .remotes()
             .iter()
             .filter_map(|(_, remote)| remote.upgrade())
             .collect();
-        remotes
-            .iter()
-            .try_for_each(|remote| remote.check())
-            .map_err(|problem| problem.to_string())
+        let mut problems = Vec::new();
+        for remote in &remotes {
+            match remote.check() {
+                Ok(()) => problems.extend(self.strange_seals(remote)),
+                Err(problem) => problems.push(problem.into()),
+            }
+        }
+        problems
+    }
+
+    /// Shows the other nodes with which key this one seals. Once a minute is enough; a store that
+    /// does not answer is not waited for again.
+    pub fn announce(&self) {
+        for canary in self.living_canaries() {
+            // Whoever asks for problems is told.
+            canary.keep().ok();
+        }
+    }
+
+    /// Whether the contexts in a store are sealed with a key that this process does not have.
+    fn strange_seals(&self, remote: &Arc<Remote>) -> Vec<StoreProblem> {
+        // Endpoints that share a prefix may have keys of their own: one that opens is enough.
+        let mut found: BTreeMap<String, Result<bool, Unanswered>> = BTreeMap::new();
+        for canary in self.living_canaries() {
+            if Arc::ptr_eq(&canary.remote, remote) {
+                let opens = canary.look().map(|opener| opener != Some(Opener::Neither));
+                let known = found.entry(canary.prefix.clone()).or_insert(Ok(false));
+                if *known == Ok(false) {
+                    *known = opens;
+                }
+            }
+        }
+        let problems = found.into_iter().filter_map(|(prefix, opens)| match opens {
+            Ok(true) => None,
+            Ok(false) => Some(StoreProblem::OtherSealKey { prefix }),
+            Err(problem) => Some(problem.into()),
+        });
+        problems.collect()
+    }
+
+    fn living_canaries(&self) -> Vec<Arc<Canary>> {
+        self.canaries().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn canaries(&self) -> MutexGuard<'_, Vec<Weak<Canary>>> {
+        self.canaries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remote(&self, config: &StoreConfig) -> Result<Arc<Remote>, StoreError> {
@@ -192,6 +238,6 @@ mod tests {
         assert_eq!(count(), 1);
         drop(elsewhere);
         assert_eq!(count(), 0);
-        stores.check().expect("nothing is used");
+        assert_eq!(stores.problems(), [], "nothing is used");
     }
 }

@@ -7,12 +7,13 @@
 //! fit, openings are refused.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{KeyName, Outcome, Tally};
 use soapstone::replay::ReplayError;
+
+use crate::room::{Room, TallyPlace};
 
 const SHARDS: usize = 16;
 
@@ -57,51 +58,49 @@ pub(crate) fn rounded_up(until: Timestamp) -> i64 {
     until.as_second() + i64::from(until.subsec_nanosecond() > 0)
 }
 
-/// Remembers tallies in memory until they expire.
-#[derive(Debug)]
-pub(crate) struct Tallies {
-    shards: Box<[Mutex<Shard>; SHARDS]>,
-    held: AtomicUsize,
-    capacity: usize,
-}
+/// Remembers the tallies of a process in memory until they expire.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies([Mutex<Shard>; SHARDS]);
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// 128 bits of the name, with the tally and the second from which it is expired.
-    tallies: HashMap<[u8; 16], (Tally, i64)>,
+    /// By 128 bits of their names.
+    tallies: HashMap<[u8; 16], Held>,
     /// The same by their end.
     ends: BTreeSet<(i64, [u8; 16])>,
 }
 
-impl Tallies {
-    /// A store for at most so many tallies.
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            shards: Default::default(),
-            held: AtomicUsize::new(0),
-            capacity,
-        }
-    }
+#[derive(Debug)]
+struct Held {
+    tally: Tally,
+    /// The second from which it is expired.
+    until: i64,
+    /// Of the endpoint that counted first.
+    place: TallyPlace,
+}
 
-    /// Changes the tally of each name. The tallies are those of before; after an error none is
-    /// changed.
+impl Tallies {
+    /// Changes the tally of each name, in a room for at most so many. The tallies are those of
+    /// before; after an error none is changed.
     pub(crate) fn change(
         &self,
         names: &[KeyName],
         change: Change,
         until: Timestamp,
         now: Timestamp,
+        room: (&Arc<Room>, usize),
     ) -> Result<Vec<Tally>, ReplayError> {
         let (until, now) = (rounded_up(until), now.as_second());
         // The changes of one message need not be seen together: each limits by itself.
         let mut before = Vec::with_capacity(names.len());
         for (index, name) in names.iter().enumerate() {
-            match self.change_one(name, change, until, now) {
+            match self.change_one(name, change, until, now, room) {
                 Ok(tally) => before.push(tally),
                 Err(full) => {
                     for name in &names[..index] {
                         // There is room: it was taken a moment ago.
-                        self.change_one(name, change.reversed(), until, now).ok();
+                        self.change_one(name, change.reversed(), until, now, room)
+                            .ok();
                     }
                     return Err(full);
                 }
@@ -113,9 +112,10 @@ impl Tallies {
     /// The tally of a name.
     pub(crate) fn find(&self, name: &KeyName, now: Timestamp) -> Tally {
         let (shard, key) = place(name);
-        let now = now.as_second();
         let shard = self.lock(shard);
-        shard.find(&key, now).map_or(Tally::default(), |(it, _)| it)
+        let held = shard.tallies.get(&key);
+        held.filter(|held| held.until > now.as_second())
+            .map_or(Tally::default(), |held| held.tally)
     }
 
     fn change_one(
@@ -124,82 +124,61 @@ impl Tallies {
         change: Change,
         until: i64,
         now: i64,
+        (room, most): (&Arc<Room>, usize),
     ) -> Result<Tally, ReplayError> {
         let (number, key) = place(name);
         let mut swept = false;
         loop {
             let mut shard = self.lock(number);
             // Expired ones of the shard at hand go now, so that steady traffic needs no sweep.
-            self.leave(shard.drop_expired(now));
-            let known = shard.find(&key, now);
-            let (tally, end) = known.unwrap_or((Tally::default(), until));
+            shard.drop_expired(now);
+            let (tally, end, place) = match shard.tallies.remove(&key) {
+                Some(held) => {
+                    shard.ends.remove(&(held.until, key));
+                    (held.tally, held.until.max(until), Some(held.place))
+                }
+                None => (Tally::default(), until, None),
+            };
             let after = change.of(tally);
-            let counts = after != Tally::default();
-            if counts && known.is_none() && !self.enter() {
-                drop(shard);
-                if swept {
-                    return Err(ReplayError::Full {
-                        capacity: self.capacity,
-                    });
-                }
-                swept = true;
-                for number in 0..SHARDS {
-                    self.leave(self.lock(number).drop_expired(now));
-                }
-                continue;
+            if after == Tally::default() {
+                return Ok(tally);
             }
-            if known.is_some() {
-                shard.ends.remove(&(end, key));
-            }
-            if counts {
-                let end = end.max(until);
-                shard.tallies.insert(key, (after, end));
+            if let Some(place) = place.or_else(|| Room::take_tally(room, most)) {
+                let held = Held {
+                    tally: after,
+                    until: end,
+                    place,
+                };
+                shard.tallies.insert(key, held);
                 shard.ends.insert((end, key));
-            } else if known.is_some() {
-                shard.tallies.remove(&key);
-                self.leave(1);
+                return Ok(tally);
             }
-            return Ok(tally);
+            drop(shard);
+            if swept {
+                return Err(ReplayError::Full { capacity: most });
+            }
+            swept = true;
+            for number in 0..SHARDS {
+                self.lock(number).drop_expired(now);
+            }
         }
-    }
-
-    /// Takes the room of one more, if there is any.
-    fn enter(&self) -> bool {
-        let fits = |held: usize| (held < self.capacity).then_some(held + 1);
-        self.held
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-            .is_ok()
-    }
-
-    fn leave(&self, count: usize) {
-        self.held.fetch_sub(count, Ordering::Relaxed);
     }
 
     fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
         // A panic could leave an end without its tally or the reverse: a tally too many.
-        self.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Shard {
-    fn find(&self, key: &[u8; 16], now: i64) -> Option<(Tally, i64)> {
-        let found = self.tallies.get(key).copied();
-        found.filter(|(_, until)| *until > now)
-    }
-
-    /// Drops the expired tallies, and says how many there were.
-    fn drop_expired(&mut self, now: i64) -> usize {
-        let mut dropped = 0;
+    fn drop_expired(&mut self, now: i64) {
         while let Some((until, key)) = self.ends.first().copied() {
             if until > now {
                 break;
             }
             self.ends.pop_first();
-            dropped += usize::from(self.tallies.remove(&key).is_some());
+            self.tallies.remove(&key);
         }
-        dropped
     }
 }
 
@@ -224,14 +203,46 @@ mod tests {
         name
     }
 
-    fn change(tallies: &Tallies, number: u8, change: Change) -> Result<Tally, ReplayError> {
+    /// Tallies of one endpoint.
+    struct Alone {
+        tallies: Tallies,
+        room: Arc<Room>,
+        most: usize,
+    }
+
+    impl Alone {
+        fn new(most: usize) -> Self {
+            Self {
+                tallies: Tallies::default(),
+                room: Arc::default(),
+                most,
+            }
+        }
+
+        fn change(
+            &self,
+            names: &[KeyName],
+            change: Change,
+            until: Timestamp,
+            now: Timestamp,
+        ) -> Result<Vec<Tally>, ReplayError> {
+            let room = (&self.room, self.most);
+            self.tallies.change(names, change, until, now, room)
+        }
+
+        fn find(&self, name: &KeyName, now: Timestamp) -> Tally {
+            self.tallies.find(name, now)
+        }
+    }
+
+    fn change(tallies: &Alone, number: u8, change: Change) -> Result<Tally, ReplayError> {
         let before = tallies.change(&[name(number)], change, at(60), at(0))?;
         Ok(before[0])
     }
 
     #[test]
     fn an_opening_counts_until_it_succeeds_and_a_failure_until_it_expires() {
-        let tallies = Tallies::new(10);
+        let tallies = Alone::new(10);
         let tally = |failed, open| Ok(Tally { failed, open });
         assert_eq!(change(&tallies, 1, Change::BEGUN), tally(0, 0));
         assert_eq!(change(&tallies, 1, Change::BEGUN), tally(0, 1));
@@ -246,17 +257,17 @@ mod tests {
 
     #[test]
     fn a_tally_that_counts_nothing_takes_no_room() {
-        let tallies = Tallies::new(1);
+        let tallies = Alone::new(1);
         for number in 0..100 {
             change(&tallies, number, Change::BEGUN).expect("there is room");
             change(&tallies, number, Change::BEGUN.reversed()).expect("it is there");
         }
-        assert_eq!(tallies.held.load(Ordering::Relaxed), 0);
+        assert_eq!(tallies.room.tallies.taken(), 0);
     }
 
     #[test]
     fn a_full_store_refuses_new_names_and_begins_none_of_them() {
-        let tallies = Tallies::new(2);
+        let tallies = Alone::new(2);
         change(&tallies, 1, Change::FAILURE).expect("there is room");
         let full = ReplayError::Full { capacity: 2 };
         let refused = tallies.change(&[name(2), name(3)], Change::BEGUN, at(60), at(0));
@@ -271,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_tally_lives_until_the_latest_end_that_it_was_given() {
-        let tallies = Tallies::new(2);
+        let tallies = Alone::new(2);
         for until in [90, 30] {
             let change = tallies.change(&[name(1)], Change::FAILURE, at(until), at(0));
             change.expect("there is room");
@@ -281,7 +292,7 @@ mod tests {
 
     #[test]
     fn openings_at_the_same_moment_see_each_other() {
-        let tallies = Tallies::new(2);
+        let tallies = Alone::new(2);
         let mut before: Vec<u32> = std::thread::scope(|scope| {
             let begin = || change(&tallies, 1, Change::BEGUN).expect("there is room");
             let threads: Vec<_> = (0..16).map(|_| scope.spawn(begin)).collect();

@@ -4,10 +4,12 @@ mod servers;
 
 use std::time::{Duration, Instant};
 
-use servers::{Node, Server, at, context, mark, node, node_at, secret, start_cluster, wait_for};
+use servers::{
+    Node, Server, at, context, drop_keys, mark, node, node_at, secret, start_cluster, wait_for,
+};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone_store::Replay;
+use soapstone_store::{Replay, StoreProblem};
 
 fn node_of(cluster: &[Server]) -> Node {
     node_with(cluster, 0)
@@ -119,6 +121,42 @@ fn a_node_of_a_cluster_that_is_taken_for_a_single_server_says_so() {
 }
 
 #[test]
+fn a_primary_that_drops_keys_is_refused_with_its_slots_and_told() {
+    let cluster = start_cluster(3, false);
+    let (one, other) = (node_of(&cluster), node_of(&cluster));
+    for number in 0..300 {
+        one.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    for number in 1000..1030 {
+        other
+            .replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    let dropping = &cluster[2];
+    drop_keys(dropping);
+    let problem = format!(
+        "127.0.0.1:{}: the server drops keys to make room (maxmemory-policy allkeys-random): it must be noeviction",
+        dropping.port
+    );
+    let mut refused = 0;
+    for number in 0..300 {
+        match other.replay.first_seen(&[mark(number, 300)], at(1)) {
+            Err(ReplayError::Seen) => {}
+            Err(ReplayError::Unavailable { problem: told }) => {
+                assert_eq!(told, format!("the store of replay marks: {problem}"));
+                refused += 1;
+            }
+            other => panic!("message {number}: {other:?}"),
+        }
+    }
+    assert!(refused > 50, "a third of the slots: {refused}");
+    assert_eq!(other.stores.problems(), [StoreProblem::Refuses { problem }]);
+}
+
+#[test]
 fn a_dead_node_takes_its_slots_with_it_and_nothing_else() {
     let mut cluster = start_cluster(3, false);
     let replay = node_of(&cluster).replay;
@@ -129,6 +167,8 @@ fn a_dead_node_takes_its_slots_with_it_and_nothing_else() {
     }
     let lost = cluster[0].keys().len();
     cluster[0].kill();
+    // One that has accepted nothing itself.
+    let replay = node_of(&cluster).replay;
     let start = Instant::now();
     let answers: Vec<ReplayError> = (0..60)
         .map(|number| replay.first_seen(&[mark(number, 300)], at(1)).unwrap_err())
@@ -198,6 +238,8 @@ fn a_replica_takes_over_and_serves_writes_when_it_has_a_replica_itself() {
     assert!(uncopied.is_some());
     cluster[0].restart();
     all_writes_count(&node.replay, 2000);
+    // One that has accepted nothing itself.
+    let node = node_with(&cluster, 1);
     for number in conversations {
         let replayed = node.replay.first_seen(&[mark(number, 300)], at(1));
         assert_eq!(replayed.unwrap_err(), ReplayError::Seen, "message {number}");

@@ -5,6 +5,7 @@ mod servers;
 use std::path::Path;
 
 use servers::{Server, at, context, free_port, mark, node_in, wait_for};
+use soapstone::attempts::{Attempts, Outcome};
 use soapstone::conversation::ContextStore;
 use soapstone::replay::{ReplayCache, ReplayError};
 
@@ -79,6 +80,26 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
     node.replay
         .first_seen(&[mark(1, 300)], at(0))
         .expect("the first time");
+    let names = [[1; 32]];
+    node.replay
+        .begin(&[mark(2, 300)], &names, at(300), at(0))
+        .expect("a replica has it");
+    node.replay
+        .end(&names, Outcome::Failed, at(300), at(0))
+        .expect("a replica has it");
+    assert_eq!(node.replay.failures(&names[0], at(0)), Ok(1));
+    node.stores.announce();
+    assert_eq!(node.stores.problems(), []);
+    let address = format!("redis://soapstone:{PASSWORD}@127.0.0.1:{}", redis[0]);
+    let canary: Vec<u8> = redis::Client::open(address)
+        .and_then(|client| client.get_connection())
+        .and_then(|mut primary| {
+            redis::cmd("GET")
+                .arg("soapstone:canary")
+                .query(&mut primary)
+        })
+        .expect("the node may write it");
+    assert!(!canary.is_empty());
 
     servers[0].kill();
     // It waits for its successor before it listens.
@@ -87,6 +108,8 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
         number += 1;
         node.replay.first_seen(&[mark(number, 300)], at(0)).is_ok()
     });
+    // One that has accepted nothing itself.
+    let node = node_in(folder.path(), &store, "");
     let replayed = node.replay.first_seen(&[mark(1, 300)], at(1));
     assert_eq!(replayed.unwrap_err(), ReplayError::Seen);
     let found = node.contexts.find("/", &renewed.name(), at(11));

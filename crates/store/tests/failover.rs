@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use servers::{Node, Server, at, context, mark, node, secret, wait_for};
+use servers::{Node, Server, at, context, drop_keys, mark, node, secret, wait_for};
 use soapstone::conversation::ContextStore;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::SecurityContext;
+use soapstone_store::StoreProblem;
 
 struct Watched {
     primary: Server,
@@ -170,8 +171,10 @@ fn survives(how: &str, ends: impl Fn(&mut Server), returns: impl Fn(&mut Server)
             !matches!(answer, Err(ReplayError::Unavailable { .. }))
         });
     }
+    // One that has accepted nothing itself.
+    let node = watched.node();
     for number in admitted.into_inner().expect("nobody panics") {
-        let replayed = nodes[0].replay.first_seen(&[mark(number, 300)], at(2));
+        let replayed = node.replay.first_seen(&[mark(number, 300)], at(2));
         assert_eq!(replayed.unwrap_err(), ReplayError::Seen, "message {number}");
     }
     for (number, context) in (0..).zip(&conversations) {
@@ -187,6 +190,32 @@ fn survives(how: &str, ends: impl Fn(&mut Server), returns: impl Fn(&mut Server)
             context.name()
         );
     }
+}
+
+#[test]
+fn a_watched_primary_that_drops_keys_is_refused_and_told() {
+    let watched = Watched::start();
+    let (one, other) = (watched.node(), watched.node());
+    for number in 0..200 {
+        one.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    other
+        .replay
+        .first_seen(&[mark(1000, 300)], at(0))
+        .expect("the first time");
+    drop_keys(&watched.primary);
+    let problem = format!(
+        "127.0.0.1:{}: the server drops keys to make room (maxmemory-policy allkeys-random): it must be noeviction",
+        watched.primary.port
+    );
+    for number in 0..200 {
+        let refused = other.replay.first_seen(&[mark(number, 300)], at(1));
+        let problem = format!("the store of replay marks: {problem}");
+        assert_eq!(refused.unwrap_err(), ReplayError::Unavailable { problem });
+    }
+    assert_eq!(other.stores.problems(), [StoreProblem::Refuses { problem }]);
 }
 
 #[test]

@@ -27,7 +27,9 @@ fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
 fn answering(answer: &'static str) -> u16 {
     listen(move |mut stream| {
         let memory = "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
-        let greeting = format!("*1\r\n$6\r\nmaster\r\n${}\r\n{memory}\r\n", memory.len());
+        let stats = "evicted_keys:0\r\n";
+        let text = |text: &str| format!("${}\r\n{text}\r\n", text.len());
+        let greeting = format!("*1\r\n$6\r\nmaster\r\n{}{}", text(memory), text(stats));
         let mut question = [0; 4096];
         let mut next = greeting.as_str();
         while stream.read(&mut question).is_ok_and(|octets| octets > 0) {

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::ToSpan;
-use servers::{Server, at, context, mark, node, node_at, node_in, secret, wait_for};
+use servers::{
+    Server, at, context, drop_keys, keep_keys, mark, node, node_at, node_in, secret, wait_for,
+};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{KeyKind, PrivateKey};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::Mark;
-use soapstone_store::{MemoryContexts, Replay};
+use soapstone_store::{MemoryContexts, MemoryReplay, ProcessMemory, Replay, StoreProblem};
 
 #[test]
 fn what_one_node_has_accepted_the_other_refuses() {
@@ -207,14 +209,19 @@ fn a_node_that_may_decide_alone_still_refuses_what_it_has_seen() {
 fn a_node_that_may_decide_alone_has_not_forgotten_what_it_has_seen_when_its_file_is_read_again() {
     let mut server = Server::start(&[]);
     let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
-    let started = || node(&url, ", when_unavailable = \"accept\"").replay;
+    let process = ProcessMemory::default();
+    let started = || {
+        let mut replay = node(&url, ", when_unavailable = \"accept\"").replay;
+        replay.share(&process);
+        replay
+    };
     let before = started();
     server.kill();
     before
         .first_seen(&[mark(1, 300)], at(0))
         .expect("this node has not seen it");
     let mut again = started();
-    again.keep_memory_of(&before);
+    again.follow(&before);
     let refused = again.first_seen(&[mark(1, 300)], at(1)).unwrap_err();
     assert_eq!(refused, ReplayError::Seen);
 }
@@ -234,6 +241,13 @@ fn a_node_whose_own_memory_is_full_goes_by_the_word_of_the_store_and_decides_not
     server.kill();
     let refused = node.replay.first_seen(&[mark(4, 300)], at(1)).unwrap_err();
     assert_eq!(refused, ReplayError::Full { capacity: 2 });
+    // Messages that the store accepts meanwhile find room, and put the end off no further.
+    server.restart();
+    wait_for("the store to be used again", || {
+        let accepted = node.replay.first_seen(&[mark(5, 330)], at(310));
+        accepted.is_ok()
+    });
+    server.kill();
     // There is room again before the last message has ended that the node has seen and does not remember.
     for (second, expected) in [(309, Err(ReplayError::Full { capacity: 2 })), (321, Ok(()))] {
         let decided = node
@@ -255,6 +269,103 @@ fn a_store_without_memory_refuses_even_where_a_node_may_decide_alone() {
     assert_eq!(refused, StoreUnavailable::Full { capacity: None });
 }
 
+/// A reload that names another store, or none: what this node accepted stays known to it.
+#[test]
+fn what_a_node_accepted_is_known_whatever_store_follows() {
+    let (first, second) = (Server::start(&[]), Server::start(&[]));
+    let process = ProcessMemory::default();
+    let shared = |mut replay: Replay| {
+        replay.share(&process);
+        replay
+    };
+    let one = shared(node_at(&first).replay);
+    one.first_seen(&[mark(1, 300)], at(0))
+        .expect("the first time");
+    let memory = || Replay::Memory(MemoryReplay::new(10));
+    for mut next in [memory(), node_at(&second).replay, node_at(&first).replay] {
+        next.share(&process);
+        next.follow(&one);
+        one.retire([&next]);
+        let copy = next.first_seen(&[mark(1, 300)], at(1)).unwrap_err();
+        assert_eq!(copy, ReplayError::Seen);
+    }
+    // And the other way round, the store has lost its marks meanwhile.
+    let before = shared(memory());
+    before
+        .first_seen(&[mark(2, 300)], at(0))
+        .expect("the first time");
+    let () = first.ask(&["FLUSHALL"]);
+    for number in [1, 2] {
+        let copy = one.first_seen(&[mark(number, 300)], at(1)).unwrap_err();
+        assert_eq!(copy, ReplayError::Seen);
+    }
+}
+
+/// Nobody is told to try again and refused as his own copy then.
+#[test]
+fn a_message_that_the_store_did_not_answer_for_is_no_copy_later() {
+    let mut server = Server::start(&[]);
+    let node = node_at(&server);
+    server.kill();
+    let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+    assert!(
+        matches!(refused, ReplayError::Unavailable { .. }),
+        "{refused}"
+    );
+    server.restart();
+    wait_for("the store to be used again", || {
+        node.replay.first_seen(&[mark(1, 300)], at(0)).is_ok()
+    });
+}
+
+#[test]
+fn a_node_that_found_no_room_for_what_its_store_accepted_says_so_to_whoever_follows() {
+    let server = Server::start(&[]);
+    let process = ProcessMemory::default();
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let with_room_for_one = || {
+        let mut replay = node(&url, ", capacity = 1").replay;
+        replay.share(&process);
+        replay
+    };
+    let one = with_room_for_one();
+    for number in [1, 2] {
+        one.first_seen(&[mark(number, 300)], at(0))
+            .expect("the store has room");
+    }
+    // With the same store nothing is in doubt.
+    let mut same = with_room_for_one();
+    same.follow(&one);
+    one.retire([&same]);
+    same.first_seen(&[mark(3, 200)], at(1))
+        .expect("the store has room");
+    let memory = Replay::Memory(MemoryReplay::new(10).within(&process));
+    // A route that is renamed has the same store, too.
+    let mut renamed = with_room_for_one();
+    renamed.know(&same);
+    same.retire([&memory, &renamed]);
+    memory
+        .first_seen(&[mark(6, 200)], at(1))
+        .expect("nothing is in doubt");
+    same.retire([&memory]);
+    let other = with_room_for_one();
+    for follower in [&memory, &other] {
+        let problem = "the store that was used before has accepted more messages than this process remembers: \
+                       until 2027-01-15T08:05:00.001Z it is not known whether the message was one of them"
+            .to_owned();
+        let refused = follower.first_seen(&[mark(2, 300)], at(299)).unwrap_err();
+        assert_eq!(refused, ReplayError::Unavailable { problem });
+    }
+    // A request in hand, which still has the former configuration.
+    same.first_seen(&[mark(4, 400)], at(300))
+        .expect("the store has room");
+    let refused = memory.first_seen(&[mark(5, 500)], at(399)).unwrap_err();
+    assert!(refused.to_string().contains("08:06:40.001Z"), "{refused}");
+    memory
+        .first_seen(&[mark(5, 500)], at(401))
+        .expect("all of it is expired");
+}
+
 #[test]
 fn a_store_that_drops_keys_to_make_room_is_refused() {
     let server = Server::start(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
@@ -266,6 +377,65 @@ fn a_store_that_drops_keys_to_make_room_is_refused() {
     );
     let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
     assert_eq!(refused, ReplayError::Unavailable { problem });
+}
+
+/// Case `reliability/07`: the policy changes while nodes are connected.
+#[test]
+fn a_server_that_drops_keys_is_refused_though_nodes_are_connected_to_it() {
+    let server = Server::start(&[]);
+    let (one, other) = (node_at(&server), node_at(&server));
+    for number in 0..300 {
+        one.replay
+            .first_seen(&[mark(number, 300)], at(0))
+            .expect("the first time");
+    }
+    other
+        .replay
+        .first_seen(&[mark(1000, 300)], at(0))
+        .expect("the first time");
+    assert_eq!(other.stores.problems(), []);
+    drop_keys(&server);
+    assert!(server.keys().len() < 301, "marks were dropped");
+    let problem = |problem: &str| format!("127.0.0.1:{}: {problem}", server.port);
+    let policy = problem(
+        "the server drops keys to make room (maxmemory-policy allkeys-random): it must be noeviction",
+    );
+    for number in 0..300 {
+        let refused = other.replay.first_seen(&[mark(number, 300)], at(1));
+        let problem = format!("the store of replay marks: {policy}");
+        assert_eq!(
+            refused.unwrap_err(),
+            ReplayError::Unavailable { problem },
+            "message {number}"
+        );
+    }
+    assert_eq!(
+        other.stores.problems(),
+        [StoreProblem::Refuses { problem: policy }]
+    );
+    // Its marks are lost, whatever it is told then.
+    keep_keys(&server);
+    let lost = problem("the server has dropped ");
+    for number in 0..300 {
+        let refused = other.replay.first_seen(&[mark(number, 300)], at(1));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(&lost), "message {number}: {refused}");
+    }
+    let check = other.stores.problems()[0].to_string();
+    assert!(check.starts_with(&lost), "{check}");
+    // Nor does a reload make it forget, which opens connections anew.
+    let mut again = node_at(&server).replay;
+    again.know(&other.replay);
+    let refused = again.first_seen(&[mark(0, 300)], at(1)).unwrap_err();
+    assert!(refused.to_string().contains(&lost), "{refused}");
+    // What is refused is not written.
+    let before = server.keys();
+    let () = server.ask(&["CONFIG", "RESETSTAT"]);
+    other
+        .replay
+        .first_seen(&[mark(2000, 300)], at(1))
+        .unwrap_err();
+    assert_eq!(server.keys(), before);
 }
 
 #[test]

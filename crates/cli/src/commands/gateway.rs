@@ -23,6 +23,7 @@ one that it names, takes the new configuration into use if it has no problems.";
 const EXAMPLES: &str = "\
 Examples:
   soapstone gateway --config gateway.toml --check   find every problem, start nothing
+  soapstone gateway --config gateway.toml --check --store   and ask the stores that nodes share
   soapstone gateway --config gateway.toml --log json
 
 A file that protects a service:
@@ -45,6 +46,9 @@ pub struct Arguments {
     /// Check the configuration, print what would be run, and end
     #[arg(long)]
     check: bool,
+    /// With --check: ask the stores that nodes share, too
+    #[arg(long, requires = "check")]
+    store: bool,
 }
 
 /// Runs the gateways of a file, or checks the file.
@@ -58,7 +62,24 @@ pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
         for warning in config.validity_warnings(Timestamp::now()) {
             found.push_str(&format!("warning: {}\n", OneLine(warning)));
         }
-        return files::print(found);
+        let problems = match arguments.store {
+            true => config.store_problems(),
+            false => Vec::new(),
+        };
+        for problem in &problems {
+            found.push_str(&format!("store: {}\n", OneLine(problem)));
+        }
+        if arguments.store && problems.is_empty() {
+            found.push_str("store: no problem found\n");
+        }
+        files::print(found)?;
+        return problems.first().map_or(Ok(()), |problem| {
+            let failure = Failure::new(format_args!("store: {problem}"));
+            Err(match problem.hint() {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            })
+        });
     }
     log.start(config.log());
     let said = |running: &Running| {

@@ -16,7 +16,7 @@ use rustls::ServerConfig;
 use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
 use soapstone::endpoint::Dated;
 use soapstone_policy::TransportRequirement;
-use soapstone_store::Stores;
+use soapstone_store::{StoreProblem, Stores};
 
 use crate::backend::{address, without_user};
 use crate::dated::{ValidityWarning, dated_in, warnings};
@@ -195,6 +195,12 @@ impl Config {
     /// valid yet.
     pub fn validity_warnings(&self, now: Timestamp) -> Vec<ValidityWarning> {
         warnings(&dated_in(self), now).collect()
+    }
+
+    /// The problems of the stores that its endpoints share with other nodes. It asks the stores, and
+    /// waits for those that do not answer.
+    pub fn store_problems(&self) -> Vec<StoreProblem> {
+        self.stores.problems()
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.

@@ -129,3 +129,67 @@ async fn a_gateway_that_has_all_its_clients_still_says_that_it_is_well() {
         );
     }
 }
+
+/// A `redis-server` of a test, which ends with it.
+struct Redis(std::process::Child, u16);
+
+impl Redis {
+    async fn start(options: &[&str]) -> Self {
+        let free = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let free = free.and_then(|free| free.local_addr());
+        let port = free.expect("a free port").port();
+        let text = port.to_string();
+        let child = std::process::Command::new("redis-server")
+            .args(["--save", "", "--bind", "127.0.0.1", "--port", &text])
+            .args(options)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("redis-server runs (Debian: apt-get install redis-server)");
+        let redis = Self(child, port);
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        redis
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// A node that its store does not let in serves nobody; the others may be let in.
+#[tokio::test]
+async fn a_wrong_password_of_the_store_makes_a_node_unready() {
+    let backend = Backend::echo().await;
+    let redis = Redis::start(&["--requirepass", "sesame"]).await;
+    let port = redis.1;
+    let node = async |password: &str| {
+        let file = format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n\
+             users = [{{ name = \"alice\", password = \"secret\" }}]\n\
+             store = {{ url = \"redis://:{password}@127.0.0.1:{port}\", timeout = \"5s\" }}\n\
+             security = {{ mechanism = \"username\", replay = {{ store = \"redis\" }} }}\n",
+            backend.address
+        );
+        let gateway = crate::support::gateway(&file).await;
+        let answer = send(gateway.address(), get("/readyz")).await;
+        (answer.status, answer.body)
+    };
+    let ready = "ready: true\ndraining: false\n/echo: reachable\n".to_owned();
+    assert_eq!(node("sesame").await, (StatusCode::OK, ready.clone()));
+    let (status, body) = node("guessed").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    let expected = format!(
+        "ready: false\ndraining: false\n/echo: reachable\nstore: 127.0.0.1:{port}: WRONGPASS "
+    );
+    assert!(body.starts_with(&expected), "{body}");
+    // One that does not answer is away for all nodes.
+    drop(redis);
+    let (status, body) = node("sesame").await;
+    assert_eq!(status, StatusCode::OK);
+    let expected = format!("{ready}store: 127.0.0.1:{port}: ");
+    assert!(body.starts_with(&expected), "{body}");
+}

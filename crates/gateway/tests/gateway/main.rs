@@ -19,6 +19,7 @@ mod policies;
 mod published;
 mod reflections;
 mod relations;
+mod replays;
 mod secured;
 mod support;
 mod tls;

@@ -63,7 +63,7 @@ async fn outbound(folder: &Folder, service: &Running, mechanism: &str) -> Runnin
 }
 
 /// A message that the client's side secured.
-fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
+pub(crate) fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
     let file = folder.write("client.toml", client(mechanism));
     let endpoint = Endpoint::load(&file, Role::Secure, &|_| None)
         .unwrap_or_else(|problems| panic!("{problems}"));
@@ -78,7 +78,7 @@ fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
     secured.expect("it can be secured").bytes
 }
 
-async fn metrics(gateway: &Running) -> String {
+pub(crate) async fn metrics(gateway: &Running) -> String {
     send(gateway.address(), get("/metrics")).await.body
 }
 

@@ -447,13 +447,6 @@ fn read_replay(mut table: Table<'_>, shared: Shared<'_>) -> Option<ReplayConfig>
         }
         Some(Kind::Redis) => {
             let when_unavailable = read_when_unavailable(&mut table);
-            if let (Some(capacity), WhenUnavailable::Refuse) = (&capacity, when_unavailable) {
-                table.report_with_hint(
-                    capacity.place,
-                    "`capacity` bounds memory and files",
-                    "what Redis holds is bounded by its own `maxmemory`",
-                );
-            }
             StoreConfig::read_among(&mut table, shared, false).map(|store| {
                 ReplayStoreConfig::Redis {
                     store: Box::new(store),

@@ -16,6 +16,8 @@ pub(super) enum Failure {
     Broken { problem: String, answers: usize },
     /// The server refuses, and will again.
     Refused(String),
+    /// The server does not let this node in, or not do what it asks for.
+    Denied(String),
     /// It was written, and too few replicas have it.
     Uncopied,
     /// The server has no memory left.
@@ -28,9 +30,10 @@ impl fmt::Display for Failure {
             Self::Elsewhere { address, .. } => {
                 write!(out, "what was asked for is at {address}")
             }
-            Self::Passing(problem) | Self::Broken { problem, .. } | Self::Refused(problem) => {
-                out.write_str(problem)
-            }
+            Self::Passing(problem)
+            | Self::Broken { problem, .. }
+            | Self::Refused(problem)
+            | Self::Denied(problem) => out.write_str(problem),
             Self::Uncopied => out.write_str("too few replicas have the write"),
             Self::Full => out.write_str("no memory is left"),
         }
@@ -65,6 +68,7 @@ impl Failure {
             "READONLY" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS"
             | "BUSY" => Self::Passing(text()),
             "OOM" => Self::Full,
+            "WRONGPASS" | "NOAUTH" | "NOPERM" => Self::Denied(text()),
             _ => Self::Refused(text()),
         }
     }

@@ -7,6 +7,7 @@
 //! The rule kept here: an operation has an end, whatever the servers do, and a write counts only when as many replicas have it as
 //! was asked for.
 
+mod eviction;
 mod failure;
 mod names;
 mod node;
@@ -20,8 +21,10 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value};
 use soapstone::config::{ServerAddress, StoreConfig, StoreServers};
+use soapstone::crypto::CryptoError;
 
 use crate::Breaker;
+use eviction::{Eviction, LongestLife, Look};
 use failure::Failure;
 use names::Names;
 use node::{Access, Duty, Node};
@@ -47,14 +50,24 @@ pub(crate) enum Unanswered {
     Unreachable(String),
     /// The store refuses.
     Refused(String),
+    /// The store does not let this node in, or not do what it asks for.
+    Denied(String),
     /// The store has no memory left.
     Full,
+}
+
+impl From<CryptoError> for Unanswered {
+    fn from(error: CryptoError) -> Self {
+        Self::Refused(error.to_string())
+    }
 }
 
 impl fmt::Display for Unanswered {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(problem) | Self::Refused(problem) => out.write_str(problem),
+            Self::Unreachable(problem) | Self::Refused(problem) | Self::Denied(problem) => {
+                out.write_str(problem)
+            }
             Self::Full => out.write_str("the store has no memory left"),
         }
     }
@@ -72,7 +85,7 @@ pub(crate) struct Remote {
     /// Held by the one who looks for primaries.
     looking: Mutex<()>,
     /// In the way to those who know the primaries.
-    look: Breaker,
+    look: Breaker<Unanswered>,
 }
 
 #[derive(Debug)]
@@ -121,6 +134,7 @@ impl Remote {
             login: config.login.clone(),
             database: config.database,
             timeout: config.timeout,
+            life: LongestLife::default(),
         };
         let layout = match &config.servers {
             StoreServers::Single(address) => Layout::Single(address.clone()),
@@ -170,10 +184,42 @@ impl Remote {
         Instant::now() + self.access.timeout
     }
 
-    /// Whether the store answers; of a cluster, the primary of the first slot.
+    /// Goes on with what is known of the servers of another store that are its own as well.
+    pub(crate) fn know(&self, other: &Self) {
+        let known: Vec<Arc<Node>> = {
+            let nodes = other.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+            nodes.values().map(Arc::clone).collect()
+        };
+        for node in known {
+            self.node(node.address()).eviction.know(&node.eviction);
+        }
+    }
+
+    /// Notes for how many milliseconds a mark is to be kept.
+    pub(crate) fn note_life(&self, life: i64) {
+        self.access.life.note(life);
+    }
+
+    /// Whether the store answers, and all its primaries keep what they are given.
     pub(crate) fn check(&self) -> Result<(), Unanswered> {
+        let deadline = self.deadline();
         let ping = redis::cmd("PING");
-        self.ask(0, &ping, Effect::Reads, self.deadline()).map(drop)
+        self.ask(0, &ping, Effect::Reads, deadline)?;
+        let mut primaries: Vec<ServerAddress> = self.map().slots.primaries().cloned().collect();
+        primaries.sort_by(|one, other| (&one.host, one.port).cmp(&(&other.host, other.port)));
+        primaries.dedup();
+        for address in primaries {
+            let looked = self.node(&address).look(deadline);
+            looked.map_err(|failure| {
+                let problem = format!("{address}: {failure}");
+                match failure {
+                    Failure::Refused(_) => Unanswered::Refused(problem),
+                    Failure::Denied(_) => Unanswered::Denied(problem),
+                    _ => Unanswered::Unreachable(problem),
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Asks the primary of a slot.
@@ -266,6 +312,7 @@ impl Remote {
                 Err(Unanswered::Unreachable(problem))
             }
             Failure::Refused(problem) => Err(Unanswered::Refused(format!("{address}: {problem}"))),
+            Failure::Denied(problem) => Err(Unanswered::Denied(format!("{address}: {problem}"))),
             Failure::Full => Err(Unanswered::Full),
         }
     }
@@ -278,7 +325,17 @@ impl Remote {
         asking: bool,
         deadline: Instant,
     ) -> Result<Value, Failure> {
+        let look = match effect {
+            Effect::Writes => node.eviction.look(Instant::now()),
+            Effect::Reads => Look::No,
+        };
+        if look == Look::Before {
+            node.look(deadline)?;
+        }
         let mut commands = redis::pipe();
+        if look == Look::Beside {
+            Eviction::ask(&mut commands);
+        }
         if asking {
             commands.cmd("ASKING");
         }
@@ -291,13 +348,19 @@ impl Remote {
             commands.cmd("WAIT").arg(self.replicas).arg(milliseconds);
         }
         let mut answers = match node.exchange(&commands, deadline) {
-            Ok(answers) => answers.into_iter(),
+            Ok(answers) => answers,
             // The write was answered, and only how many replicas have it was not.
             Err(Failure::Broken { answers, .. }) if copies && answers + 1 == commands.len() => {
                 return Err(Failure::Uncopied);
             }
             Err(failure) => return Err(failure),
         };
+        if look == Look::Beside {
+            let rest = answers.split_off(eviction::ANSWERS.min(answers.len()));
+            node.learn(&answers)?;
+            answers = rest;
+        }
+        let mut answers = answers.into_iter();
         if asking {
             answers.next();
         }
@@ -380,12 +443,12 @@ impl Remote {
                     Unanswered::Unreachable("no server of the cluster has the slot".to_owned())
                 })
             }
-            Err(problem) => known.ok_or(Unanswered::Unreachable(problem)),
+            Err(problem) => known.ok_or(problem),
         }
     }
 
     /// Asks those who should know, one after the other, each for its share of the time.
-    fn find_primaries(&self, deadline: Instant) -> Result<Slots, String> {
+    fn find_primaries(&self, deadline: Instant) -> Result<Slots, Unanswered> {
         match &self.layout {
             Layout::Single(address) => Ok(Slots::all_at(address.clone())),
             Layout::Sentinel { sentinels, master } => {
@@ -466,15 +529,16 @@ fn first_answer<'n>(
     question: &redis::Pipeline,
     read: impl Fn(&Value, &ServerAddress) -> Option<Slots>,
     deadline: Instant,
-) -> Result<Slots, String> {
+) -> Result<Slots, Unanswered> {
     let mut left = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-    let mut problem = "there is nobody to ask".to_owned();
+    let unreachable = |problem: String| Unanswered::Unreachable(problem);
+    let mut problem = unreachable("there is nobody to ask".to_owned());
     for node in nodes {
         let now = Instant::now();
         let share = deadline.saturating_duration_since(now) / left.max(1);
         left = left.saturating_sub(1);
         if let Err(known) = node.reach.enter(now) {
-            problem = known;
+            problem = unreachable(known);
             continue;
         }
         let place = node.address();
@@ -482,23 +546,28 @@ fn first_answer<'n>(
         match answers.as_deref() {
             Ok([Value::ServerError(error)]) => {
                 node.reach.succeeded();
-                problem = format!(
-                    "{place}: {} {}",
-                    error.code(),
-                    error.details().unwrap_or_default()
-                );
+                problem = match Failure::answered(error, place) {
+                    Failure::Denied(denied) => Unanswered::Denied(format!("{place}: {denied}")),
+                    failure => unreachable(format!("{place}: {failure}")),
+                };
             }
             Ok([answer]) => {
                 node.reach.succeeded();
                 match read(answer, node.address()) {
                     Some(slots) => return Ok(slots),
-                    None => problem = format!("{place} knows no primary"),
+                    None => problem = unreachable(format!("{place} knows no primary")),
                 }
             }
-            Ok(_) => problem = format!("{place} answers out of step"),
+            Ok(_) => problem = unreachable(format!("{place} answers out of step")),
+            Err(Failure::Denied(denied)) => {
+                // It answers; whoever asks for the primary does not ask again at once.
+                node.reach.succeeded();
+                problem = Unanswered::Denied(format!("{place}: {denied}"));
+            }
             Err(failure) => {
-                problem = format!("{place}: {failure}");
-                node.reach.failed(problem.clone(), Instant::now());
+                let failed = format!("{place}: {failure}");
+                node.reach.failed(failed.clone(), Instant::now());
+                problem = unreachable(failed);
             }
         }
     }

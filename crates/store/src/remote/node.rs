@@ -12,6 +12,7 @@ use soapstone::config::{ServerAddress, StoreLogin};
 
 use crate::Breaker;
 
+use super::eviction::{Eviction, LongestLife};
 use super::failure::Failure;
 use super::names::Names;
 use super::wire::Wire;
@@ -40,6 +41,7 @@ pub(super) struct Node {
     database: u32,
     duty: Duty,
     idle: Mutex<Idle>,
+    pub(super) eviction: Eviction,
     /// In the way to the server itself.
     pub(super) reach: Breaker,
     /// In the way to what must be copied to its replicas.
@@ -63,6 +65,7 @@ pub(super) struct Access {
     pub(super) login: StoreLogin,
     pub(super) database: u32,
     pub(super) timeout: Duration,
+    pub(super) life: LongestLife,
 }
 
 impl Node {
@@ -76,6 +79,7 @@ impl Node {
             database: access.database,
             duty,
             idle: Mutex::default(),
+            eviction: Eviction::new(access.life.clone()),
             reach: Breaker::new(access.timeout),
             copies: Breaker::new(access.timeout),
         }
@@ -114,6 +118,27 @@ impl Node {
         }
     }
 
+    /// Looks whether the server keeps what it is given.
+    pub(super) fn look(&self, deadline: Instant) -> Result<(), Failure> {
+        let mut questions = redis::pipe();
+        Eviction::ask(&mut questions);
+        let answers = self.exchange(&questions, deadline)?;
+        self.learn(&answers)
+    }
+
+    /// Learns from the answers to a look.
+    pub(super) fn learn(&self, answers: &[Value]) -> Result<(), Failure> {
+        for answer in answers {
+            if let Value::ServerError(error) = answer {
+                return Err(Failure::answered(error, &self.address));
+            }
+        }
+        match answers {
+            [memory, stats] => self.eviction.learn(memory, stats, Instant::now()),
+            _ => Err(Failure::unexpected("INFO", &Value::Nil)),
+        }
+    }
+
     /// Drops all idle connections: the server is not what it was.
     pub(super) fn disconnect(&self) {
         self.idle().0.clear();
@@ -136,7 +161,7 @@ impl Node {
                 greeting.cmd("SELECT").arg(self.database);
             }
             greeting.cmd("ROLE");
-            greeting.cmd("INFO").arg("memory");
+            Eviction::ask(&mut greeting);
         }
         if greeting.is_empty() {
             return Ok(connection);
@@ -145,17 +170,22 @@ impl Node {
         let answers = connection
             .converse(&packed, greeting.len(), deadline)
             .map_err(|(error, _)| Failure::on_the_way(&error, 0))?;
-        for answer in &answers {
+        for (index, answer) in answers.iter().enumerate() {
             if let Value::ServerError(error) = answer {
-                return Err(Failure::answered(error, &self.address));
+                let failure = Failure::answered(error, &self.address);
+                // Whatever is wrong with it, it is the name or the password that this node has.
+                return Err(match failure {
+                    Failure::Refused(problem) if index < greeted => Failure::Denied(problem),
+                    failure => failure,
+                });
             }
         }
-        if let [.., role, memory] = &answers[greeted.min(answers.len())..] {
+        if let [.., role, memory, stats] = &answers[greeted.min(answers.len())..] {
             if self.duty == Duty::HoldsAsPrimary && !is_primary(role) {
                 let problem = "no primary".to_owned();
                 return Err(Failure::Passing(problem));
             }
-            refuse_eviction(memory)?;
+            self.eviction.learn(memory, stats, Instant::now())?;
         }
         Ok(connection)
     }
@@ -170,24 +200,4 @@ fn is_primary(role: &Value) -> bool {
         return false;
     };
     matches!(role.first(), Some(Value::BulkString(role)) if role == b"master")
-}
-
-/// A server that drops keys to make room would drop replay marks, and let their messages in again.
-fn refuse_eviction(memory: &Value) -> Result<(), Failure> {
-    let Value::BulkString(text) = memory else {
-        return Err(Failure::unexpected("INFO memory", memory));
-    };
-    let text = String::from_utf8_lossy(text);
-    let field = |name: &str| {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-            .map(str::trim)
-    };
-    let bounded = field("maxmemory").is_some_and(|bound| bound != "0");
-    match field("maxmemory_policy") {
-        Some(policy) if bounded && policy != "noeviction" => Err(Failure::Refused(format!(
-            "the server drops keys to make room (maxmemory-policy {policy}): it must be noeviction"
-        ))),
-        _ => Ok(()),
-    }
 }

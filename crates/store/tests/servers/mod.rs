@@ -309,6 +309,7 @@ pub fn start_cluster(size: usize, with_replicas: bool) -> Vec<Server> {
 
 /// What an endpoint file with this `[store]` table opens: replay marks (with further keys in their table) and contexts.
 pub struct Node {
+    pub stores: Stores,
     pub replay: Replay,
     pub contexts: Contexts,
 }
@@ -342,7 +343,33 @@ pub fn node_in(folder: &Path, store: &str, replay: &str) -> Node {
         contexts: stores
             .contexts(config.security.conversations.as_ref())
             .expect("the configuration is right"),
+        stores,
     }
+}
+
+/// Has a server drop keys, without a word to those who are connected: first its policy changes, then it has less memory than
+/// it uses.
+pub fn drop_keys(server: &Server) {
+    let memory: String = server.ask(&["INFO", "memory"]);
+    let used = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("used_memory:"));
+    let used: u64 = used.expect("it says so").trim().parse().expect("a number");
+    let bound = (used - 10_000).to_string();
+    let () = server.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-random"]);
+    let () = server.ask(&["CONFIG", "SET", "maxmemory", &bound]);
+    wait_for("the server to drop keys", || {
+        let stats: String = server.ask(&["INFO", "stats"]);
+        !stats.contains("evicted_keys:0\r")
+    });
+    // A look is good for 20 ms.
+    std::thread::sleep(Duration::from_millis(30));
+}
+
+/// Has a server keep again what it is given.
+pub fn keep_keys(server: &Server) {
+    let () = server.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    let () = server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
 }
 
 /// A node whose store is one server.

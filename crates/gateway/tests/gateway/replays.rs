@@ -1,0 +1,225 @@
+//! Messages that were accepted under one configuration, sent again under others: none is accepted twice in the life of a process.
+
+use std::net::SocketAddr;
+
+use http::StatusCode;
+use soapstone_gateway::Running;
+
+use crate::secured::secured;
+use crate::support::{Backend, ENVELOPE, Folder, post, send};
+
+/// A route with a signed service, as the case `attacks/reload-replay` has it.
+const SIGNED: &str = "[[routes]]\npath = \"/s\"\nbackend = \"BACKEND\"\n[routes.inbound]\n\
+                      identity = { key = \"server.key.pem\", certificate = \"server.pem\" }\n\
+                      peer = { certificate = \"client.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\n\
+                      security = { mechanism = \"sign\", suite = \"Basic256Sha256\" }\n";
+
+/// The same without its endpoint.
+fn unprotected() -> String {
+    let (route, _) = SIGNED.split_once("[routes.inbound]").expect("it is there");
+    route.to_owned()
+}
+
+/// The same with something else in its file.
+fn with(what: &str, other: &str) -> String {
+    assert!(SIGNED.contains(what), "{what}");
+    SIGNED.replace(what, other)
+}
+
+struct Scene {
+    folder: Folder,
+    backend: Backend,
+    gateway: Running,
+}
+
+impl Scene {
+    async fn set(name: &str, routes: &str) -> Self {
+        let folder = Folder::with_keys(name);
+        let backend = Backend::echo().await;
+        let file = file(backend.address, routes);
+        let gateway = folder.gateway(&file).await;
+        Self {
+            folder,
+            backend,
+            gateway,
+        }
+    }
+
+    fn reload(&self, routes: &str) {
+        let file = file(self.backend.address, routes);
+        self.gateway.reload(self.folder.config(&file));
+    }
+
+    async fn send(&self, path: &str, message: &[u8]) -> StatusCode {
+        let request = post(path, message.to_vec());
+        send(self.gateway.address(), request).await.status
+    }
+
+    /// Whether a copy of a message is refused as one, and not for another reason.
+    async fn refuses_copy(&self, path: &str, message: &[u8]) -> bool {
+        let before = self.replayed().await;
+        let status = self.send(path, message).await;
+        status == StatusCode::INTERNAL_SERVER_ERROR && self.replayed().await == before + 1
+    }
+
+    async fn replayed(&self) -> u64 {
+        let text = crate::secured::metrics(&self.gateway).await;
+        let lines = text
+            .lines()
+            .filter(|line| line.contains("reason=\"replayed\""));
+        lines
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .sum()
+    }
+}
+
+fn file(backend: SocketAddr, routes: &str) -> String {
+    let backend = format!("http://{backend}/s");
+    format!("LISTEN\n{}", routes.replace("BACKEND", &backend))
+}
+
+/// Case `attacks/reload-replay`: marks belong to who signed and to the process, not to the name of a route.
+#[tokio::test]
+async fn no_reload_lets_a_copy_in() {
+    let inbound = |mechanism: &str| with("\"sign\"", &format!("\"{mechanism}\""));
+    let replay = |replay: &str| {
+        let replay = format!("\"sign\", replay = {{ {replay} }}");
+        with("\"sign\"", &replay)
+    };
+    let second = |name: &str| format!("{SIGNED}{}", with("path = \"/s\"", name));
+    let file = replay("store = \"file\", path = \"marks\"");
+    let reloads: Vec<(&str, Vec<String>)> = vec![
+        ("the same", vec![SIGNED.to_owned()]),
+        ("renamed", vec![with("path", "name = \"other\"\npath")]),
+        (
+            "renamed and back",
+            vec![with("path", "name = \"other\"\npath"), SIGNED.to_owned()],
+        ),
+        (
+            "moved and back",
+            vec![with("\"/s\"", "\"/t\""), SIGNED.to_owned()],
+        ),
+        (
+            "unprotected and back",
+            vec![unprotected(), SIGNED.to_owned()],
+        ),
+        ("none and back", vec![inbound("none"), SIGNED.to_owned()]),
+        (
+            "encrypted as well and back",
+            vec![inbound("sign-encrypt"), SIGNED.to_owned()],
+        ),
+        (
+            "other trust and back",
+            vec![
+                with("anchors = [\"ca.pem\"]", "pinned = [\"server.pem\"]"),
+                SIGNED.to_owned(),
+            ],
+        ),
+        (
+            "pinned instead of trusted",
+            vec![with("anchors = [\"ca.pem\"]", "pinned = [\"client.pem\"]")],
+        ),
+        (
+            "other identity and back",
+            vec![with("server", "client"), SIGNED.to_owned()],
+        ),
+        (
+            "less room",
+            vec![replay("store = \"memory\", capacity = 1")],
+        ),
+        (
+            "more room",
+            vec![replay("store = \"memory\", capacity = 2000000")],
+        ),
+        ("a file", vec![file.clone()]),
+        ("a file and back", vec![file.clone(), SIGNED.to_owned()]),
+        (
+            "another file",
+            vec![file.clone(), file.replace("marks", "others")],
+        ),
+        (
+            "beside another",
+            vec![
+                second("path = \"/a\""),
+                second("path = \"/z\""),
+                SIGNED.to_owned(),
+            ],
+        ),
+        (
+            "many",
+            vec![
+                unprotected(),
+                with("\"/s\"", "\"/t\""),
+                file,
+                inbound("none"),
+                with("path", "name = \"other\"\npath"),
+            ],
+        ),
+    ];
+    for (index, (name, reloads)) in reloads.into_iter().enumerate() {
+        let scene = Scene::set(&format!("reloads-{index}"), SIGNED).await;
+        let message = secured(&scene.folder, "sign");
+        assert_eq!(scene.send("/s", &message).await, StatusCode::OK, "{name}");
+        assert!(scene.refuses_copy("/s", &message).await, "{name}");
+        for reload in &reloads {
+            scene.reload(reload);
+        }
+        assert!(scene.refuses_copy("/s", &message).await, "{name}");
+        let next = secured(&scene.folder, "sign");
+        let last = reloads.last().expect("there is one");
+        if !last.contains("capacity = 1 ") {
+            assert_eq!(scene.send("/s", &next).await, StatusCode::OK, "{name}");
+        }
+    }
+}
+
+/// A message that a route took in hand before a reload, and that ends after it.
+#[tokio::test]
+async fn a_message_that_was_accepted_under_a_file_is_a_copy_under_memory() {
+    let file = with(
+        "\"sign\"",
+        "\"sign\", replay = { store = \"file\", path = \"marks\" }",
+    );
+    let scene = Scene::set("file-to-memory", &file).await;
+    let message = secured(&scene.folder, "sign");
+    assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
+    scene.reload(SIGNED);
+    assert!(scene.refuses_copy("/s", &message).await);
+}
+
+#[tokio::test]
+async fn a_message_that_one_route_accepted_is_a_copy_for_the_others() {
+    let other = with("\"/s\"", "\"/other\"");
+    let scene = Scene::set("two-routes", &format!("{SIGNED}{other}")).await;
+    let message = secured(&scene.folder, "sign");
+    assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
+    assert!(scene.refuses_copy("/other", &message).await);
+    let next = secured(&scene.folder, "sign");
+    assert_eq!(scene.send("/other", &next).await, StatusCode::OK);
+    assert!(scene.refuses_copy("/s", &next).await);
+}
+
+/// No partner fills the memory of the others: each route has room of its own.
+#[tokio::test]
+async fn a_route_whose_room_is_full_takes_none_of_another() {
+    let small = with(
+        "\"sign\"",
+        "\"sign\", replay = { store = \"memory\", capacity = 1 }",
+    );
+    let other = with("\"/s\"", "\"/other\"");
+    let scene = Scene::set("rooms", &format!("{small}{other}")).await;
+    let send = async |path: &str| {
+        let message = secured(&scene.folder, "sign");
+        scene.send(path, &message).await
+    };
+    assert_eq!(send("/s").await, StatusCode::OK);
+    assert_eq!(send("/s").await, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(send("/other").await, StatusCode::OK);
+    // The room of a route is as full after a reload.
+    scene.reload(&format!("{small}{other}"));
+    assert_eq!(send("/s").await, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(
+        scene.send("/other", ENVELOPE.as_bytes()).await,
+        StatusCode::INTERNAL_SERVER_ERROR
+    );
+}
