@@ -10,7 +10,8 @@ use soapstone_xml::{
     Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions,
 };
 
-use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE};
+use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE11};
+use crate::rejected::Rejected;
 
 /// Version of the SOAP envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,7 +147,7 @@ impl Envelope {
     ) -> Result<Self, EnvelopeError> {
         let options = ParseOptions {
             limits: limits.clone(),
-            ids: IdAttributes::standard(),
+            ids: IdAttributes::with_lookalikes(),
         };
         let document = Document::parse(bytes, &options, buffers)?;
         if let Some(duplicate) = document.duplicate_id() {
@@ -267,6 +268,26 @@ impl Envelope {
                 }
             }
         }
+    }
+
+    /// Checks that each `wsse11:EncryptedHeader` holds one element, which `is_right` judges (BSP 1.1, R3230): of several, receivers would take
+    /// different ones for the header block.
+    pub(crate) fn check_encrypted_headers(
+        &self,
+        is_right: impl Fn(Element<'_>) -> bool,
+    ) -> Result<(), Rejected> {
+        let blocks = self.header().into_iter().flat_map(|it| it.children());
+        for block in blocks.filter(|block| block.is(WSSE11, "EncryptedHeader")) {
+            let mut held = block.children();
+            let only = held.next().filter(|_| held.next().is_none());
+            if !only.is_some_and(&is_right) || !block.text().trim().is_empty() {
+                return Err(Rejected::Malformed {
+                    element: "wsse11:EncryptedHeader",
+                    problem: "expected one `xenc:EncryptedData`, or one header block in it, and nothing else".to_owned(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// `wsse:Security` header blocks for `actor`; more than one is an error that the caller states.

@@ -14,6 +14,7 @@
 //! What is not proven has no type to travel in: only [`Verified`] can be forwarded.
 #![forbid(unsafe_code)]
 
+mod attributes;
 mod bounded;
 mod confirmation;
 mod conversation;
@@ -42,6 +43,7 @@ mod suite;
 mod tuning;
 mod username;
 
+pub use attributes::only_attributes;
 pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
@@ -52,7 +54,7 @@ pub use evidence::{
     SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt};
-pub use freshness::Freshness;
+pub use freshness::{Freshness, parse_date_time};
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use operation::{Operation, OperationObserver};

@@ -16,6 +16,11 @@ impl Opening<'_> {
     pub(super) fn compare(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
         let plan = self.plan;
         let policy = &plan.policy;
+        if policy.has_security() {
+            // What one held may be several elements, or hide its header block in another one.
+            let is_right = |held: Element<'_>| !held.is(WSSE11, "EncryptedHeader");
+            self.envelope.check_encrypted_headers(is_right)?;
+        }
         if policy.timestamp.is_some_and(|timestamp| timestamp.required) && self.timestamp.is_none()
         {
             return Err(Rejected::TimestampMissing);

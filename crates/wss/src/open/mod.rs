@@ -15,7 +15,7 @@ mod tokens;
 
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, SymmetricKey};
-use soapstone_xml::{Buffers, NodeId};
+use soapstone_xml::{Buffers, Element, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
 
 use self::keys::Derived;
@@ -184,6 +184,10 @@ impl Opening<'_> {
     /// Processes the header and compares what was proven with the plan; returns the header blocks to pass on.
     fn judge(&mut self, buffers: &mut Buffers) -> Result<Vec<NodeId>, Rejected> {
         let security = self.security_header()?;
+        if self.plan.policy.has_security() {
+            let is_right = |held: Element<'_>| held.is(XENC, "EncryptedData");
+            self.envelope.check_encrypted_headers(is_right)?;
+        }
         if let Some(security) = security {
             let mut next = self
                 .envelope
