@@ -7,10 +7,12 @@ use std::fmt;
 use std::ops::Range;
 
 use soapstone_xml::{
-    Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions,
+    Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError,
+    ParseOptions, Problem,
 };
 
 use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE11};
+use crate::recognize::{LOOKED_AT, recognized};
 use crate::rejected::Rejected;
 
 /// Version of the SOAP envelope.
@@ -63,6 +65,11 @@ impl fmt::Display for SoapVersion {
 pub enum EnvelopeError {
     /// Not XML, or outside the limits.
     Xml(ParseError),
+    /// Something else than XML, of a kind that is known.
+    NotXml {
+        /// What it is.
+        found: &'static str,
+    },
     /// The root element is something else.
     NotAnEnvelope {
         /// Expanded name of the root, `{namespace}local`.
@@ -85,6 +92,7 @@ impl fmt::Display for EnvelopeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Xml(error) => error.fmt(out),
+            Self::NotXml { found } => write!(out, "expected a SOAP envelope, found {found}"),
             Self::NotAnEnvelope { found } => {
                 write!(
                     out,
@@ -149,7 +157,18 @@ impl Envelope {
             limits: limits.clone(),
             ids: IdAttributes::with_lookalikes(),
         };
-        let document = Document::parse(bytes, &options, buffers)?;
+        let mut beginning = [0; LOOKED_AT];
+        let looked_at = bytes.len().min(LOOKED_AT);
+        beginning[..looked_at].copy_from_slice(&bytes[..looked_at]);
+        let document = match Document::parse(bytes, &options, buffers) {
+            Ok(document) => document,
+            Err(error) => {
+                return Err(match recognized(&beginning[..looked_at]) {
+                    Some(found) if !is_limit(&error) => EnvelopeError::NotXml { found },
+                    _ => EnvelopeError::Xml(error),
+                });
+            }
+        };
         if let Some(duplicate) = document.duplicate_id() {
             return Err(EnvelopeError::DuplicateId(duplicate));
         }
@@ -315,6 +334,11 @@ impl Envelope {
         let said = block.attribute(self.version.namespace(), "mustUnderstand");
         matches!(said.as_deref().map(str::trim), Some("1" | "true"))
     }
+}
+
+/// Whether it is a limit that a message passes, whatever it is.
+fn is_limit(error: &ParseError) -> bool {
+    matches!(error.problem, Problem::TooMany { .. })
 }
 
 /// Where an element lies in the source of a message that has no grafts.

@@ -37,6 +37,7 @@ mod part;
 mod path;
 mod plan;
 mod policy;
+mod recognize;
 mod rejected;
 mod secure;
 mod suite;

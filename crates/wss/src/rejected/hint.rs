@@ -16,6 +16,9 @@ impl Rejected {
             Self::Envelope(EnvelopeError::DuplicateId(_)) => {
                 "a library that copies elements with their ids, or a wrapping attack"
             }
+            Self::Envelope(EnvelopeError::NotXml { .. }) => {
+                "have the peer send the envelope alone, in UTF-8 or in UTF-16 with a byte order mark; of a message of several parts open the first"
+            }
             Self::SecurityMissing => {
                 "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
             }

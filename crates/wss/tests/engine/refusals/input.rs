@@ -33,6 +33,29 @@ fn dtds_depth_size_and_encoding_are_checked_before_anything_else() {
 }
 
 #[test]
+fn what_is_no_xml_is_told_as_what_it_is() {
+    let policy = sign();
+    for (message, found) in [
+        ("", "nothing: the message is empty"),
+        ("{\"echo\": \"text\"}", "JSON"),
+        ("<!DOCTYPE html><html><body></body></html>", "an HTML page"),
+        (
+            "--boundary\r\nContent-Type: text/xml\r\n\r\n<a/>",
+            "a MIME message of several parts (attachments)",
+        ),
+        ("<\0s\0o\0a\0p\0", "UTF-16 without a byte order mark"),
+    ] {
+        let refused = refuse(&policy, message);
+        assert_eq!(
+            refused.to_string(),
+            format!("expected a SOAP envelope, found {found}")
+        );
+        assert_eq!(name_of(&refused), "not-an-envelope");
+        assert_eq!(refused.fault(), FaultCode::Sender);
+    }
+}
+
+#[test]
 fn references_that_leave_the_message_are_refused() {
     let message = secure(&sign(), PLAIN);
     let info = cut(&message, "ds:SignedInfo");
