@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::confidential::Confidential;
-use super::table::Table;
+use super::table::{OTHER_TEXT, Table};
 
 /// A server's address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ pub(super) fn read_addresses(
             Some(address) => addresses.push(address),
             None => table.report_with_hint(
                 text.place,
-                format!("`{key}` must name servers, found \"{}\"", text.value),
+                format!("`{key}` must name servers, found {OTHER_TEXT}"),
                 format!("for example \"10.0.0.1:{port}\" or \"[::1]:{port}\""),
             ),
         }
