@@ -260,6 +260,11 @@ impl Opened {
         &self.marks
     }
 
+    /// Header blocks that would be passed on: where the plan wants signatures, those that are signed.
+    pub fn blocks(&self) -> &[NodeId] {
+        &self.blocks
+    }
+
     /// Has the host judge what its plans cannot know of each other, such as whether this is an operation that the plan is for. A message that is
     /// refused here was not remembered by a replay cache, and its peer is told no more than if the plan had refused it.
     ///

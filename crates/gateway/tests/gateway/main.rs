@@ -7,6 +7,7 @@ mod certificates;
 mod configuration;
 mod contexts;
 mod conversations;
+mod demands;
 mod description;
 mod heads;
 mod lifecycle;

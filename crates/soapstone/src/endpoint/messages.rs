@@ -57,8 +57,12 @@ impl Endpoint {
         };
         let plan = agreement.inbound();
         let facts = self.facts(&plan.peek(&envelope), request, memory, now)?;
+        let arriving = Arriving {
+            expected,
+            said: None,
+        };
         let verified = self.proven(
-            plan, expected, envelope, &facts, memory, now, buffers, observer,
+            plan, arriving, envelope, &facts, memory, now, buffers, observer,
         )?;
         Ok((verified, agreement))
     }
@@ -184,7 +188,7 @@ impl Endpoint {
     pub(super) fn proven(
         &self,
         plan: &InboundPlan,
-        expected: Expected,
+        arriving: Arriving<'_>,
         envelope: Envelope,
         facts: &Facts,
         memory: Memory<'_>,
@@ -194,9 +198,10 @@ impl Endpoint {
     ) -> Result<Verified<Envelope>, Rejected> {
         let opened = plan.open(envelope, facts, now, buffers)?;
         let operations = match &self.operations {
-            Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
+            Some(table) => opened.examine(|envelope| table.confirm(envelope, arriving.expected))?,
             None => Vec::new(),
         };
+        self.demands.check(&opened, plan.policy(), arriving.said)?;
         match self.sent.known(opened.marks(), now) {
             Known::Foreign => {}
             Known::Sent => return Err(opened.refused(Rejected::Reflected)),
@@ -291,6 +296,13 @@ impl Endpoint {
         observer.ended(Step::Secure);
         Ok(secured)
     }
+}
+
+/// What a message that arrives is taken for, before it is opened.
+pub(super) struct Arriving<'a> {
+    pub(super) expected: Expected,
+    /// What HTTP says of its action; `None` where there is no HTTP, or where it is an answer.
+    pub(super) said: Option<&'a [String]>,
 }
 
 /// What answers depend on is not there.

@@ -9,11 +9,13 @@ mod agreement;
 mod compile;
 mod conversation;
 mod dated;
+mod demands;
 mod handshake;
 mod keys;
 mod messages;
 mod operations;
 mod renewal;
+mod risks;
 mod sent;
 mod suites;
 mod token_rules;
@@ -31,6 +33,7 @@ use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, 
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::ReplayCache;
 use addressing::AnswerActions;
+use demands::Demands;
 use operations::Operations;
 use sent::Sent;
 
@@ -61,6 +64,8 @@ pub struct Endpoint {
     operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     answer_actions: AnswerActions,
+    /// What the file demands beside its policy.
+    demands: Demands,
     limits: Limits,
     users: Vec<(String, SecretBytes)>,
     replay: Option<ReplayConfig>,
@@ -216,6 +221,7 @@ impl Endpoint {
             }],
             operations: None,
             answer_actions: AnswerActions::default(),
+            demands: Demands::default(),
             limits,
             users: Vec::new(),
             replay: None,
@@ -310,9 +316,15 @@ impl Endpoint {
         &self.limits
     }
 
-    /// Whether its operations have policies of their own, so that it matters what a request says of which one it is for.
-    pub fn tells_operations_apart(&self) -> bool {
-        self.operations.is_some()
+    /// Whether it matters what is said of a request's action beside the message ([`ReadRequest::about`]): where operations have policies of their
+    /// own, or where that has to be `wsa:Action`.
+    pub fn asks_for_actions(&self) -> bool {
+        self.operations.is_some() || self.compares_actions()
+    }
+
+    /// Whether what HTTP says of a request's action has to be its `wsa:Action`.
+    pub fn compares_actions(&self) -> bool {
+        self.demands.compare_actions()
     }
 
     /// Whether every message will do, in both directions.

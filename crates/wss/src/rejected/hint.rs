@@ -33,6 +33,18 @@ impl Rejected {
             Self::TimestampInFuture { .. } => {
                 "compare the clocks of both hosts; a local time written as UTC is hours off"
             }
+            Self::ExpiresMissing => {
+                "have the peer send `wsu:Expires`, or leave `require_expires` out of `timestamp`"
+            }
+            Self::DestinationMismatch { .. } => {
+                "add the address to `to` in `addressing`, as the peer writes it; or the message is for another endpoint"
+            }
+            Self::ActionMismatch { .. } => {
+                "a client that writes another `SOAPAction` than `wsa:Action`, or somebody who changed the header on the way"
+            }
+            Self::ProcessingInstruction { .. } => {
+                "SOAP has no processing instructions; `processing_instructions = \"allow\"` passes them on"
+            }
             Self::Replayed => "a peer that tries again has to secure the message anew",
             Self::AuthenticationFailed { .. } => {
                 "digests are over the nonce's octets (not its base64), `Created` as written, and the password in UTF-8"
