@@ -84,7 +84,7 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         }
     }
     let certificate = table.file("certificate");
-    let key = table.file("key");
+    let key = table.secret_file("key");
     let client_ca = table.files("client_ca");
     let required = table.choice("client_auth", &[("required", true), ("optional", false)]);
     if let (Some(required), None) = (&required, &client_ca) {
@@ -97,25 +97,19 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
     let identity = read_identity(&table, certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = match client_ca {
-        None => None,
-        Some(files) => {
-            let place = table.place_of("client_ca").unwrap_or_default();
-            let roots = Arc::new(roots_of(&table, &files, place)?);
-            let mut builder =
-                WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
-            if required.is_some_and(|required| !required.value) {
-                builder = builder.allow_unauthenticated();
-            }
-            match builder.build() {
-                Ok(verifier) => Some(verifier),
-                Err(error) => {
-                    table.report(place, format!("`client_ca` cannot be used: {error}"));
-                    return None;
-                }
-            }
+    let is_optional = required.is_some_and(|required| !required.value);
+    let verifier = client_ca.map(|files| {
+        let place = table.place_of("client_ca").unwrap_or_default();
+        let roots = Arc::new(roots_of(&table, &files, place)?);
+        let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        if is_optional {
+            builder = builder.allow_unauthenticated();
         }
-    };
+        let built = builder.build();
+        built
+            .map_err(|error| table.report(place, format!("`client_ca` cannot be used: {error}")))
+            .ok()
+    });
     let place = table.place();
     let file = table.document().file().to_path_buf();
     let document = table.document();
@@ -125,6 +119,10 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         key,
         certificates,
     } = identity?;
+    let verifier = match verifier {
+        Some(verifier) => Some(verifier?),
+        None => None,
+    };
     let built = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
@@ -178,10 +176,7 @@ pub(crate) fn read_client(
         Some(mut table) => {
             let ca = table.files("ca");
             let place = table.place_of("ca").unwrap_or_default();
-            let roots = match ca {
-                Some(files) => Some(roots_of(&table, &files, place)?),
-                None => None,
-            };
+            let roots = ca.map(|files| roots_of(&table, &files, place));
             let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
             if has_certificate != has_key {
                 let (absent, present) = if has_key {
@@ -195,13 +190,17 @@ pub(crate) fn read_client(
                 );
             }
             let certificate = table.file("certificate");
-            let key = table.file("key");
+            let key = table.secret_file("key");
             let identity = read_identity(&table, certificate, key);
             let name = table.string("server_name");
             table.finish();
             if (has_certificate || has_key) && identity.is_none() {
                 return None;
             }
+            let roots = match roots {
+                Some(roots) => Some(roots?),
+                None => None,
+            };
             (roots, identity, name.map(|name| name.value))
         }
     };
@@ -217,16 +216,16 @@ pub(crate) fn read_client(
         .ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let name = name.unwrap_or_else(|| host.to_owned());
-    match ServerName::try_from(name.clone()) {
+    match ServerName::try_from(name) {
         Ok(server_name) => Some(ClientTls {
             connector: TlsConnector::from(Arc::new(config)),
             server_name,
             certificates,
         }),
         Err(_) => {
-            report(format!(
-                "the backend's name must be a host name or an address, found \"{name}\""
-            ));
+            report(
+                "the backend's name must be a host name or an address, found neither".to_owned(),
+            );
             None
         }
     }

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde::Serialize;
+use soapstone::config::{Problem, Problems};
 use soapstone_gateway::{Config, OneLine, Running};
 
 use crate::failure::Failure;
@@ -23,6 +25,7 @@ one that it names, takes the new configuration into use if it has no problems.";
 const EXAMPLES: &str = "\
 Examples:
   soapstone gateway --config gateway.toml --check   find every problem, start nothing
+  soapstone gateway --config gateway.toml --check --strict --json   the same for a pipeline; risks fail
   soapstone gateway --config gateway.toml --log json
 
 A file that protects a service:
@@ -45,6 +48,100 @@ pub struct Arguments {
     /// Check the configuration, print what would be run, and end
     #[arg(long)]
     check: bool,
+    /// Fail if the configuration takes risks, or names what has expired
+    #[arg(long, requires = "check")]
+    strict: bool,
+    /// Print what was found as JSON
+    #[arg(long, requires = "check")]
+    json: bool,
+}
+
+/// What `--check --json` prints.
+#[derive(Serialize)]
+struct Checked {
+    file: String,
+    problems: Vec<Found>,
+    warnings: Vec<Found>,
+}
+
+/// A problem or a warning.
+#[derive(Serialize)]
+struct Found {
+    /// Stable name of a warning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'static str>,
+    /// From 1; absent where the file as a whole is meant, or what it names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl Found {
+    fn at(problem: &Problem, name: Option<&'static str>) -> Self {
+        let is_placed = problem.line > 0;
+        Self {
+            name,
+            line: is_placed.then_some(problem.line),
+            column: is_placed.then_some(problem.column),
+            message: problem.message.clone(),
+            hint: problem.hint.clone(),
+        }
+    }
+}
+
+/// Tells what is wrong with a file, or what would be run and which risks it takes.
+fn check(arguments: &Arguments, config: Result<Config, Problems>) -> Result<(), Failure> {
+    let (told, problems, warnings) = match config {
+        Err(problems) => (String::new(), problems, Vec::new()),
+        Ok(config) => {
+            let mut told = format!("{}: no problem found\n{config}", config.file().display());
+            let mut warnings = Vec::new();
+            for warning in config.warnings() {
+                told.push_str(&format!("warning: {warning}\n"));
+                warnings.push(Found::at(&warning.problem, Some(warning.name)));
+            }
+            for warning in config.validity_warnings(Timestamp::now()) {
+                let message = OneLine(warning).to_string();
+                told.push_str(&format!("warning: {message}\n"));
+                warnings.push(Found {
+                    name: Some("validity"),
+                    line: None,
+                    column: None,
+                    message,
+                    hint: None,
+                });
+            }
+            (told, Problems::default(), warnings)
+        }
+    };
+    let count = warnings.len();
+    if arguments.json {
+        let found = problems.0.iter();
+        let checked = Checked {
+            file: arguments.config.display().to_string(),
+            problems: found.map(|problem| Found::at(problem, None)).collect(),
+            warnings,
+        };
+        // Strings, arrays and structures always have a JSON form.
+        let json = serde_json::to_string_pretty(&checked).unwrap_or_default();
+        files::print(json + "\n")?;
+    } else {
+        files::print(told)?;
+    }
+    if !problems.0.is_empty() {
+        return Err(problems.into());
+    }
+    if arguments.strict && count > 0 {
+        let things = if count == 1 { "warning" } else { "warnings" };
+        return Err(Failure::new(format_args!(
+            "{count} {things}, and --strict allows none"
+        )));
+    }
+    Ok(())
 }
 
 /// Runs the gateways of a file, or checks the file.
@@ -52,14 +149,11 @@ pub struct Arguments {
 /// # Errors
 /// Every problem of the configuration, or why the gateway cannot start.
 pub fn run(arguments: Arguments, log: LogArguments) -> Result<(), Failure> {
-    let config = Config::load(&arguments.config, &|name| std::env::var(name).ok())?;
+    let config = Config::load(&arguments.config, &|name| std::env::var(name).ok());
     if arguments.check {
-        let mut found = format!("{}: no problem found\n{config}", config.file().display());
-        for warning in config.validity_warnings(Timestamp::now()) {
-            found.push_str(&format!("warning: {}\n", OneLine(warning)));
-        }
-        return files::print(found);
+        return check(&arguments, config);
     }
+    let config = config?;
     log.start(config.log());
     let said = |running: &Running| {
         let text = format!("gateway at {} (Ctrl-C stops it)\n", running.address());
