@@ -13,6 +13,7 @@ mod endpoint;
 mod identity;
 mod known_key;
 mod problem;
+mod quoting;
 mod schema;
 mod security;
 mod server_address;
@@ -31,6 +32,7 @@ pub use endpoint::{
 pub use identity::{IdentityConfig, IdentitySource};
 pub use known_key::{KeyKind, KnownKey};
 pub use problem::{Located, Place, Problem, Problems};
+pub use quoting::{OTHER_TEXT, slip};
 pub use schema::json_schema;
 pub use security::{
     AddressingConfig, AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, MayBeEmpty,
@@ -38,6 +40,6 @@ pub use security::{
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
-pub use table::{FlagOrStrings, FlagOrTable, OTHER_TEXT, Table, slip};
+pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use values::{parse_duration, parse_size};
 pub use warning::Warning;

@@ -14,8 +14,9 @@ use soapstone_wss::{
 
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
+use super::quoting::slip;
 use super::store::{Shared, StoreConfig, WhenUnavailable, read_when_unavailable};
-use super::table::{FlagOrStrings, FlagOrTable, Table, slip};
+use super::table::{FlagOrStrings, FlagOrTable, Table};
 
 /// Where the policy comes from.
 #[derive(Clone, Debug)]

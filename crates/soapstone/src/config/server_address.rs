@@ -5,7 +5,8 @@
 use std::fmt;
 
 use super::confidential::Confidential;
-use super::table::{OTHER_TEXT, Table};
+use super::quoting::OTHER_TEXT;
+use super::table::Table;
 
 /// A server's address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

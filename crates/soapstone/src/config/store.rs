@@ -8,8 +8,9 @@ use std::time::Duration;
 use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
+use super::quoting::OTHER_TEXT;
 use super::server_address::{ServerAddress, Url, read_addresses};
-use super::table::{FlagOrTable, OTHER_TEXT, Table};
+use super::table::{FlagOrTable, Table};
 use super::values::decode_hexadecimal;
 
 /// Longest that an operation may take when the configuration does not say.

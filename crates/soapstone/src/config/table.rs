@@ -17,6 +17,7 @@ use super::confidential::Confidential;
 use super::document::{Document, LONGEST_NAMED, LoadedFile, read_at_most};
 use super::known_key::{KeyKind, KnownKey};
 use super::problem::{Located, Place, Problem};
+use super::quoting::{NO_UNIT, is_like_a_path, is_readable_by_everybody, nearest, quantity, slip};
 use super::tree::{Tree, Value};
 use super::values::{parse_duration, parse_size};
 use super::warning::Warning;
@@ -686,66 +687,3 @@ impl<'d> Table<'d> {
 
 const EXPECTED_MOMENT: &str =
     "a moment such as \"2026-11-20T12:00:00Z\" or a date such as \"2026-11-20\"";
-
-/// What is said of a number where a duration must be.
-const NO_UNIT: &str = "a number without a unit";
-
-/// What is said of a text that is none of `names`, and the name that it is near to. Far from all of them it is not quoted.
-pub fn slip<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> (String, Option<&'n str>) {
-    match nearest(text, names) {
-        Some(near) => (format!("\"{text}\""), Some(near)),
-        None => (OTHER_TEXT.to_owned(), None),
-    }
-}
-
-/// What is said of a text that is no quantity. It is quoted if it begins with a digit and has nothing that units and times do not have.
-fn quantity(text: &str) -> String {
-    const LONGEST: usize = 32;
-    let is_usual = |octet: u8| octet.is_ascii_alphanumeric() || b" .:+-".contains(&octet);
-    let begins = text.starts_with(|first: char| first.is_ascii_digit());
-    if !begins || text.len() > LONGEST || !text.bytes().all(is_usual) {
-        return OTHER_TEXT.to_owned();
-    }
-    match text.bytes().all(|octet| octet.is_ascii_digit()) {
-        true => NO_UNIT.to_owned(),
-        false => format!("\"{text}\""),
-    }
-}
-
-/// What is said of a text that is not quoted.
-pub const OTHER_TEXT: &str = "another text";
-
-/// Whether the permissions of a file let everybody on the host read it. Nobody is warned where there are no permissions.
-fn is_readable_by_everybody(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let metadata = std::fs::metadata(path);
-        metadata.is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        false
-    }
-}
-
-/// Whether a text may be meant as the name of a file, and is no content of one.
-fn is_like_a_path(text: &str) -> bool {
-    text.len() <= 1024 && !text.contains(char::is_control) && !text.contains("-----")
-}
-
-/// The candidate nearest to what was written, when it is near enough to have been meant.
-fn nearest<'n>(written: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let tolerance = (written.chars().count() / 3).max(1);
-    candidates
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&written.to_lowercase(), &candidate.to_lowercase()),
-                candidate,
-            )
-        })
-        .filter(|(distance, _)| *distance <= tolerance)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
