@@ -120,6 +120,49 @@ fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
     }
 }
 
+/// Some mistakes are found while a file is read, others while plans are made of it.
+#[test]
+fn all_mistakes_of_a_table_are_told_at_once() {
+    let folder = Folder::new("at-once");
+    let file = folder.0.join("endpoint.toml");
+    let text = format!(
+        "{IDENTITY}trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"me\"], min_rsa_bits = 1 }}\n[security]\nmechanism = \"sign\"\n\
+         suite = \"Basic256GMC\"\nsute = \"Basic256GCM\"\nsigned = [\"Bodi\"]\n"
+    );
+    std::fs::write(&file, &text).expect("it is written");
+    let problems = Endpoint::load(&file, Role::Service, &|_| None).expect_err("mistakes");
+    let told: Vec<(u32, &str)> = problems
+        .0
+        .iter()
+        .map(|problem| (problem.line, problem.message.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                2,
+                "`subjects` must hold distinguished names, found another text"
+            ),
+            (
+                2,
+                "`min_rsa_bits` must be a whole number from 512 to 16384, found a smaller number"
+            ),
+            (
+                5,
+                "`suite` must name an algorithm suite, found \"Basic256GMC\""
+            ),
+            (6, "unknown key `sute` in [security]"),
+            (
+                7,
+                "`signed` must name parts of the envelope, found \"Bodi\""
+            ),
+        ]
+    );
+    std::fs::write(&file, text + "[users\n").expect("it is written");
+    let problems = Endpoint::load(&file, Role::Service, &|_| None).expect_err("no TOML");
+    assert_eq!(problems.0.last().map(|problem| problem.line), Some(8));
+}
+
 #[test]
 fn profiles_are_reserved() {
     let folder = Folder::new("profiles");

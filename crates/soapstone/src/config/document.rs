@@ -156,7 +156,7 @@ impl<'e> Document<'e> {
     }
 
     /// Whether the whole text is TOML.
-    pub(super) fn is_well_formed(&self) -> bool {
+    pub fn is_well_formed(&self) -> bool {
         self.well_formed
     }
 

@@ -29,7 +29,9 @@ use soapstone_trust::addressing::Addressing;
 use soapstone_wss::{Evidence, InboundPlan, OutboundPlan, Policy, Receipt, SoapVersion};
 use soapstone_xml::Limits;
 
-use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
+use crate::config::{
+    ConversationsConfig, Document, EndpointConfig, Environment, Problems, ReplayConfig,
+};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::ReplayCache;
 use addressing::AnswerActions;
@@ -196,7 +198,19 @@ impl Endpoint {
     /// # Errors
     /// Everything that is wrong with the file, and with what it asks for.
     pub fn load(file: &Path, role: Role, environment: &Environment<'_>) -> Result<Self, Problems> {
-        Self::compile(&EndpointConfig::load(file, environment)?, role)
+        let document = Document::load(file, environment)?;
+        let config = EndpointConfig::read(document.root());
+        // Of a file with syntax errors it is not known what it asks for.
+        let config = config.filter(|_| document.is_well_formed());
+        let endpoint = config.and_then(|config| {
+            let compiled = Self::compile(&config, role);
+            let report = |problems: Problems| {
+                let problems = problems.0.into_iter();
+                problems.for_each(|problem| document.report(problem));
+            };
+            compiled.map_err(report).ok()
+        });
+        document.finish(endpoint)
     }
 
     /// Compiles an endpoint that was read.
