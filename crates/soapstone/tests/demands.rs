@@ -185,11 +185,9 @@ fn a_request_to_another_address_is_refused_where_addresses_are_named() {
         Err(Rejected::Unsigned { part })
     );
     let [signed, ..] = signing(&["To"]);
-    let both = format!(
-        "<a:To>urn:books</a:To><o:To xmlns:o=\"http://schemas.xmlsoap.org/ws/2004/08/addressing\">urn:other</o:To>"
-    );
+    let both = "<a:To>urn:books</a:To><o:To xmlns:o=\"http://schemas.xmlsoap.org/ws/2004/08/addressing\">urn:other</o:To>";
     let service = folder.service(&(signed.clone() + demand));
-    let refused = received(&service, &folder.secured(&signed, &request(&both)), &[]);
+    let refused = received(&service, &folder.secured(&signed, &request(both)), &[]);
     assert_eq!(refused.unwrap_err().name(), "unsigned");
 }
 
