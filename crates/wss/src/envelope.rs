@@ -169,6 +169,10 @@ impl Envelope {
                 });
             }
         };
+        if !is_version_1_0(document.bytes()) {
+            let found = "XML of another version than 1.0";
+            return Err(EnvelopeError::NotXml { found });
+        }
         if let Some(duplicate) = document.duplicate_id() {
             return Err(EnvelopeError::DuplicateId(duplicate));
         }
@@ -336,6 +340,25 @@ impl Envelope {
     }
 }
 
+/// Whether a well-formed document is, by its declaration, of XML 1.0, which SOAP messages are serialized as (RFC 3902 for SOAP 1.2).
+/// A reader of XML 1.1 takes other characters for ends of lines.
+fn is_version_1_0(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let declaration = text
+        .strip_prefix(b"<?xml")
+        .filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace));
+    let version = declaration.and_then(|rest| rest.trim_ascii_start().strip_prefix(b"version"));
+    let Some(version) = version else {
+        return true;
+    };
+    let version = version.trim_ascii_start();
+    let version = version.strip_prefix(b"=").unwrap_or(version);
+    matches!(
+        version.trim_ascii_start(),
+        [b'"' | b'\'', b'1', b'.', b'0', b'"' | b'\'', ..]
+    )
+}
+
 /// Whether it is a limit that a message passes, whatever it is.
 fn is_limit(error: &ParseError) -> bool {
     matches!(error.problem, Problem::TooMany { .. })
@@ -401,6 +424,34 @@ mod tests {
         let refused = parse("<s:Body/><s:Body/>").unwrap_err();
         let found = format!("{{{SOAP11}}}Body");
         assert_eq!(refused, EnvelopeError::UnexpectedChild { found, line: 1 });
+    }
+
+    #[test]
+    fn an_envelope_in_xml_1_1_is_refused() {
+        let parse = |declaration: &str| {
+            let text =
+                format!("{declaration}<s:Envelope xmlns:s='{SOAP11}'><s:Body/></s:Envelope>");
+            let parsed = Envelope::parse(
+                text.into_bytes(),
+                &Limits::default(),
+                &mut Buffers::default(),
+            );
+            parsed.map(|_| ())
+        };
+        for declaration in [
+            "",
+            "\u{feff}",
+            "<?xml version='1.0'?>",
+            "\u{feff}<?xml  version = \"1.0\" encoding='UTF-8' ?>",
+            "<?xml-model version='1.1'?>",
+        ] {
+            assert_eq!(parse(declaration), Ok(()), "{declaration}");
+        }
+        let found = "XML of another version than 1.0";
+        for declaration in ["<?xml version='1.1'?>", "\u{feff}<?xml version=\"1.10\" ?>"] {
+            let refused = Err(EnvelopeError::NotXml { found });
+            assert_eq!(parse(declaration), refused, "{declaration}");
+        }
     }
 
     #[test]
