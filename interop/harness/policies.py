@@ -223,7 +223,7 @@ def presets():
 def _mechanisms():
     """Every mechanism with every suite, for every service. Without a binding there is no suite."""
     every = tuple(SERVICES)
-    yield Cell("plain", "", services=every, generated=True)
+    yield Cell("plain", "", services=every, generated=True, ours={"policy_may_be_empty": True})
     yield Cell("username", supporting("SupportingTokens", username()), services=every)
     yield Cell("username digest", supporting("SupportingTokens", username("<sp:HashPassword/>")))
     for mechanism in MECHANISMS:

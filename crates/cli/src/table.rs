@@ -41,7 +41,9 @@ impl Table {
     /// The same table with its heading in bold.
     #[must_use]
     pub fn emphasized(mut self, emphasis: bool) -> Self {
-        self.emphasis = emphasis;
+        // https://no-color.org: whatever it is set to, unless to nothing.
+        let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        self.emphasis = emphasis && !is_colourless;
         self
     }
 

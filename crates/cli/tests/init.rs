@@ -270,7 +270,7 @@ fn what_cannot_be_is_said_before_anything_is_made() {
         ),
         (
             "--backend ftp://127.0.0.1/books",
-            "must be an http or https URL without a query and without a user, found \"ftp://127.0.0.1/books\"",
+            "must be an http or https URL without a query and without a user, found a URL of another scheme",
         ),
         (
             "--backend http://127.0.0.1/books?wsdl",
@@ -363,6 +363,56 @@ fn what_is_commented_out_can_be_taken_in() {
         "made/gateway.toml: no problem found\nlisten 127.0.0.1:8443\nadmin 127.0.0.1:9901\n\
          route /v1 -> https://books.example:9443/v1/, inbound sign-encrypt Basic256GCM\n"
     );
+}
+
+/// In a pipeline nobody reads warnings.
+#[test]
+fn risks_are_warnings_and_fail_a_strict_check() {
+    let folder = Folder::new();
+    let made = "init made --backend http://127.0.0.1:9/books";
+    folder.run(made).succeeds();
+    let check = "gateway --config made/gateway.toml --check";
+    let strict = format!("{check} --strict --json");
+    let safe = folder.run(&strict).succeeds().json();
+    assert_eq!(safe["warnings"], serde_json::json!([]));
+    let text = folder.read("made/gateway.toml");
+    let weak = text.replace("Basic256GCM", "Basic256");
+    assert_ne!(weak, text);
+    folder.write("made/gateway.toml", &weak);
+    let told = folder.run(check).succeeds();
+    assert!(
+        told.text().contains("warning: made/gateway.toml:"),
+        "{}",
+        told.text()
+    );
+    let failed = folder.run(&strict);
+    assert!(
+        failed.err.contains("--strict allows none"),
+        "{}",
+        failed.err
+    );
+    let json = failed.json();
+    assert_eq!(json["problems"], serde_json::json!([]));
+    let names: Vec<&str> = json["warnings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|warning| {
+            assert!(warning["line"].is_u64() && warning["hint"].is_string());
+            warning["name"].as_str().expect("a name")
+        })
+        .collect();
+    assert_eq!(names, ["weak-algorithm", "cbc"]);
+    folder.run(&strict).fails("2 warnings");
+    folder.write("made/gateway.toml", weak.replace("path =", "pfad ="));
+    let wrong = folder.run(&format!("{check} --json"));
+    let problems = wrong.json()["problems"].clone();
+    assert!(problems[0]["message"].is_string(), "{problems}");
+    wrong.fails("in the configuration");
+    // Both speak of a check.
+    folder
+        .run("gateway --config made/gateway.toml --strict")
+        .fails("--check");
 }
 
 #[test]

@@ -54,6 +54,29 @@ fn every_kind_of_key_can_be_made() {
 }
 
 #[test]
+fn what_was_written_is_said_with_what_is_in_it() {
+    let folder = Folder::new();
+    folder.write("password", "opens it\n");
+    for (words, expected) in [
+        (
+            "a --kind ec-p256",
+            "wrote a.key.pem (private key, not encrypted: keep it secret)\nwrote a.cert.pem (certificate of CN=a)\n",
+        ),
+        (
+            "b --kind ec-p256 --pkcs12 --password-file password",
+            "wrote b.key.pem (private key, encrypted)\nwrote b.cert.pem (certificate of CN=b)\nwrote b.p12 (both, as PKCS#12)\n",
+        ),
+        (
+            "c --symmetric 32",
+            "wrote c.key.bin (symmetric key of 32 bytes: keep it secret)\n",
+        ),
+    ] {
+        let made = folder.run(&format!("keys new {words}")).succeeds();
+        assert_eq!(made.text(), expected);
+    }
+}
+
+#[test]
 fn a_key_that_cannot_sign_gets_its_certificate_from_an_authority() {
     let folder = Folder::new();
     folder

@@ -294,3 +294,47 @@ fn keys_and_certificates_in_der_are_read_like_those_in_pem() {
         .run("open --config server.toml secured.xml -o opened.xml")
         .succeeds();
 }
+
+/// Where there is no HTTP, what it says cannot be compared.
+#[test]
+fn a_demand_on_http_is_said_to_be_passed_over_for_a_single_message() {
+    let folder = Folder::new();
+    folder.write("plain.xml", envelope(SOAP11));
+    let users = "[[users]]\nname = \"alice\"\npassword_env = \"ALICE_PASSWORD\"\n[security]\nmechanism = \"username\"\n";
+    folder.write("client.toml", users);
+    let demand = format!("{users}addressing = {{ soap_action = true, to = [\"urn:books\"] }}\n");
+    folder.write("server.toml", &demand);
+    folder
+        .run("secure --config client.toml plain.xml -o secured.xml")
+        .succeeds();
+    let opened = folder
+        .run("open --config server.toml secured.xml")
+        .succeeds();
+    assert!(
+        opened.err.starts_with("note: `soap_action` compares"),
+        "{}",
+        opened.err
+    );
+    folder.write("server.toml", demand.replace("urn:books", "urn:accounts"));
+    folder
+        .run("open --config server.toml secured.xml")
+        .refuses_somehow();
+}
+
+#[test]
+fn what_is_no_xml_is_told_as_what_it_is() {
+    let folder = Folder::new();
+    folder.write("server.toml", "[security]\nmechanism = \"none\"\n");
+    for (message, found) in [
+        ("", "nothing: the message is empty"),
+        ("{\"a\": 1}", "JSON"),
+        ("<!doctype html><p>", "an HTML page"),
+    ] {
+        folder.write("message", message);
+        let refused = folder
+            .run("open --config server.toml message")
+            .refuses("not-an-envelope");
+        let expected = format!("expected a SOAP envelope, found {found}");
+        assert!(refused.err.contains(&expected), "{}", refused.err);
+    }
+}

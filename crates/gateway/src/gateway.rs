@@ -21,7 +21,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::admin::Readiness;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
-use crate::config::{Config, LEADS_AROUND, NO_DEMANDS, RouteConfig};
+use crate::config::{Config, LEADS_AROUND, RouteConfig};
 use crate::dated::{dated_in, tell};
 use crate::handshake::Parties;
 use crate::key_usage::KeyUsageWarnings;
@@ -381,6 +381,16 @@ impl fmt::Debug for Running {
 
 fn serving(config: Config, former: &[&Route], memory: &ProcessMemory) -> Serving {
     let idle = config.timeouts.idle;
+    for risk in config.risks() {
+        let problem = &risk.problem;
+        tracing::warn!(
+            name = risk.name,
+            line = problem.line,
+            hint = problem.hint,
+            "{}",
+            problem.message
+        );
+    }
     for route in &config.routes {
         let remark = route.inbound.as_ref().and_then(|side| side.remark.as_ref());
         if let Some(remark) = remark {
@@ -393,11 +403,6 @@ fn serving(config: Config, former: &[&Route], memory: &ProcessMemory) -> Serving
         // It may be meant so, and nobody is to get used to warnings.
         if let Some(other) = route.leads_around(&config.routes) {
             tracing::info!(route = route.name, "{LEADS_AROUND} {}", other.path);
-        }
-        for (direction, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
-            if side.as_ref().is_some_and(|side| side.without_demands) {
-                tracing::warn!(route = route.name, direction, "{NO_DEMANDS}");
-            }
         }
     }
     let dated = dated_in(&config);

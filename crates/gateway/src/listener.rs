@@ -27,6 +27,7 @@ use crate::body::{PassError, Reply};
 use crate::gateway::Shared;
 use crate::headers::Forwarded;
 use crate::settled::Settled;
+use crate::tls;
 
 /// What the gateway is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,19 +139,19 @@ pub(crate) struct Connection {
 async fn serve(
     mut connection: Connection,
     stream: TcpStream,
-    tls: Option<TlsAcceptor>,
+    acceptor: Option<TlsAcceptor>,
     mut phase: watch::Receiver<Phase>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, peer = %connection.peer, "the connection was gone at once");
         return;
     }
-    let Some(acceptor) = tls else {
+    let Some(acceptor) = acceptor else {
         return drive(connection, TokioIo::new(stream), phase).await;
     };
     let patience = connection.shared.serving().timeouts.header;
     let peer = connection.peer;
-    let handshake = tokio::time::timeout(patience, acceptor.accept(stream));
+    let handshake = tokio::time::timeout(patience, tls::accept(&acceptor, stream));
     let made = tokio::select! {
         made = handshake => made,
         // No request of this connection can be in hand, and none would be taken from it any more.

@@ -16,7 +16,9 @@ use crate::config::{LogConfig, LogFormat};
 
 /// Has the process log as configured. Does nothing when it already logs.
 pub fn install(config: LogConfig) {
-    let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    // https://no-color.org: whatever it is set to, unless to nothing.
+    let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let ansi = !is_colourless && std::io::IsTerminal::is_terminal(&std::io::stderr());
     // An error means that another subscriber is there, which then has the say.
     let _ = tracing::subscriber::set_global_default(subscriber(config, ansi, std::io::stderr));
 }

@@ -267,6 +267,7 @@ pub(crate) mod tests {
     /// A route that passes messages as they are.
     pub(crate) fn route(path: &str, backend: &str) -> Route {
         let config = RouteConfig {
+            place: soapstone::config::Place::default(),
             name: path.to_owned(),
             path: path.to_owned(),
             backend: backend.parse().expect("a URL"),

@@ -48,9 +48,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         id,
         action: media::action_of(&head.headers),
         actions: match &exchange.route.inbound {
-            Some(side) if side.endpoint.tells_operations_apart() => {
-                media::actions_of(&head.headers)
-            }
+            Some(side) if side.endpoint.asks_for_actions() => media::actions_of(&head.headers),
             _ => Vec::new(),
         },
     };

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table};
+use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
+use crate::config::NO_DEMANDS;
 use crate::established::Established;
 use crate::workers::Effort;
 use crate::wsdl::{PublishedPolicy, Telling};
@@ -38,12 +39,13 @@ pub(crate) struct Publishing {
     pub(crate) transport: Option<TransportRequirement>,
 }
 
-/// Reads `inbound` or `outbound` of a route, compiles it and opens its stores. `None` when something is wrong, which is reported.
+/// Reads `inbound` or `outbound` of a route, compiles it and opens its stores. `through_tls` says whether its messages come or go over TLS. `None` when something is wrong, which is reported.
 pub(crate) fn read_side(
     table: Table<'_>,
     role: Role,
     scope: &str,
     stores: &Stores,
+    through_tls: bool,
     publishing: Option<&Publishing>,
 ) -> Option<Side> {
     let document = table.document();
@@ -115,6 +117,24 @@ pub(crate) fn read_side(
     };
     let by_policy = matches!(config.security.source.value, SecuritySource::Policy(_));
     let without_demands = by_policy && endpoint.demands_nothing() && !endpoint.needs_tls();
+    for risk in endpoint.risks(&config, through_tls) {
+        document.warn(risk);
+    }
+    let open: Vec<&str> = endpoint.unprotected_operations().collect();
+    if without_demands || !open.is_empty() {
+        let message = match without_demands {
+            true => NO_DEMANDS.to_owned(),
+            false => format!(
+                "the policy demands nothing of requests for {}",
+                open.join(", ")
+            ),
+        };
+        let problem = config.problem(config.security.source.place, message);
+        document.warn(Warning {
+            name: "without-protection",
+            problem: problem.with_hint("attach a policy to them, unless everybody may call them"),
+        });
+    }
     let begins = role == Role::Client && endpoint.conversation().is_some();
     Some(Side {
         endpoint: Arc::new(endpoint),

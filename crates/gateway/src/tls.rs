@@ -3,6 +3,7 @@
 //! The rule kept here: TLS 1.2 and 1.3 with the provider's safe defaults, and a peer's certificate is always checked; there is no switch
 //! that turns the check off.
 
+use std::io;
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
@@ -14,7 +15,10 @@ use soapstone::config::{LoadedFile, Place, Problem, Table};
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Dated, DatedUse};
 use soapstone_store::server_trust::ServerTrust;
-use tokio_rustls::TlsConnector;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// TLS as clients find it.
 pub(crate) struct ServerTls {
@@ -35,6 +39,37 @@ pub(crate) struct ClientTls {
     pub(crate) certificates: Vec<Dated>,
 }
 
+/// What a client gets that speaks HTTP without TLS.
+const PLAIN_HTTP: &str = "this port speaks TLS, and the request came as plain HTTP: use https://";
+
+/// Most octets of a plain request that are read before its connection is closed, so that the client reads the answer.
+const DRAINED: u64 = 64 * 1024;
+
+/// Shakes hands with a client. One that speaks plain HTTP is told so in HTTP.
+///
+/// # Errors
+/// Why there is no TLS.
+pub(crate) async fn accept(
+    acceptor: &TlsAcceptor,
+    mut stream: TcpStream,
+) -> io::Result<TlsStream<TcpStream>> {
+    let mut first = [0];
+    let read = stream.peek(&mut first).await?;
+    // A record of TLS begins with its type, 20 to 24; a request begins with a method, which all have capital letters.
+    if read == 0 || !first[0].is_ascii_uppercase() {
+        return acceptor.accept(stream).await;
+    }
+    let length = PLAIN_HTTP.len() + 1;
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{PLAIN_HTTP}\n"
+    );
+    stream.write_all(answer.as_bytes()).await?;
+    stream.shutdown().await?;
+    tokio::io::copy(&mut (&mut stream).take(DRAINED), &mut tokio::io::sink()).await?;
+    Err(io::Error::new(io::ErrorKind::InvalidData, PLAIN_HTTP))
+}
+
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
 ///
 /// `None` when something is wrong, which is reported to the table's document.
@@ -51,7 +86,7 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         }
     }
     let certificate = table.file("certificate");
-    let key = table.file("key");
+    let key = table.secret_file("key");
     let client_ca = table.files("client_ca");
     let required = table.choice("client_auth", &[("required", true), ("optional", false)]);
     if let (Some(required), None) = (&required, &client_ca) {
@@ -64,25 +99,19 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
     let identity = read_identity(&table, certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = match client_ca {
-        None => None,
-        Some(files) => {
-            let place = table.place_of("client_ca").unwrap_or_default();
-            let roots = Arc::new(roots_of(&table, &files, place)?);
-            let mut builder =
-                WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
-            if required.is_some_and(|required| !required.value) {
-                builder = builder.allow_unauthenticated();
-            }
-            match builder.build() {
-                Ok(verifier) => Some(verifier),
-                Err(error) => {
-                    table.report(place, format!("`client_ca` cannot be used: {error}"));
-                    return None;
-                }
-            }
+    let is_optional = required.is_some_and(|required| !required.value);
+    let verifier = client_ca.map(|files| {
+        let place = table.place_of("client_ca").unwrap_or_default();
+        let roots = Arc::new(roots_of(&table, &files, place)?);
+        let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        if is_optional {
+            builder = builder.allow_unauthenticated();
         }
-    };
+        let built = builder.build();
+        built
+            .map_err(|error| table.report(place, format!("`client_ca` cannot be used: {error}")))
+            .ok()
+    });
     let place = table.place();
     let file = table.document().file().to_path_buf();
     let document = table.document();
@@ -92,6 +121,10 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         key,
         certificates,
     } = identity?;
+    let verifier = match verifier {
+        Some(verifier) => Some(verifier?),
+        None => None,
+    };
     let built = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
@@ -157,7 +190,7 @@ pub(crate) fn read_client(
                 );
             }
             let certificate = table.file("certificate");
-            let key = table.file("key");
+            let key = table.secret_file("key");
             let identity = read_identity(&table, certificate, key);
             let name = table.string("server_name");
             table.finish();
@@ -184,16 +217,16 @@ pub(crate) fn read_client(
         .ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let name = name.unwrap_or_else(|| host.to_owned());
-    match ServerName::try_from(name.clone()) {
+    match ServerName::try_from(name) {
         Ok(server_name) => Some(ClientTls {
             connector: TlsConnector::from(Arc::new(config)),
             server_name,
             certificates,
         }),
         Err(_) => {
-            report(format!(
-                "the backend's name must be a host name or an address, found \"{name}\""
-            ));
+            report(
+                "the backend's name must be a host name or an address, found neither".to_owned(),
+            );
             None
         }
     }

@@ -145,7 +145,7 @@ fn every_agreement_goes_with_every_derivation_digest_and_wrapping_that_is_listed
 fn what_is_wrong_with_a_list_is_told_with_what_would_be_right() {
     assert_eq!(
         problems_of("key_agreement = [\"x25518\"]"),
-        "endpoint.toml:4:18: no key agreement algorithm is called \"x25518\"\n    \
+        "endpoint.toml:4:18: expected the name of a key agreement algorithm, found another text\n    \
          hint: name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \"exc-c14n\", \"x25519\", \
          \"hkdf\", \"kw-aes128\""
     );

@@ -51,12 +51,17 @@ fn endpoint(cell: &str, role: Role) -> Result<Endpoint, String> {
     } else {
         ""
     };
+    // What its name says.
+    let empty = match cell {
+        "plain" => "policy_may_be_empty = true\n",
+        _ => "",
+    };
     // CXF's client has one key for all of its endorsing tokens.
     let text = format!(
         "[identity]\nkey = \"keys/{own}.key.pem\"\ncertificate = \"keys/{own}.cert.pem\"\n\
          [peer]\ncertificate = \"keys/{peer}.cert.pem\"\n[trust]\nanchors = [\"keys/ca.pem\"]\n\
          [[users]]\nname = \"alice\"\npassword = \"correct horse battery staple\"\n\
-         [security]\npolicy = \"{cell}/service.wsdl\"\nsha256_suites = \"{reading}\"\nsame_endorser = true\ntimestamp = {{ ttl = \"10m\" }}\n{anonymous}\n"
+         [security]\npolicy = \"{cell}/service.wsdl\"\nsha256_suites = \"{reading}\"\nsame_endorser = true\n{empty}timestamp = {{ ttl = \"10m\" }}\n{anonymous}\n"
     );
     EndpointConfig::from_text(&text, &folder().join("endpoint.toml"), &|_| None)
         .and_then(|config| Endpoint::compile(&config, role))

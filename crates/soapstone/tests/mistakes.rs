@@ -172,6 +172,49 @@ fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
     }
 }
 
+/// Some mistakes are found while a file is read, others while plans are made of it.
+#[test]
+fn all_mistakes_of_a_table_are_told_at_once() {
+    let folder = Folder::new("at-once");
+    let file = folder.0.join("endpoint.toml");
+    let text = format!(
+        "{IDENTITY}trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"me\"], min_rsa_bits = 1 }}\n[security]\nmechanism = \"sign\"\n\
+         suite = \"Basic256GMC\"\nsute = \"Basic256GCM\"\nsigned = [\"Bodi\"]\n"
+    );
+    std::fs::write(&file, &text).expect("it is written");
+    let problems = Endpoint::load(&file, Role::Service, &|_| None).expect_err("mistakes");
+    let told: Vec<(u32, &str)> = problems
+        .0
+        .iter()
+        .map(|problem| (problem.line, problem.message.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                2,
+                "`subjects` must hold distinguished names, found another text"
+            ),
+            (
+                2,
+                "`min_rsa_bits` must be a whole number from 512 to 16384, found a smaller number"
+            ),
+            (
+                5,
+                "`suite` must name an algorithm suite, found \"Basic256GMC\""
+            ),
+            (6, "unknown key `sute` in [security]"),
+            (
+                7,
+                "`signed` must name parts of the envelope, found \"Bodi\""
+            ),
+        ]
+    );
+    std::fs::write(&file, text + "[users\n").expect("it is written");
+    let problems = Endpoint::load(&file, Role::Service, &|_| None).expect_err("no TOML");
+    assert_eq!(problems.0.last().map(|problem| problem.line), Some(8));
+}
+
 #[test]
 fn profiles_are_reserved() {
     let folder = Folder::new("profiles");
@@ -196,7 +239,7 @@ fn a_key_that_is_a_flag_or_a_table_is_known_and_shown() {
     );
     assert_eq!(
         folder.problems_of_security("mechanism = \"sign\", timestamp = \"5m\""),
-        "endpoint.toml:3:46: `timestamp` must be a table such as { ttl = \"5m\", skew = \"60s\" }, true or false, found \"5m\""
+        "endpoint.toml:3:46: `timestamp` must be a table such as { ttl = \"5m\", skew = \"60s\" }, true or false, found a string"
     );
     let unknown = folder.problems_of_security("mechanism = \"sign\", frobnicate = 1");
     assert!(unknown.contains(", timestamp"), "{unknown}");
@@ -220,10 +263,10 @@ fn the_file_or_subject_that_no_trust_can_be_made_of_is_named() {
             "anchors = [\"ca.cert.pem\"], subjects = [\"CN=me\", \"me\", \"O\"], crls = \"ca.cert.pem\""
         ),
         format!(
-            "endpoint.toml:2:59: `subjects` must hold distinguished names, found \"me\"\n    \
-             hint: for example subjects = [\"CN=me\"]\n\
-             endpoint.toml:2:65: `subjects` must hold distinguished names, found \"O\"\n    \
-             hint: for example subjects = [\"CN=O\"]\n\
+            "endpoint.toml:2:59: `subjects` must hold distinguished names, found another text\n    \
+             hint: for example subjects = [\"CN=client\"]\n\
+             endpoint.toml:2:65: `subjects` must hold distinguished names, found another text\n    \
+             hint: for example subjects = [\"CN=client\"]\n\
              endpoint.toml:2:78: {wrong_list}"
         )
     );
@@ -284,7 +327,9 @@ fn a_name_that_no_algorithm_has_is_all_that_is_wrong() {
             format!("mechanism = \"sign-encrypt\", algorithms = {{ {list} = [\"{name}\"] }}");
         let problems = folder.problems_of_security(&security);
         assert!(
-            problems.ends_with(&format!(": no {what} is called \"{name}\"{hint}")),
+            problems.ends_with(&format!(
+                ": expected the name of a {what}, found another text{hint}"
+            )),
             "{problems}"
         );
         assert_eq!(problems.lines().count(), 2, "{problems}");

@@ -7,10 +7,13 @@ use std::fmt;
 use std::ops::Range;
 
 use soapstone_xml::{
-    Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions,
+    Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError,
+    ParseOptions, Problem,
 };
 
-use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE};
+use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE11};
+use crate::recognize::{LOOKED_AT, recognized};
+use crate::rejected::Rejected;
 
 /// Version of the SOAP envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +65,11 @@ impl fmt::Display for SoapVersion {
 pub enum EnvelopeError {
     /// Not XML, or outside the limits.
     Xml(ParseError),
+    /// Something else than XML, of a kind that is known.
+    NotXml {
+        /// What it is.
+        found: &'static str,
+    },
     /// The root element is something else.
     NotAnEnvelope {
         /// Expanded name of the root, `{namespace}local`.
@@ -84,6 +92,7 @@ impl fmt::Display for EnvelopeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Xml(error) => error.fmt(out),
+            Self::NotXml { found } => write!(out, "expected a SOAP envelope, found {found}"),
             Self::NotAnEnvelope { found } => {
                 write!(
                     out,
@@ -146,9 +155,24 @@ impl Envelope {
     ) -> Result<Self, EnvelopeError> {
         let options = ParseOptions {
             limits: limits.clone(),
-            ids: IdAttributes::standard(),
+            ids: IdAttributes::with_lookalikes(),
         };
-        let document = Document::parse(bytes, &options, buffers)?;
+        let mut beginning = [0; LOOKED_AT];
+        let looked_at = bytes.len().min(LOOKED_AT);
+        beginning[..looked_at].copy_from_slice(&bytes[..looked_at]);
+        let document = match Document::parse(bytes, &options, buffers) {
+            Ok(document) => document,
+            Err(error) => {
+                return Err(match recognized(&beginning[..looked_at]) {
+                    Some(found) if !is_limit(&error) => EnvelopeError::NotXml { found },
+                    _ => EnvelopeError::Xml(error),
+                });
+            }
+        };
+        if !is_version_1_0(document.bytes()) {
+            let found = "XML of another version than 1.0";
+            return Err(EnvelopeError::NotXml { found });
+        }
         if let Some(duplicate) = document.duplicate_id() {
             return Err(EnvelopeError::DuplicateId(duplicate));
         }
@@ -269,6 +293,26 @@ impl Envelope {
         }
     }
 
+    /// Checks that each `wsse11:EncryptedHeader` holds one element, which `is_right` judges (BSP 1.1, R3230): of several, receivers would take
+    /// different ones for the header block.
+    pub(crate) fn check_encrypted_headers(
+        &self,
+        is_right: impl Fn(Element<'_>) -> bool,
+    ) -> Result<(), Rejected> {
+        let blocks = self.header().into_iter().flat_map(|it| it.children());
+        for block in blocks.filter(|block| block.is(WSSE11, "EncryptedHeader")) {
+            let mut held = block.children();
+            let only = held.next().filter(|_| held.next().is_none());
+            if !only.is_some_and(&is_right) || !block.text().trim().is_empty() {
+                return Err(Rejected::Malformed {
+                    element: "wsse11:EncryptedHeader",
+                    problem: "expected one `xenc:EncryptedData`, or one header block in it, and nothing else".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// `wsse:Security` header blocks for `actor`; more than one is an error that the caller states.
     pub fn security_headers<'e>(
         &'e self,
@@ -294,6 +338,30 @@ impl Envelope {
         let said = block.attribute(self.version.namespace(), "mustUnderstand");
         matches!(said.as_deref().map(str::trim), Some("1" | "true"))
     }
+}
+
+/// Whether a well-formed document is, by its declaration, of XML 1.0, which SOAP messages are serialized as (RFC 3902 for SOAP 1.2).
+/// A reader of XML 1.1 takes other characters for ends of lines.
+fn is_version_1_0(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let declaration = text
+        .strip_prefix(b"<?xml")
+        .filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace));
+    let version = declaration.and_then(|rest| rest.trim_ascii_start().strip_prefix(b"version"));
+    let Some(version) = version else {
+        return true;
+    };
+    let version = version.trim_ascii_start();
+    let version = version.strip_prefix(b"=").unwrap_or(version);
+    matches!(
+        version.trim_ascii_start(),
+        [b'"' | b'\'', b'1', b'.', b'0', b'"' | b'\'', ..]
+    )
+}
+
+/// Whether it is a limit that a message passes, whatever it is.
+fn is_limit(error: &ParseError) -> bool {
+    matches!(error.problem, Problem::TooMany { .. })
 }
 
 /// Where an element lies in the source of a message that has no grafts.
@@ -356,6 +424,34 @@ mod tests {
         let refused = parse("<s:Body/><s:Body/>").unwrap_err();
         let found = format!("{{{SOAP11}}}Body");
         assert_eq!(refused, EnvelopeError::UnexpectedChild { found, line: 1 });
+    }
+
+    #[test]
+    fn an_envelope_in_xml_1_1_is_refused() {
+        let parse = |declaration: &str| {
+            let text =
+                format!("{declaration}<s:Envelope xmlns:s='{SOAP11}'><s:Body/></s:Envelope>");
+            let parsed = Envelope::parse(
+                text.into_bytes(),
+                &Limits::default(),
+                &mut Buffers::default(),
+            );
+            parsed.map(|_| ())
+        };
+        for declaration in [
+            "",
+            "\u{feff}",
+            "<?xml version='1.0'?>",
+            "\u{feff}<?xml  version = \"1.0\" encoding='UTF-8' ?>",
+            "<?xml-model version='1.1'?>",
+        ] {
+            assert_eq!(parse(declaration), Ok(()), "{declaration}");
+        }
+        let found = "XML of another version than 1.0";
+        for declaration in ["<?xml version='1.1'?>", "\u{feff}<?xml version=\"1.10\" ?>"] {
+            let refused = Err(EnvelopeError::NotXml { found });
+            assert_eq!(parse(declaration), refused, "{declaration}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use jiff::fmt::temporal::DateTimePrinter;
 use jiff::{SignedDuration, Timestamp};
 use soapstone_xml::Element;
 
+use crate::attributes::only_attributes;
 use crate::names::WSU;
 use crate::rejected::Rejected;
 
@@ -34,6 +35,7 @@ pub(crate) fn read(
         element: "wsu:Timestamp",
         problem,
     };
+    only_attributes(timestamp, &[]).map_err(malformed)?;
     let mut created = None;
     let mut expires = None;
     for child in timestamp.children() {
@@ -119,17 +121,110 @@ pub(crate) fn write(instant: Timestamp) -> String {
 }
 
 fn instant(element: Element<'_>, parent: &'static str) -> Result<Timestamp, Rejected> {
+    let malformed = |problem| Rejected::Malformed {
+        element: parent,
+        problem,
+    };
+    only_attributes(element, &[]).map_err(malformed)?;
     let text = element.text_strict();
     let text = text.as_deref().map(str::trim).unwrap_or_default();
-    // `xsd:dateTime` needs the letter T; jiff would take a space as well.
-    text.contains('T')
-        .then(|| text.parse().ok())
-        .flatten()
-        .ok_or_else(|| Rejected::Malformed {
-            element: parent,
-            problem: format!(
-                "expected `{}` as xsd:dateTime with a time zone, found `{text}`",
-                element.local()
-            ),
-        })
+    parse_date_time(text).ok_or_else(|| {
+        let local = element.local();
+        let found: String = text.chars().take(LONGEST_TOLD).collect();
+        malformed(format!(
+            "expected `{local}` as xsd:dateTime with a time zone, found `{found}`"
+        ))
+    })
+}
+
+/// Characters of a text that is no time, as an error tells it.
+const LONGEST_TOLD: usize = 80;
+
+/// Octets of `2026-11-20T12:00:00`.
+const WITHOUT_ZONE: usize = 19;
+
+/// Reads an `xsd:dateTime` that names its time zone (XML Schema Part 2, 3.2.7); `None` for everything else.
+///
+/// RFC 3339, RFC 9557 and ISO 8601 have forms that `xsd:dateTime` does not have, and a second 60 is none in XML Schema 1.0 (BSP 1.1,
+/// R3213 and R3215): another receiver would not read it, or read another moment.
+pub fn parse_date_time(text: &str) -> Option<Timestamp> {
+    let date_time = text.as_bytes().get(..WITHOUT_ZONE)?;
+    let form = date_time.iter().zip(b"dddd-dd-ddTdd:dd:dd");
+    let has_form = |(found, expected): (&u8, &u8)| match expected {
+        b'd' => found.is_ascii_digit(),
+        expected => found == expected,
+    };
+    let has_leap_second = &date_time[17..] == b"60";
+    if !form.into_iter().all(has_form) || has_leap_second {
+        return None;
+    }
+    let rest = &text[WITHOUT_ZONE..];
+    let zone = match rest.strip_prefix('.') {
+        None => rest,
+        Some(fraction) => {
+            let zone = fraction.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            (zone.len() < fraction.len()).then_some(zone)?
+        }
+    };
+    is_zone(zone).then(|| text.parse().ok()).flatten()
+}
+
+/// `Z`, or the difference to UTC in hours and minutes.
+fn is_zone(zone: &str) -> bool {
+    match zone.as_bytes() {
+        b"Z" => true,
+        [b'+' | b'-', digits @ ..] => match digits {
+            [h1, h2, b':', m1, m2] => {
+                let mut digits = [h1, h2, m1, m2].into_iter();
+                digits.all(u8::is_ascii_digit) && digits_within([*h1, *h2], [*m1, *m2])
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a difference is at most fourteen hours, with less than sixty minutes.
+fn digits_within(hours: [u8; 2], minutes: [u8; 2]) -> bool {
+    hours < *b"14" && minutes < *b"60" || hours == *b"14" && minutes == *b"00"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// XML Schema Part 2, 3.2.7; BSP 1.1, R3213 and R3215.
+    #[test]
+    fn a_time_has_one_form_and_no_second_60() {
+        for (text, reads) in [
+            ("2026-11-20T12:00:59Z", true),
+            ("2026-11-20T12:00:59.123Z", true),
+            ("2026-11-20T12:00:59.1234567Z", true),
+            ("2026-11-20T12:00:59+01:30", true),
+            ("2026-11-20T12:00:59-14:00", true),
+            ("2026-11-20T12:00:60Z", false),
+            ("2026-12-31T23:59:60.5Z", false),
+            ("2026-11-20T12:00:59", false),
+            ("2026-11-20T12:00:59.Z", false),
+            ("2026-11-20T12:00:59,5Z", false),
+            ("2026-11-20T12:00:59z", false),
+            ("2026-11-20t12:00:59Z", false),
+            ("2026-11-20 12:00:59Z", false),
+            ("2026-11-20T12:00Z", false),
+            ("20261120T120059Z", false),
+            ("2026-11-20T12:00:59+01", false),
+            ("2026-11-20T12:00:59+0100", false),
+            ("2026-11-20T12:00:59+14:30", false),
+            ("2026-11-20T12:00:59+01:60", false),
+            ("2026-11-20T12:00:59+01:00:30", false),
+            ("2026-11-20T12:00:59Z[UTC]", false),
+            ("2026-11-20T12:00:59+01:00[Europe/Vienna]", false),
+            ("2026-02-30T12:00:59Z", false),
+            ("2026-11-20T12:00:5\u{e9}Z", false),
+            ("+002026-11-20T12:00:59Z", false),
+            ("", false),
+        ] {
+            assert_eq!(parse_date_time(text).is_some(), reads, "{text}");
+        }
+    }
 }

@@ -8,10 +8,12 @@ use std::fmt;
 use soapstone_crypto::{Certificate, base64};
 use soapstone_xml::Element;
 
+use crate::attributes::only_attributes;
 use crate::conversation::{ContextName, ConversationVersion};
 use crate::envelope::expanded_name;
 use crate::names::{
-    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, THUMBPRINT_SHA1, WSSE, X509_SKI, X509_V3,
+    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, USERNAME_TOKEN,
+    WSSE, X509_SKI, X509_V3, XENC,
 };
 use crate::rejected::Rejected;
 
@@ -144,33 +146,30 @@ impl KeyLocator {
 
     /// Reads a `wsse:SecurityTokenReference` (SOAP Message Security 1.1.1, 7).
     pub(crate) fn read_reference(reference: Element<'_>) -> Result<Self, Rejected> {
+        let attributes =
+            |element, allowed: &[&str]| only_attributes(element, allowed).map_err(malformed);
+        attributes(reference, &[])?;
         let child = only_child(reference)?;
         match (child.namespace(), child.local()) {
             (WSSE, "Reference") => {
+                attributes(child, &["URI", "ValueType"])?;
                 let uri = child.attribute("", "URI").unwrap_or_default();
                 if let Some(name) = outside_context(child, &uri) {
                     return Ok(Self::Context(name));
                 }
                 match uri.strip_prefix('#').filter(|id| !id.is_empty()) {
-                    Some(id) => Ok(Self::Token(id.to_owned())),
+                    Some(id) => {
+                        check_type_of_reference(child, id)?;
+                        Ok(Self::Token(id.to_owned()))
+                    }
                     None => Err(Rejected::TokenUnsupported {
                         found: format!("a reference to `{uri}`"),
                     }),
                 }
             }
             (WSSE, "KeyIdentifier") => {
-                let encoding = child.attribute("", "EncodingType");
-                if encoding
-                    .as_deref()
-                    .is_some_and(|encoding| encoding != BASE64_BINARY)
-                {
-                    return Err(Rejected::TokenUnsupported {
-                        found: format!(
-                            "key identifier encoding `{}`",
-                            encoding.unwrap_or_default()
-                        ),
-                    });
-                }
+                attributes(child, &["EncodingType", "ValueType"])?;
+                only_base64(child, "key identifier")?;
                 match child.attribute("", "ValueType").as_deref() {
                     Some(X509_SKI) => octets(child).map(Self::SubjectKeyIdentifier),
                     Some(THUMBPRINT_SHA1) => octets(child).map(Self::Thumbprint),
@@ -184,7 +183,9 @@ impl KeyLocator {
             (DS, "X509Data") => Self::read_x509_data(child),
             (DS, "KeyName") => name(child).map(Self::Name),
             (WSSE, "Embedded") => {
+                attributes(child, &["ValueType"])?;
                 let token = only_child(child)?;
+                check_type(child, token)?;
                 if token.is(WSSE, "BinarySecurityToken") {
                     Self::read_token(token)
                 } else {
@@ -201,15 +202,8 @@ impl KeyLocator {
 
     /// Reads a `wsse:BinarySecurityToken` (X.509 Token Profile 1.1.1, 3.1).
     pub(crate) fn read_token(token: Element<'_>) -> Result<Self, Rejected> {
-        let encoding = token.attribute("", "EncodingType");
-        if encoding
-            .as_deref()
-            .is_some_and(|encoding| encoding != BASE64_BINARY)
-        {
-            return Err(Rejected::TokenUnsupported {
-                found: format!("token encoding `{}`", encoding.unwrap_or_default()),
-            });
-        }
+        only_attributes(token, &["EncodingType", "ValueType"]).map_err(malformed)?;
+        only_base64(token, "token")?;
         match token.attribute("", "ValueType").as_deref() {
             Some(X509_V3) => octets(token).map(Self::Certificate),
             Some(crate::names::X509_PKI_PATH_V1) => octets(token).map(Self::Path),
@@ -265,6 +259,54 @@ impl KeyLocator {
     }
 }
 
+/// Checks that the content of an element is said to be base64, or nothing is said of it (BSP 1.1, R3030, R3071 and R4221).
+pub(crate) fn only_base64(element: Element<'_>, what: &str) -> Result<(), Rejected> {
+    match element.attribute("", "EncodingType") {
+        Some(encoding) if encoding != BASE64_BINARY => Err(Rejected::TokenUnsupported {
+            found: format!("{what} encoding `{encoding}`"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the type that a `wsse:Reference` claims for a token of this message. One that is not there is missed by whoever looks for it.
+fn check_type_of_reference(reference: Element<'_>, id: &str) -> Result<(), Rejected> {
+    let document = reference.document();
+    match document.by_id(id) {
+        Ok(Some(token)) => check_type(reference, document.element(token)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the `ValueType` of a reference, where it has one, is the type of the token (BSP 1.1, R3058): a receiver that heeds it reads another
+/// token than one that heeds the token's own.
+fn check_type(reference: Element<'_>, token: Element<'_>) -> Result<(), Rejected> {
+    let Some(claimed) = reference.attribute("", "ValueType") else {
+        return Ok(());
+    };
+    let version = ConversationVersion::from_namespace(token.namespace());
+    let fits = match (token.namespace(), token.local(), version) {
+        (WSSE, "BinarySecurityToken", _) => {
+            token.attribute("", "ValueType").as_ref() == Some(&claimed)
+        }
+        (WSSE, "UsernameToken", _) => claimed == USERNAME_TOKEN,
+        (XENC, "EncryptedKey", _) => claimed == ENCRYPTED_KEY_TOKEN,
+        (_, "SecurityContextToken", Some(version)) => claimed == version.token_type(),
+        (_, "DerivedKeyToken", Some(version)) => claimed == version.derived_key_type(),
+        // What is no token is refused for that.
+        _ => true,
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(Rejected::TokenUnsupported {
+            found: format!(
+                "a reference of type `{claimed}` to `{}`",
+                expanded_name(token)
+            ),
+        }),
+    }
+}
+
 /// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8); none by one that is longer than any.
 pub(crate) fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
     if uri.is_empty() || uri.starts_with('#') || uri.len() > LONGEST_IDENTIFIER {
@@ -304,6 +346,7 @@ pub(crate) fn context_token(token: Element<'_>) -> Result<Option<ContextName>, R
             return Err(malformed(&format!("expected one `{local}`, found more")));
         }
         let text = |element: Element<'_>| {
+            only_attributes(element, &[]).map_err(|problem| malformed(&problem))?;
             let text = element.text_strict().map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty() && text.len() <= LONGEST_IDENTIFIER)
                 .ok_or_else(|| malformed(&format!("expected a short text in `{local}`")))

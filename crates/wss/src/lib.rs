@@ -14,6 +14,7 @@
 //! What is not proven has no type to travel in: only [`Verified`] can be forwarded.
 #![forbid(unsafe_code)]
 
+mod attributes;
 mod bounded;
 mod confirmation;
 mod conversation;
@@ -36,12 +37,14 @@ mod part;
 mod path;
 mod plan;
 mod policy;
+mod recognize;
 mod rejected;
 mod secure;
 mod suite;
 mod tuning;
 mod username;
 
+pub use attributes::only_attributes;
 pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
@@ -52,7 +55,7 @@ pub use evidence::{
     SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::Freshness;
+pub use freshness::{Freshness, parse_date_time};
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};

@@ -44,6 +44,8 @@ pub const X509_PKI_PATH_V1: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509PKIPathv1";
 /// `KeyIdentifier/@ValueType` of a subject key identifier (X.509 Token Profile 1.1.1, 3.2.1).
 pub const X509_SKI: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509SubjectKeyIdentifier";
+/// `Reference/@ValueType` of a `UsernameToken` (UsernameToken Profile 1.1.1, 3.2).
+pub const USERNAME_TOKEN: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#UsernameToken";
 /// `Password/@Type` of a password in the clear (UsernameToken Profile 1.1.1, 3.1).
 pub const PASSWORD_TEXT: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordText";
 /// `Password/@Type` of a digested password (UsernameToken Profile 1.1.1, 3.1).

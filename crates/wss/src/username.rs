@@ -8,8 +8,10 @@ use soapstone_xml::{Element, escape};
 
 use jiff::Timestamp;
 
+use crate::attributes::only_attributes;
 use crate::digest;
 use crate::freshness::{self, Freshness};
+use crate::key_reference;
 use crate::names::{BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, WSSE, WSU};
 use crate::policy::{PasswordKind, UsernamePolicy};
 use crate::rejected::Rejected;
@@ -66,11 +68,17 @@ impl UsernameToken {
                     ))
                 })
         };
-        let user = text(
-            only(WSSE, "Username")?.ok_or_else(|| malformed("expected `Username`, found none"))?,
-        )?;
+        let attributes = |element, allowed: &[&str]| {
+            only_attributes(element, allowed).map_err(|problem| malformed(&problem))
+        };
+        attributes(token, &[])?;
+        let user =
+            only(WSSE, "Username")?.ok_or_else(|| malformed("expected `Username`, found none"))?;
+        attributes(user, &[])?;
+        let user = text(user)?;
         let password =
             only(WSSE, "Password")?.ok_or_else(|| malformed("expected `Password`, found none"))?;
+        attributes(password, &["Type"])?;
         let kind = match password.attribute("", "Type").as_deref() {
             None | Some(PASSWORD_TEXT) => PasswordKind::Text,
             Some(PASSWORD_DIGEST) => PasswordKind::Digest,
@@ -93,6 +101,9 @@ impl UsernameToken {
         let nonce = match only(WSSE, "Nonce")? {
             None => Vec::new(),
             Some(nonce) => {
+                attributes(nonce, &["EncodingType"])?;
+                // BSP 1.1, R4221.
+                key_reference::only_base64(nonce, "nonce")?;
                 let coded = text(nonce)?;
                 if coded.len() > 2 * NONCE_LIMIT {
                     return Err(malformed(&format!(

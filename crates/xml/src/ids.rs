@@ -61,6 +61,8 @@ pub struct IdAttributes {
     rules: Cow<'static, [Rule]>,
     /// Bits of the [shapes](shape) of the rules' local names.
     shapes: u64,
+    /// Whether [lookalikes](Self::with_lookalikes) are noted.
+    lookalikes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -100,6 +102,7 @@ impl IdAttributes {
         IdAttributes {
             rules: Cow::Borrowed(&[]),
             shapes: 0,
+            lookalikes: false,
         }
     }
 
@@ -109,6 +112,17 @@ impl IdAttributes {
         IdAttributes {
             rules: Cow::Borrowed(&STANDARD),
             shapes: *STANDARD_SHAPES,
+            lookalikes: false,
+        }
+    }
+
+    /// The [standard](Self::standard) ones, and lookalikes are noted: attributes `Id`, `ID` and `id` without a namespace on elements
+    /// of other namespaces. They are no ids, but other receivers take them for some, so an id that equals a lookalike on another
+    /// element is a duplicate. Two lookalikes that are equal are data of an application.
+    pub fn with_lookalikes() -> IdAttributes {
+        IdAttributes {
+            lookalikes: true,
+            ..IdAttributes::standard()
         }
     }
 
@@ -150,6 +164,16 @@ impl IdAttributes {
         self.shapes & shapes != 0
     }
 
+    /// Whether [lookalikes](Self::with_lookalikes) are noted.
+    pub(crate) fn notes_lookalikes(&self) -> bool {
+        self.lookalikes
+    }
+
+    /// Whether an attribute is noted as a [lookalike](Self::with_lookalikes), unless it is an id.
+    pub(crate) fn resembles(&self, namespace: &str, local: &str) -> bool {
+        self.lookalikes && looks_like_an_id(namespace, local)
+    }
+
     pub(crate) fn matches(&self, element: &str, namespace: &str, local: &str) -> bool {
         self.rules.iter().any(|rule| {
             rule.local == local
@@ -160,6 +184,11 @@ impl IdAttributes {
                 && rule.element.is_none_or(|wanted| wanted == element)
         })
     }
+}
+
+/// Whether some receivers take such an attribute for an id on any element.
+pub(crate) fn looks_like_an_id(namespace: &str, local: &str) -> bool {
+    namespace.is_empty() && matches!(local, "Id" | "ID" | "id")
 }
 
 /// One bit for the length and the first byte of a name: one look tells `Algorithm` from `RequestID`.
@@ -181,6 +210,8 @@ pub(crate) struct IdIndex {
     text: String,
     /// The entry whose id was the first to occur twice.
     first_duplicate: Option<u32>,
+    /// Hashes of [lookalikes](IdAttributes::with_lookalikes). The hasher is keyed at random, so nobody makes two that collide.
+    lookalikes: HashTable<u64>,
 }
 
 #[derive(Debug)]
@@ -205,6 +236,10 @@ impl IdIndex {
             self.table = HashTable::new();
         }
         self.table.clear();
+        if self.lookalikes.capacity() > KEPT.max(16 * self.lookalikes.len()) {
+            self.lookalikes = HashTable::new();
+        }
+        self.lookalikes.clear();
         self.entries.clear();
         self.text.clear();
         self.first_duplicate = None;
@@ -227,6 +262,7 @@ impl IdIndex {
             text,
             hasher,
             first_duplicate,
+            lookalikes,
         } = self;
         let of = |entry: &Entry, text: &str| text[entry.start as usize..entry.end as usize] == *id;
         if let Some(&found) = table.find(hash, |&index| of(&entries[index as usize], text)) {
@@ -241,16 +277,39 @@ impl IdIndex {
         let start = text.len() as u32;
         text.push_str(id);
         let index = entries.len() as u32;
+        let resembled = lookalikes.find(hash, |&other| other == hash).is_some();
+        if resembled {
+            first_duplicate.get_or_insert(index);
+        }
         entries.push(Entry {
             start,
             end: text.len() as u32,
             node,
-            duplicate: None,
+            duplicate: resembled.then_some(node),
         });
         table.insert_unique(hash, index, |&index| {
             let entry = &entries[index as usize];
             hasher.hash_one(&text[entry.start as usize..entry.end as usize])
         });
+    }
+
+    /// Notes a [lookalike](IdAttributes::with_lookalikes) on an element that has no id of this value.
+    pub(crate) fn insert_lookalike(&mut self, value: &str, node: NodeId) {
+        let value = value.trim_matches([' ', '\t', '\n', '\r']);
+        if value.is_empty() {
+            return;
+        }
+        let hash = self.hasher.hash_one(value);
+        if let Some(&found) = self.table.find(hash, |&index| self.id(index) == value) {
+            let entry = &mut self.entries[found as usize];
+            if entry.duplicate.is_none() {
+                entry.duplicate = Some(node);
+                self.first_duplicate.get_or_insert(found);
+            }
+        }
+        self.lookalikes
+            .entry(hash, |&other| other == hash, |&other| other)
+            .or_insert(hash);
     }
 
     pub(crate) fn find(&self, id: &str) -> Result<Option<NodeId>, DuplicateId> {
@@ -360,6 +419,36 @@ mod tests {
         assert_eq!(index.find("b"), Ok(Some(node(2))));
         assert_eq!(index.find("c"), Ok(None));
         assert_eq!(index.duplicate(), Some(duplicate));
+    }
+
+    #[test]
+    fn an_id_that_a_lookalike_equals_is_a_duplicate_in_either_order() {
+        for lookalike_first in [true, false] {
+            let mut index = IdIndex::default();
+            if lookalike_first {
+                index.insert_lookalike(" a", node(1));
+            }
+            index.insert("a", node(2));
+            if !lookalike_first {
+                index.insert_lookalike("a ", node(3));
+            }
+            let duplicate = index.duplicate().expect("a duplicate");
+            assert_eq!((duplicate.id.as_str(), duplicate.first), ("a", node(2)));
+            assert_eq!(index.find("a"), Err(duplicate));
+        }
+    }
+
+    #[test]
+    fn lookalikes_alone_are_no_ids() {
+        let mut index = IdIndex::default();
+        index.insert_lookalike("a", node(1));
+        index.insert_lookalike("a", node(2));
+        index.insert("b", node(3));
+        assert_eq!((index.find("a"), index.duplicate()), (Ok(None), None));
+        assert_eq!(index.len(), 1);
+        index.clear();
+        index.insert("a", node(1));
+        assert_eq!(index.duplicate(), None);
     }
 
     #[test]

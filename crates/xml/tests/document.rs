@@ -239,6 +239,27 @@ fn the_same_id_on_two_elements_is_ambiguous_whatever_the_attribute() {
 }
 
 #[test]
+fn an_id_of_another_element_makes_a_lookalike_a_duplicate() {
+    let options = ParseOptions {
+        ids: IdAttributes::with_lookalikes(),
+        ..ParseOptions::default()
+    };
+    for (content, duplicate) in [
+        ("<b wsu:Id='x'/><c Id='x'/>", Some("x")),
+        ("<b ID=' x'/><c wsu:Id='x'/>", Some("x")),
+        ("<b id='&#120;'/><c wsu:Id='x'/>", Some("x")),
+        ("<b wsu:Id='x' Id=' x '/>", None),
+        ("<b Id='y'/><c Id='y'/><d wsu:Id='x'/>", None),
+        ("<b wsu:Id='x'/><c key='x' o:Id='x' xmlns:o='urn:o'/>", None),
+    ] {
+        let source = format!("<a xmlns:wsu='{WSU}'>{content}</a>").into_bytes();
+        let document = Document::parse(source, &options, &mut Buffers::new()).unwrap();
+        let found = document.duplicate_id().map(|duplicate| duplicate.id);
+        assert_eq!(found.as_deref(), duplicate, "{content}");
+    }
+}
+
+#[test]
 fn a_graft_takes_the_place_of_its_element() {
     let mut document = parse("<r><a/>1<e><f/></e>2<b/></r>");
     let e = find(document.root(), "e").id();

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: a message that is refused leaves nothing behind but the reason.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -42,6 +43,9 @@ An endpoint file:
   mechanism = \"sign-encrypt\"
   replay = { store = \"file\", path = \"replay.marks\" }   # remembers between calls";
 
+/// What is said where an endpoint file demands what a single message does not show.
+const NO_HTTP: &str = "note: `soap_action` compares what HTTP says with `wsa:Action`; a single message has no HTTP, and nothing is compared";
+
 /// Arguments of `soapstone open`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -69,6 +73,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         std::env::var(name).ok()
     })?;
     let replay = Replay::open(endpoint.replay()).map_err(Failure::new)?;
+    if endpoint.compares_actions() {
+        // Nobody may be reading it; the message is opened all the same.
+        let _ = writeln!(std::io::stderr(), "{NO_HTTP}");
+    }
     let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
     let mut buffers = Buffers::default();
     let verified = endpoint.verify(

@@ -36,8 +36,8 @@ use self::stream::{BackendStream, Transport};
 use crate::body::Upload;
 use crate::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
 
+pub(crate) use self::url::address;
 pub use self::url::{NotABackend, backend_url};
-pub(crate) use self::url::{address, without_user};
 
 /// Most idle connections kept for one backend; further ones are closed after use.
 ///

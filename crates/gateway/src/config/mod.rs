@@ -6,19 +6,21 @@
 mod routes;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rustls::ServerConfig;
-use soapstone::config::{Document, Environment, Located, Problems, Surroundings, Table};
+use soapstone::config::{
+    Document, Environment, KnownKey, Located, Problem, Problems, Surroundings, Table, Warning,
+};
 use soapstone::endpoint::Dated;
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{StoreProblem, Stores};
 
-use crate::backend::{address, without_user};
+use crate::backend::address;
 use crate::dated::{ValidityWarning, dated_in, warnings};
 use crate::side::Side;
 use crate::tls::{self, ServerTls};
@@ -55,6 +57,7 @@ pub struct Config {
     pub(crate) stores: Arc<Stores>,
     log: LogConfig,
     files: Vec<PathBuf>,
+    risks: Vec<Warning>,
 }
 
 /// `[timeouts]`. Each route may have its own `connect` and `response`.
@@ -159,6 +162,18 @@ impl Config {
         Self::from_document(Document::parse(text, surroundings))
     }
 
+    /// Every key that the reader of a gateway's file with this text asks for, whether it is there or not: those of tables that the text has.
+    pub fn known_keys(text: &str, file: &Path, environment: &Environment<'_>) -> Vec<KnownKey> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        let document = Document::parse(text, surroundings);
+        // Whatever is wrong with the text, its keys are those.
+        let _ = read(&document);
+        document.known_keys()
+    }
+
     /// Where clients are served. Port 0 means a free one; see [`crate::Running::address`].
     pub fn listen(&self) -> SocketAddr {
         self.listen
@@ -201,6 +216,38 @@ impl Config {
     /// waits for those that do not answer.
     pub fn store_problems(&self) -> Vec<StoreProblem> {
         self.stores.problems()
+    }
+
+    /// The risks that single endpoints take, and files with secrets that everybody can read.
+    pub(crate) fn risks(&self) -> &[Warning] {
+        &self.risks
+    }
+
+    /// Every risk that the file takes, in its order: what is right and may not be meant.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.risks.clone();
+        let mut warn = |name, route: &RouteConfig, message: String, hint: &str| {
+            let problem = Problem::new(&self.file, route.place, message).with_hint(hint);
+            warnings.push(Warning { name, problem });
+        };
+        for route in &self.routes {
+            if let Some(other) = route.leads_around(&self.routes) {
+                let message = format!(
+                    "route {} is without protection: {LEADS_AROUND} {}",
+                    route.path, other.path
+                );
+                let hint = "give it the same protection, or another backend";
+                warn("leads-around", route, message, hint);
+            }
+            let inbound = route.inbound.as_ref();
+            if let Some(why) = inbound.and_then(|side| self.refuses_everybody(side)) {
+                let message = format!("route {} serves nobody: {why}", route.path);
+                let hint = "give the gateway a certificate: tls = { certificate = \"….pem\", key = \"….pem\" }";
+                warn("serves-nobody", route, message, hint);
+            }
+        }
+        warnings.sort_by_key(|warning| (warning.problem.line, warning.problem.column));
+        warnings
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
@@ -356,6 +403,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let file = document.file().to_path_buf();
     let files = document.files();
     let asks_for_certificates = tls.as_ref().is_some_and(|tls| tls.asks_for_certificate);
+    let risks = document.warnings();
     let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
     Some(Config {
         file,
@@ -371,6 +419,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         stores,
         log,
         files,
+        risks,
     })
 }
 
@@ -390,35 +439,46 @@ fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<Tra
 
 fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {
     let text = table.string(key)?;
-    match text.value.parse() {
+    match listening_address(&text.value) {
         Ok(address) => Some(address),
-        Err(_) => {
-            let message = format!(
-                "`{key}` must be an address and a port, found \"{}\"",
-                text.value
-            );
+        Err(found) => {
             table.report_with_hint(
                 text.place,
-                message,
-                "for example \"127.0.0.1:8443\", \"0.0.0.0:8443\" or \"[::]:8443\"",
+                format!("`{key}` must be an address and a port, found {found}"),
+                "for example \"127.0.0.1:8443\", \"localhost:8443\", or \":8443\" for every address of this host",
             );
             None
         }
     }
 }
 
+/// An address and a port; `:8443` is every IPv4 address of this host, and `localhost` is 127.0.0.1. Other names are not looked up: what they
+/// mean may change, and a gateway would listen elsewhere.
+fn listening_address(text: &str) -> Result<SocketAddr, &'static str> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return Err("a text without a port");
+    };
+    let port = port
+        .parse()
+        .map_err(|_| "a text whose port is no number up to 65535")?;
+    match host {
+        "" => Ok(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))),
+        "localhost" => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        _ => Err("another host than an address or localhost"),
+    }
+}
+
 fn read_public_url(root: &mut Table<'_>) -> Option<String> {
     let text = root.string("public_url")?;
     match address(&text.value) {
-        Some(_) => Some(text.value.trim_end_matches('/').to_owned()),
-        None => {
-            let message = format!(
-                "`public_url` must be an http or https URL without a query and without a user, found \"{}\"",
-                without_user(&text.value)
-            );
+        Ok(_) => Some(text.value.trim_end_matches('/').to_owned()),
+        Err(error) => {
             root.report_with_hint(
                 text.place,
-                message,
+                format!("`public_url` {error}"),
                 "what clients see, for example \"https://soap.example.com\"",
             );
             None

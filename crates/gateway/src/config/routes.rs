@@ -4,7 +4,7 @@
 
 use http::Uri;
 use rustls::pki_types::ServerName;
-use soapstone::config::{Located, Table};
+use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::{Dated, Role};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
@@ -18,6 +18,8 @@ use crate::tls;
 
 /// One of `[[routes]]`.
 pub(crate) struct RouteConfig {
+    /// Where its table begins.
+    pub(crate) place: Place,
     pub(crate) name: String,
     pub(crate) path: String,
     pub(crate) backend: Uri,
@@ -82,14 +84,16 @@ pub(super) fn read_route(
     stores: &Stores,
     paths: &mut Vec<Located<String>>,
 ) -> Option<RouteConfig> {
+    let route_place = table.place();
     let path = table
         .required_string("path", "for example path = \"/books\"")
         .and_then(|path| {
             if !path.value.starts_with('/') || path.value.contains(['?', '#', ' ']) {
-                let message = format!(
-                    "`path` must begin with / and hold no query, found \"{}\"",
-                    path.value
-                );
+                let found = match path.value.starts_with('/') {
+                    true => "one with a `?`, a `#` or a space",
+                    false => "one that begins otherwise",
+                };
+                let message = format!("`path` must begin with / and hold no query, found {found}");
                 table.report(path.place, message);
                 return None;
             }
@@ -183,12 +187,14 @@ pub(super) fn read_route(
         wanted,
         transport: client_side.transport,
     };
-    let inbound = table
-        .table("inbound")
-        .and_then(|side| read_side(side, Role::Service, &scope, stores, Some(&publishing)));
+    let inbound = table.table("inbound").and_then(|side| {
+        let hidden = client_side.through_tls || client_side.transport.is_some();
+        let publishing = Some(&publishing);
+        read_side(side, Role::Service, &scope, stores, hidden, publishing)
+    });
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_side(side, Role::Client, &scope, stores, None));
+        .and_then(|side| read_side(side, Role::Client, &scope, stores, secure, None));
     if let Some(side) = &inbound
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
@@ -243,6 +249,7 @@ pub(super) fn read_route(
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
     Some(RouteConfig {
+        place: route_place,
         name,
         path,
         backend,

@@ -37,23 +37,23 @@ path = "/echo/"
 backend = "https://127.0.0.1:9000/echo"
 tls = { ca = "absent.pem" }
 "#;
-    let expected = r#"gateway.toml:1:10: `listen` must be an address and a port, found "localhost"
-    hint: for example "127.0.0.1:8443", "0.0.0.0:8443" or "[::]:8443"
+    let expected = r#"gateway.toml:1:10: `listen` must be an address and a port, found a text without a port
+    hint: for example "127.0.0.1:8443", "localhost:8443", or ":8443" for every address of this host
 gateway.toml:2:1: unknown key `publik_url`
     hint: did you mean `public_url`?
-gateway.toml:3:9: `admin` must be a string, found 9901
+gateway.toml:3:9: `admin` must be a string, found a whole number
 gateway.toml:5:1: unknown key `conect` in [timeouts]
     hint: did you mean `connect`?
-gateway.toml:6:12: `response` must be a duration such as "500ms", "60s", "5m" or "1h30m", found 60
+gateway.toml:6:12: `response` must be a duration such as "500ms", "60s", "5m" or "1h30m", found a number without a unit
 gateway.toml:8:8: `body` must be a size such as "64KiB", "8MiB" or "1GB", found "8 megs"
-gateway.toml:9:11: `workers` must be a whole number from 1 to 1024, found 0
-gateway.toml:11:9: `level` must be one of error, warn, info, debug, trace, found "verbose"
-gateway.toml:13:8: `path` must begin with / and hold no query, found "books"
-gateway.toml:14:11: `backend` must be an http or https URL without a query and without a user, found "127.0.0.1:9000/books"
+gateway.toml:9:11: `workers` must be a whole number from 1 to 1024, found a smaller number
+gateway.toml:11:9: `level` must be one of error, warn, info, debug, trace, found another text
+gateway.toml:13:8: `path` must begin with / and hold no query, found one that begins otherwise
+gateway.toml:14:11: `backend` must be an http or https URL without a query and without a user, found a text without http:// or https://
     hint: for example "http://127.0.0.1:9000/books"
 gateway.toml:19:12: `certificate` is missing in [routes.inbound.identity]
     hint: name a PEM file with the certificate, or a keystore = "….p12"
-gateway.toml:19:20: `key` names absent.pem, which cannot be read: No such file or directory (os error 2)
+gateway.toml:19:20: `key` names a file that cannot be read: No such file or directory (os error 2)
     hint: relative paths start at the folder of this file
 gateway.toml:20:26: `mechanism` must be one of none, username, sign, encrypt, sign-encrypt, encrypt-sign, secure-conversation, found "sing"
     hint: did you mean "sign"?
@@ -126,7 +126,7 @@ security = { mechanism = "sign-encrypt" }
 "#;
     assert_eq!(
         problems(text),
-        r#"gateway.toml:6:20: `key` names absent.pem, which cannot be read: No such file or directory (os error 2)
+        r#"gateway.toml:6:20: `key` names a file that cannot be read: No such file or directory (os error 2)
     hint: relative paths start at the folder of this file
 gateway.toml:6:48: `certificate` names absent.pem, which cannot be read: No such file or directory (os error 2)
     hint: relative paths start at the folder of this file
@@ -172,7 +172,7 @@ fn a_service_of_users_knows_some() {
         problems(&text(
             "users = [{ name = \"alice\", password_env = \"ALICE\" }]"
         )),
-        "gateway.toml:6:43: the environment variable ALICE is not set\n    \
+        "gateway.toml:6:43: the environment variable that `password_env` names is not set\n    \
          hint: set it, or use `password` or `password_file`"
     );
 }
@@ -190,7 +190,7 @@ security = { mechanism = "none" }
 "#;
     assert_eq!(
         problems(text),
-        "gateway.toml:6:54: the environment variable ABSENT is not set\n    \
+        "gateway.toml:6:54: the environment variable that `password_env` names is not set\n    \
          hint: set it, or use `password` or `password_file`"
     );
 }
@@ -202,8 +202,7 @@ fn a_password_in_an_address_is_refused_and_not_shown() {
          backend = \"http://user:secret@127.0.0.1:9/\"\n",
     );
     assert!(
-        found.contains("found \"https://…@a\"")
-            && found.contains("found \"http://…@127.0.0.1:9/\""),
+        found.matches("found a URL with a user").count() == 2,
         "{found}"
     );
     assert!(!found.contains("secret"), "{found}");
@@ -255,5 +254,40 @@ fn a_route_that_leads_around_the_protection_of_another_is_told() {
             .to_string();
         let expected = " (without protection: it leads to what is protected on the route /books)\n";
         assert_eq!(said.contains(expected), told, "{path} {backend}: {said}");
+    }
+}
+
+#[test]
+fn addresses_to_listen_at_may_leave_out_the_host_or_name_localhost() {
+    let listen = |listen: &str| {
+        let text = format!(
+            "listen = \"{listen}\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n"
+        );
+        Config::from_text(&text, Path::new("gateway.toml"), &|_| None)
+            .map(|config| config.listen().to_string())
+            .map_err(|problems| problems.0[0].message.clone())
+    };
+    for (text, address) in [
+        (":8443", "0.0.0.0:8443"),
+        ("localhost:8443", "127.0.0.1:8443"),
+        ("[::1]:8443", "[::1]:8443"),
+        ("localhost:0", "127.0.0.1:0"),
+    ] {
+        assert_eq!(listen(text).as_deref(), Ok(address));
+    }
+    for (text, found) in [
+        ("8443", "a text without a port"),
+        (
+            "localhost:https",
+            "a text whose port is no number up to 65535",
+        ),
+        (":70000", "a text whose port is no number up to 65535"),
+        (
+            "soap.example.com:8443",
+            "another host than an address or localhost",
+        ),
+    ] {
+        let expected = format!("`listen` must be an address and a port, found {found}");
+        assert_eq!(listen(text), Err(expected));
     }
 }

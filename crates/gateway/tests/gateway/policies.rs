@@ -335,7 +335,7 @@ async fn addressing_headers_are_written_where_a_policy_asks_for_nothing_else() {
     );
     let mut backend = Backend::echo().await;
     let file = format!(
-        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\nsecurity = {{ policy = \"{}\" }}\n",
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\nsecurity = {{ policy = \"{}\", policy_may_be_empty = true }}\n",
         backend.address,
         policy.display()
     );
@@ -379,7 +379,7 @@ async fn the_backend_learns_the_action_whose_header_is_taken_out() {
     let mut backend = Backend::echo().await;
     let file = format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n\
-         security = {{ policy = \"addressing.xml\" }}\n",
+         security = {{ policy = \"addressing.xml\", policy_may_be_empty = true }}\n",
         backend.address
     );
     let service = folder.gateway(&file).await;
@@ -433,8 +433,8 @@ async fn between_two_policies_a_request_keeps_its_action() {
     let mut backend = Backend::echo().await;
     let file = format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n\
-         [routes.inbound]\nsecurity = {{ policy = \"addressing.xml\" }}\n\
-         [routes.outbound]\nsecurity = {{ policy = \"addressing.xml\" }}\n",
+         [routes.inbound]\nsecurity = {{ policy = \"addressing.xml\", policy_may_be_empty = true }}\n\
+         [routes.outbound]\nsecurity = {{ policy = \"addressing.xml\", policy_may_be_empty = true }}\n",
         backend.address
     );
     let between = folder.gateway(&file).await;

@@ -302,7 +302,7 @@ fn a_policy_that_demands_nothing_is_told_when_the_file_is_checked() {
     let folder = Folder::with_keys("demands-nothing");
     std::fs::write(folder.0.join("plain.wsdl"), without_a_policy()).expect("it is writable");
     let file = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n\
-                [routes.inbound]\nsecurity = { policy = \"plain.wsdl\" }\n";
+                [routes.inbound]\nsecurity = { policy = \"plain.wsdl\", policy_may_be_empty = true }\n";
     let checked = |file: &str| {
         Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None)
             .expect("nothing is wrong with it")
@@ -314,9 +314,25 @@ fn a_policy_that_demands_nothing_is_told_when_the_file_is_checked() {
         "{}",
         checked(file)
     );
-    // Somebody who says it means it.
-    let meant = checked(&file.replace("policy = \"plain.wsdl\"", "mechanism = \"none\""));
+    // The mechanism of that name says it already.
+    let meant = file.replace(
+        "policy = \"plain.wsdl\", policy_may_be_empty = true",
+        "mechanism = \"none\"",
+    );
+    let meant = checked(&meant);
     assert!(meant.ends_with("inbound none\n"), "{meant}");
+    // And where nobody says it, it is a mistake.
+    for side in ["inbound", "outbound"] {
+        let unsaid = file
+            .replace(", policy_may_be_empty = true", "")
+            .replace("routes.inbound", &format!("routes.{side}"));
+        let (line, message) = &problems(&folder, &unsaid)[0];
+        assert_eq!(*line, 6);
+        assert!(
+            message.ends_with("plain.wsdl: the policy demands nothing of requests"),
+            "{message}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -60,6 +60,29 @@ pub(crate) async fn connect(
 }
 
 #[tokio::test]
+async fn plain_http_at_the_port_of_tls_is_answered_in_plain_words() {
+    let mut backend = Backend::echo().await;
+    let folder = Folder::with_keys("tls-plain");
+    let gateway = folder
+        .gateway(&format!("LISTEN\n{TLS}\n{}", route(backend.address)))
+        .await;
+    for request in [get("/healthz"), post("/echo", ENVELOPE)] {
+        let answer = send(gateway.address(), request).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert_eq!(
+            answer.body,
+            "this port speaks TLS, and the request came as plain HTTP: use https://\n"
+        );
+    }
+    assert!(backend.seen.try_recv().is_err());
+    // Clients of TLS are served as before.
+    let stream = connect(gateway.address(), b"http/1.1", false).await;
+    let stream = stream.expect("a handshake");
+    let answer = send_over(stream, post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.expect("an answer").status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn http11_and_http2_are_served_through_tls() {
     let mut backend = Backend::echo().await;
     let folder = Folder::with_keys("tls");

@@ -3,14 +3,17 @@
 //! The rule kept here: reading never stops at the first problem; all of them come out together at the end.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::confidential::Confidential;
+use super::known_key::KnownKey;
 use super::problem::{Place, Problem, Problems};
 use super::table::Table;
 use super::tree::Tree;
+use super::warning::Warning;
 
 /// Looks up an environment variable.
 pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
@@ -83,6 +86,8 @@ pub struct Document<'e> {
     well_formed: bool,
     problems: RefCell<Vec<Problem>>,
     files: RefCell<Vec<PathBuf>>,
+    known: RefCell<BTreeSet<KnownKey>>,
+    warnings: RefCell<Vec<Warning>>,
 }
 
 impl<'e> Document<'e> {
@@ -140,6 +145,8 @@ impl<'e> Document<'e> {
             well_formed: problems.is_empty(),
             problems: RefCell::new(problems),
             files,
+            known: RefCell::default(),
+            warnings: RefCell::default(),
         }
     }
 
@@ -149,7 +156,7 @@ impl<'e> Document<'e> {
     }
 
     /// Whether the whole text is TOML.
-    pub(super) fn is_well_formed(&self) -> bool {
+    pub fn is_well_formed(&self) -> bool {
         self.well_formed
     }
 
@@ -171,6 +178,31 @@ impl<'e> Document<'e> {
     /// The file itself, and every file that it named so far and that was read, found or not.
     pub fn files(&self) -> Vec<PathBuf> {
         self.files.borrow().clone()
+    }
+
+    /// Notes that a key was asked for.
+    pub(super) fn note_key(&self, key: KnownKey) {
+        self.known.borrow_mut().insert(key);
+    }
+
+    /// Every key that was asked for so far, whether it is there or not.
+    pub fn known_keys(&self) -> Vec<KnownKey> {
+        self.known.borrow().iter().cloned().collect()
+    }
+
+    /// Notes a risk.
+    pub fn warn(&self, warning: Warning) {
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// Every risk that was noted so far, in the order of the file.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.warnings.borrow().clone();
+        warnings.sort_by_key(|warning| (warning.problem.line, warning.problem.column));
+        warnings
     }
 
     /// Notes a problem at a place.

@@ -11,6 +11,7 @@ use soapstone_wss::Tuning;
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
+use super::known_key::KnownKey;
 use super::problem::{Located, Place, Problem, Problems};
 use super::security::{SecurityConfig, WITHOUT_POLICY};
 use super::store::{Shared, StoreConfig};
@@ -154,6 +155,18 @@ impl EndpointConfig {
         Self::from_document(Document::parse(text, surroundings))
     }
 
+    /// Every key that the reader of an endpoint file with this text asks for, whether it is there or not: those of tables that the text has.
+    pub fn known_keys(text: &str, file: &Path, environment: &Environment<'_>) -> Vec<KnownKey> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        let document = Document::parse(text, surroundings);
+        // Whatever is wrong with the text, its keys are those.
+        let _ = Self::read(document.root());
+        document.known_keys()
+    }
+
     /// A problem with this endpoint's file, for whoever finds more than its shape to be wrong.
     pub fn problem(&self, place: Place, message: impl Into<String>) -> Problem {
         Problem::new(&self.file, place, message)
@@ -258,7 +271,7 @@ fn read_peer(mut table: Table<'_>) -> Option<PeerConfig> {
 fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
     let place = table.place();
     let name = table.string("name");
-    let file = table.file("file");
+    let file = table.secret_file("file");
     let hexadecimal = table.secret("hex", "hex_env", "hex_file");
     let given = usize::from(table.has("file"))
         + ["hex", "hex_env", "hex_file"]
@@ -453,6 +466,7 @@ mod tests {
                 .expect_err("the text is wrong")
                 .to_string()
                 .replace(&folder, "")
+                .replace(&self.0.display().to_string(), "FOLDER")
         }
     }
 
@@ -573,13 +587,13 @@ depth = 0
         );
         let expected = r#"endpoint.toml:1:1: `certificate` is missing in [identity]
     hint: name a PEM file with the certificate, or a keystore = "….p12"
-endpoint.toml:2:7: `key` names cleint.key.pem, which cannot be read: No such file or directory (os error 2)
-    hint: relative paths start at the folder of this file
+endpoint.toml:2:7: `key` names a file that cannot be read: No such file or directory (os error 2)
+    hint: relative paths start at the folder FOLDER
 endpoint.toml:3:1: `anchors` is missing in [trust]
     hint: say whom to trust: anchors = ["ca.pem"], or pinned = ["partner.pem"]
 endpoint.toml:4:1: unknown key `anchor` in [trust]
     hint: did you mean `anchors`?
-endpoint.toml:7:16: the environment variable BOB_PASSWORD is not set
+endpoint.toml:7:16: the environment variable that `password_env` names is not set
     hint: set it, or use `password` or `password_file`
 endpoint.toml:9:13: `mechanism` must be one of none, username, sign, encrypt, sign-encrypt, encrypt-sign, secure-conversation, found "sign-encript"
     hint: did you mean "sign-encrypt"?
@@ -588,7 +602,7 @@ endpoint.toml:10:1: unknown key `sute` in [security]
 endpoint.toml:11:19: `signed` must name parts of the envelope, found "Boddy"
     hint: a part is Body, Timestamp, Signature, UsernameToken, Token, {namespace}header or #id
 endpoint.toml:12:21: `ttl` must be a duration such as "500ms", "60s", "5m" or "1h30m", found "5 minutes"
-endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found 0"#;
+endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found a smaller number"#;
         assert_eq!(problems, expected);
     }
 

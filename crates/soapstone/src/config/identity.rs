@@ -113,9 +113,9 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
             "name a PEM file with the certificate, or a keystore = \"….p12\"",
         );
     }
-    let key = table.file("key");
+    let key = table.secret_file("key");
     let certificate = table.file("certificate");
-    let keystore = table.file("keystore");
+    let keystore = table.secret_file("keystore");
     let alias = table.string("alias");
     let has_password = has_any(&table, PASSWORD);
     let password = table.secret("password", "password_env", "password_file");

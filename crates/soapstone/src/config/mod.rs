@@ -11,7 +11,10 @@ mod confidential;
 mod document;
 mod endpoint;
 mod identity;
+mod known_key;
 mod problem;
+mod quoting;
+mod schema;
 mod security;
 mod server_address;
 mod store;
@@ -19,6 +22,7 @@ mod table;
 mod tree;
 mod tuning;
 mod values;
+mod warning;
 
 pub use confidential::Confidential;
 pub use document::{Document, Environment, LoadedFile, Surroundings, read_beside};
@@ -26,12 +30,16 @@ pub use endpoint::{
     EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, TrustConfig, UserConfig,
 };
 pub use identity::{IdentityConfig, IdentitySource};
+pub use known_key::{KeyKind, KnownKey};
 pub use problem::{Located, Place, Problem, Problems};
+pub use quoting::{OTHER_TEXT, slip};
+pub use schema::json_schema;
 pub use security::{
-    AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, ReplayConfig,
-    ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
+    AddressingConfig, AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, MayBeEmpty,
+    ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
-pub use table::{FlagOrTable, Table};
+pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use values::{parse_duration, parse_size};
+pub use warning::Warning;

@@ -14,8 +14,9 @@ use soapstone_wss::{
 
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
+use super::quoting::slip;
 use super::store::{Shared, StoreConfig, WhenUnavailable, read_when_unavailable};
-use super::table::{FlagOrTable, Table};
+use super::table::{FlagOrStrings, FlagOrTable, Table};
 
 /// Where the policy comes from.
 #[derive(Clone, Debug)]
@@ -64,6 +65,31 @@ pub struct TimestampConfig {
     pub ttl: Option<Duration>,
     /// How far the peer's clock may be off.
     pub skew: Option<Duration>,
+    /// A `wsu:Timestamp` without `wsu:Expires` is refused.
+    pub require_expires: bool,
+}
+
+/// `addressing = { … }`: what addressing headers of requests must say.
+#[derive(Clone, Debug)]
+pub struct AddressingConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// What `wsa:To` may be; empty leaves it open.
+    pub to: Vec<String>,
+    /// `SOAPAction` and the `action` of the media type must be `wsa:Action`.
+    pub soap_action: bool,
+}
+
+/// `policy_may_be_empty`: which operations of a policy may be without protection.
+#[derive(Clone, Debug, Default)]
+pub enum MayBeEmpty {
+    /// None.
+    #[default]
+    Nothing,
+    /// All of them, and the policy as a whole.
+    Everything,
+    /// The operations of these names.
+    Operations(Vec<Located<String>>),
 }
 
 /// Where replay marks are kept.
@@ -121,6 +147,8 @@ pub struct PolicyChoice {
     pub sha256_signatures: bool,
     /// One key may make several of the endorsing signatures.
     pub same_endorser: bool,
+    /// What may be without protection.
+    pub may_be_empty: MayBeEmpty,
 }
 
 /// `conversations = { … }`.
@@ -187,6 +215,10 @@ pub struct SecurityConfig {
     pub password: Option<Located<PasswordKind>>,
     /// Timestamp settings.
     pub timestamp: Option<Located<TimestampConfig>>,
+    /// What addressing headers must say.
+    pub addressing: Option<AddressingConfig>,
+    /// Where processing instructions in messages are refused.
+    pub refused_instructions: Option<Place>,
     /// Replay store.
     pub replay: Option<ReplayConfig>,
     /// Store of security contexts.
@@ -216,7 +248,12 @@ impl SecurityConfig {
         let source = read_source(&mut table);
         let policy_choice = read_policy_choice(&mut table);
         if let Some(SecuritySource::Mechanism(_)) = source.as_ref().map(|source| &source.value) {
-            for key in ["policy_subject", "sha256_suites", "same_endorser"] {
+            for key in [
+                "policy_subject",
+                "sha256_suites",
+                "same_endorser",
+                "policy_may_be_empty",
+            ] {
                 if let Some(place) = table.place_of(key) {
                     let message = format!("`{key}` is given without `policy`, of which it speaks");
                     table.report_with_hint(place, message, WITHOUT_POLICY);
@@ -264,6 +301,11 @@ impl SecurityConfig {
             ],
         );
         let timestamp = read_timestamp(&mut table);
+        let addressing = table.table("addressing").and_then(read_addressing);
+        let instructions = table.choice(
+            "processing_instructions",
+            &[("allow", false), ("refuse", true)],
+        );
         let replay = table
             .table("replay")
             .and_then(|table| read_replay(table, shared));
@@ -290,6 +332,10 @@ impl SecurityConfig {
             key_reference,
             password,
             timestamp,
+            addressing,
+            refused_instructions: instructions
+                .filter(|refused| refused.value)
+                .map(|refused| refused.place),
             replay,
             conversations,
             allow_weak_until,
@@ -346,9 +392,19 @@ fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
     let same_endorser = table
         .boolean("same_endorser")
         .is_some_and(|same| same.value);
+    let example = "[\"Ping\"]";
+    let may_be_empty = match table.flag_or_strings("policy_may_be_empty", example) {
+        None => MayBeEmpty::Nothing,
+        Some(given) => match given.value {
+            FlagOrStrings::Flag(false) => MayBeEmpty::Nothing,
+            FlagOrStrings::Flag(true) => MayBeEmpty::Everything,
+            FlagOrStrings::Strings(names) => MayBeEmpty::Operations(names),
+        },
+    };
     let mut choice = PolicyChoice {
         sha256_signatures,
         same_endorser,
+        may_be_empty,
         ..PolicyChoice::default()
     };
     if let Some(mut subject) = table.table("policy_subject") {
@@ -398,6 +454,7 @@ fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
                     wanted,
                     ttl: None,
                     skew: None,
+                    require_expires: false,
                 },
                 place,
             });
@@ -406,14 +463,43 @@ fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     };
     let ttl = table.duration("ttl").map(|ttl| ttl.value);
     let skew = table.duration("skew").map(|skew| skew.value);
+    let require_expires = table.boolean("require_expires");
     table.finish();
     Some(Located {
         value: TimestampConfig {
             wanted: true,
             ttl,
             skew,
+            require_expires: require_expires.is_some_and(|required| required.value),
         },
         place,
+    })
+}
+
+fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
+    let place = table.place();
+    let to = table.strings("to");
+    let soap_action = table.boolean("soap_action");
+    let soap_action = soap_action.is_some_and(|compared| compared.value);
+    if table.is_empty_list("to") {
+        table.report_with_hint(
+            table.place_of("to").unwrap_or(place),
+            "`to` names no address: every message would be for somebody else",
+            "name the addresses of this endpoint, or leave it out",
+        );
+    } else if !table.has("to") && !soap_action {
+        table.report_with_hint(
+            place,
+            "`addressing` demands nothing",
+            "name the addresses of this endpoint, to = [\"https://…\"], or set soap_action = true",
+        );
+    }
+    table.finish();
+    let to = to.unwrap_or_default();
+    Some(AddressingConfig {
+        place,
+        to: to.into_iter().map(|address| address.value).collect(),
+        soap_action,
     })
 }
 
@@ -583,13 +669,17 @@ fn read_encrypted_part(table: &Table<'_>, name: Located<String>) -> Option<Locat
     }))
 }
 
+/// Parts that have a name of their own.
+const NAMED_PARTS: [&str; 5] = ["Body", "Timestamp", "Signature", "UsernameToken", "Token"];
+
 fn read_part(table: &Table<'_>, key: &str, text: &str, place: Place) -> Option<Located<Part>> {
     match text.parse::<Part>() {
         Ok(value) => Some(Located { value, place }),
         Err(_) => {
+            let (found, _) = slip(text, NAMED_PARTS.into_iter());
             table.report_with_hint(
                 place,
-                format!("`{key}` must name parts of the envelope, found \"{text}\""),
+                format!("`{key}` must name parts of the envelope, found {found}"),
                 "a part is Body, Timestamp, Signature, UsernameToken, Token, {namespace}header or #id",
             );
             None

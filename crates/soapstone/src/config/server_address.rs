@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::confidential::Confidential;
+use super::quoting::OTHER_TEXT;
 use super::table::Table;
 
 /// A server's address.
@@ -44,7 +45,7 @@ pub(super) fn read_addresses(
             Some(address) => addresses.push(address),
             None => table.report_with_hint(
                 text.place,
-                format!("`{key}` must name servers, found \"{}\"", text.value),
+                format!("`{key}` must name servers, found {OTHER_TEXT}"),
                 format!("for example \"10.0.0.1:{port}\" or \"[::1]:{port}\""),
             ),
         }

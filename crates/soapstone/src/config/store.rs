@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
+use super::quoting::OTHER_TEXT;
 use super::server_address::{ServerAddress, Url, read_addresses};
 use super::table::{FlagOrTable, Table};
 use super::values::decode_hexadecimal;
@@ -223,8 +224,7 @@ impl StoreConfig {
                 table.report(
                     prefix.place,
                     format!(
-                        "`prefix` must be 1 to 64 letters, digits, `-`, `_`, `.` or `:`, found \"{}\"",
-                        prefix.value
+                        "`prefix` must be 1 to 64 letters, digits, `-`, `_`, `.` or `:`, found {OTHER_TEXT}"
                     ),
                 );
             }
@@ -382,7 +382,7 @@ fn read_tls(table: &mut Table<'_>) -> Option<StoreTlsConfig> {
             table.missing(other, "mutual TLS takes a certificate and its key");
         }
     }
-    let identity = table.file("certificate").zip(table.file("key"));
+    let identity = table.file("certificate").zip(table.secret_file("key"));
     table.finish();
     Some(StoreTlsConfig { ca, identity })
 }
@@ -504,12 +504,12 @@ mechanism = "sign"
 "#,
         );
         for line in [
-            "endpoint.toml:2:10: `nodes` must name servers, found \"10.0.0.1:port\"",
+            "endpoint.toml:2:10: `nodes` must name servers, found another text",
             "endpoint.toml:2:9: both `url` and `nodes` are given",
             "endpoint.toml:3:7: `url` must be redis://host, or rediss://host for TLS, with a port and the number of a database \
              if need be, found something else",
             "endpoint.toml:4:11: `timeout` must be from 5ms to 60s, found 120s",
-            "endpoint.toml:5:10: `prefix` must be 1 to 64 letters, digits, `-`, `_`, `.` or `:`, found \"a b\"",
+            "endpoint.toml:5:10: `prefix` must be 1 to 64 letters, digits, `-`, `_`, `.` or `:`, found another text",
             "endpoint.toml:6:12: a key that seals must be 64 hexadecimal digits, found something else",
             "endpoint.toml:7:7: `key` is missing in [store.tls]",
         ] {

@@ -4,7 +4,9 @@
 //! simply carries on with `None`. When a table goes out of use, [`Table::finish`] reports the keys that nobody asked for,
 //! with the nearest key that would have been understood.
 //!
-//! The rule kept here: a key is known because somebody asks for it; there is no second list of keys to keep in step.
+//! Two rules are kept here. A key is known because somebody asks for it; there is no second list of keys to keep in step. And a value that is
+//! wrong is quoted only where it is recognizably a slip: the misspelt name of a choice, a number with another unit. Every other value may be a
+//! secret that was written in the wrong place, and its kind and place are told instead. Files that hold no secrets are named.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,9 +15,12 @@ use jiff::Timestamp;
 
 use super::confidential::Confidential;
 use super::document::{Document, LONGEST_NAMED, LoadedFile, read_at_most};
+use super::known_key::{KeyKind, KnownKey};
 use super::problem::{Located, Place, Problem};
+use super::quoting::{NO_UNIT, is_like_a_path, is_readable_by_everybody, nearest, quantity, slip};
 use super::tree::{Tree, Value};
 use super::values::{parse_duration, parse_size};
+use super::warning::Warning;
 
 /// One table being read.
 pub struct Table<'d> {
@@ -26,6 +31,14 @@ pub struct Table<'d> {
     asked: Vec<&'static str>,
     elsewhere: Option<(&'static [&'static str], &'static str)>,
     reserved: Vec<&'static str>,
+}
+
+/// What stands where a flag is short for all names of a kind.
+pub enum FlagOrStrings {
+    /// `true` or `false`.
+    Flag(bool),
+    /// The names.
+    Strings(Vec<Located<String>>),
 }
 
 /// What stands where a flag is short for a table.
@@ -108,7 +121,11 @@ impl<'d> Table<'d> {
 
     /// A string.
     pub fn string(&mut self, key: &'static str) -> Option<Located<String>> {
-        let (value, place) = self.value(key)?;
+        self.text(key, KeyKind::Text)
+    }
+
+    fn text(&mut self, key: &'static str, kind: KeyKind) -> Option<Located<String>> {
+        let (value, place) = self.value(key, kind)?;
         match value {
             Value::Text(text) => Some(Located {
                 value: text.clone(),
@@ -140,7 +157,7 @@ impl<'d> Table<'d> {
 
     /// True or false.
     pub fn boolean(&mut self, key: &'static str) -> Option<Located<bool>> {
-        let (value, place) = self.value(key)?;
+        let (value, place) = self.value(key, KeyKind::Boolean)?;
         match value {
             Value::Boolean(value) => Some(Located {
                 value: *value,
@@ -156,7 +173,7 @@ impl<'d> Table<'d> {
         key: &'static str,
         example: &str,
     ) -> Option<Located<FlagOrTable<'d>>> {
-        let (value, place) = self.value(key)?;
+        let (value, place) = self.value(key, KeyKind::FlagOrTable)?;
         let value = match value {
             Value::Boolean(value) => FlagOrTable::Flag(*value),
             Value::Table(table) => FlagOrTable::Table(self.inner(table, place, key)),
@@ -168,66 +185,80 @@ impl<'d> Table<'d> {
         Some(Located { value, place })
     }
 
+    /// True, false, or an array of strings such as `example`; `None` when the key is absent.
+    pub fn flag_or_strings(
+        &mut self,
+        key: &'static str,
+        example: &str,
+    ) -> Option<Located<FlagOrStrings>> {
+        let (value, place) = self.value(key, KeyKind::FlagOrStrings)?;
+        let expected = format!("an array such as {example}, true or false");
+        let value = match value {
+            Value::Boolean(value) => FlagOrStrings::Flag(*value),
+            Value::Array(items) => FlagOrStrings::Strings(self.texts(key, &expected, items)),
+            other => return self.wrong(place, key, &expected, other),
+        };
+        Some(Located { value, place })
+    }
+
     /// A whole number within bounds.
     pub fn integer(&mut self, key: &'static str, least: u64, most: u64) -> Option<Located<u64>> {
-        let (value, place) = self.value(key)?;
-        let number = match value {
-            Value::Integer(digits, radix) => u64::from_str_radix(digits, *radix)
-                .ok()
-                .filter(|number| (least..=most).contains(number)),
-            _ => None,
+        let (value, place) = self.value(key, KeyKind::Integer { least, most })?;
+        let expected = format!("a whole number from {least} to {most}");
+        let Value::Integer(digits, radix) = value else {
+            return self.wrong(place, key, &expected, value);
         };
-        match number {
-            Some(value) => Some(Located { value, place }),
-            None => self.wrong(
-                place,
-                key,
-                &format!("a whole number from {least} to {most}"),
-                value,
-            ),
-        }
+        let found = match u64::from_str_radix(digits, *radix) {
+            Ok(number) if number < least => "a smaller number",
+            Ok(number) if number <= most => {
+                return Some(Located {
+                    value: number,
+                    place,
+                });
+            }
+            Err(_) if digits.starts_with('-') => "a smaller number",
+            _ => "a larger number",
+        };
+        self.report(place, format!("`{key}` must be {expected}, found {found}"));
+        None
     }
 
     /// A duration such as `"5m"`.
     pub fn duration(&mut self, key: &'static str) -> Option<Located<Duration>> {
-        let (value, place) = self.value(key)?;
-        let duration = match value {
-            Value::Text(text) => parse_duration(text),
-            _ => None,
+        let (value, place) = self.value(key, KeyKind::Duration)?;
+        let expected = "a duration such as \"500ms\", \"60s\", \"5m\" or \"1h30m\"";
+        let text = match value {
+            Value::Text(text) => text,
+            Value::Integer(..) => return self.unlike(place, key, expected, NO_UNIT),
+            other => return self.wrong(place, key, expected, other),
         };
-        match duration {
+        match parse_duration(text) {
             Some(value) => Some(Located { value, place }),
-            None => self.wrong(
-                place,
-                key,
-                "a duration such as \"500ms\", \"60s\", \"5m\" or \"1h30m\"",
-                value,
-            ),
+            None => self.unlike(place, key, expected, &quantity(text)),
         }
     }
 
     /// A size in bytes such as `"8MiB"`, or a number of bytes.
     pub fn size(&mut self, key: &'static str) -> Option<Located<u64>> {
-        let (value, place) = self.value(key)?;
-        let size = match value {
-            Value::Text(text) => parse_size(text),
-            Value::Integer(digits, radix) => u64::from_str_radix(digits, *radix).ok(),
-            _ => None,
+        let (value, place) = self.value(key, KeyKind::Size)?;
+        let expected = "a size such as \"64KiB\", \"8MiB\" or \"1GB\"";
+        let (size, found) = match value {
+            Value::Text(text) => (parse_size(text), quantity(text)),
+            Value::Integer(digits, radix) => (
+                u64::from_str_radix(digits, *radix).ok(),
+                "a number that is too large or too small".to_owned(),
+            ),
+            other => return self.wrong(place, key, expected, other),
         };
         match size {
             Some(value) => Some(Located { value, place }),
-            None => self.wrong(
-                place,
-                key,
-                "a size such as \"64KiB\", \"8MiB\" or \"1GB\"",
-                value,
-            ),
+            None => self.unlike(place, key, expected, &found),
         }
     }
 
     /// A moment: an RFC 3339 string or a TOML date-time with an offset; a date alone is its midnight in UTC.
     pub fn moment(&mut self, key: &'static str) -> Option<Located<Timestamp>> {
-        let (value, place) = self.value(key)?;
+        let (value, place) = self.value(key, KeyKind::Moment)?;
         self.moment_from(key, value, place)
     }
 
@@ -237,13 +268,15 @@ impl<'d> Table<'d> {
         key: &'static str,
         choices: &[(&str, T)],
     ) -> Option<Located<T>> {
-        let text = self.string(key)?;
+        let names = choices.iter().map(|(name, _)| (*name).to_owned());
+        let text = self.text(key, KeyKind::Choice(names.collect()))?;
         self.chosen(key, &text, choices)
     }
 
     /// An array of names that are listed; `None` when the key is absent.
     pub fn choices<T: Copy>(&mut self, key: &'static str, choices: &[(&str, T)]) -> Option<Vec<T>> {
-        let texts = self.strings(key)?;
+        let names = choices.iter().map(|(name, _)| (*name).to_owned());
+        let texts = self.strings_of(key, KeyKind::Choices(names.collect()))?;
         let chosen = texts.iter().map(|text| self.chosen(key, text, choices));
         Some(chosen.flatten().map(|chosen| chosen.value).collect())
     }
@@ -261,12 +294,9 @@ impl<'d> Table<'d> {
             }),
             None => {
                 let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                let message = format!(
-                    "`{key}` must be one of {}, found \"{}\"",
-                    names.join(", "),
-                    text.value
-                );
-                match nearest(&text.value, names.iter().copied()) {
+                let (found, near) = slip(&text.value, names.iter().copied());
+                let message = format!("`{key}` must be one of {}, found {found}", names.join(", "));
+                match near {
                     Some(name) => self.report_with_hint(
                         text.place,
                         message,
@@ -281,10 +311,18 @@ impl<'d> Table<'d> {
 
     /// An array of strings; `None` when the key is absent.
     pub fn strings(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
-        let (value, place) = self.value(key)?;
-        let Value::Array(items) = value else {
-            return self.wrong(place, key, "an array of strings", value);
-        };
+        self.strings_of(key, KeyKind::Texts)
+    }
+
+    fn strings_of(&mut self, key: &'static str, kind: KeyKind) -> Option<Vec<Located<String>>> {
+        let (value, place) = self.value(key, kind)?;
+        match value {
+            Value::Array(items) => Some(self.texts(key, "an array of strings", items)),
+            _ => self.wrong(place, key, "an array of strings", value),
+        }
+    }
+
+    fn texts(&self, key: &str, expected: &str, items: &[(Value, Place)]) -> Vec<Located<String>> {
         let mut strings = Vec::with_capacity(items.len());
         for (item, place) in items {
             match item {
@@ -293,36 +331,50 @@ impl<'d> Table<'d> {
                     place: *place,
                 }),
                 other => {
-                    self.wrong::<()>(*place, key, "an array of strings", other);
+                    self.wrong::<()>(*place, key, expected, other);
                 }
             }
         }
-        Some(strings)
+        strings
     }
 
     /// A path, made absolute with the folder of the configuration file when it is relative.
     pub fn path(&mut self, key: &'static str) -> Option<Located<PathBuf>> {
-        Some(self.string(key)?.map(|text| self.resolve(&text)))
+        Some(
+            self.text(key, KeyKind::Path)?
+                .map(|text| self.resolve(&text)),
+        )
     }
 
     /// A file that the key names, read.
     pub fn file(&mut self, key: &'static str) -> Option<LoadedFile> {
-        let name = self.string(key)?;
-        self.load(key, &name)
+        let name = self.text(key, KeyKind::File)?;
+        self.load(key, &name, true)
+    }
+
+    /// A file with a secret that the key names, read. Its name is not repeated where it cannot be read: it may be the secret itself.
+    pub fn secret_file(&mut self, key: &'static str) -> Option<LoadedFile> {
+        let name = self.text(key, KeyKind::SecretFile)?;
+        let file = self.load(key, &name, false)?;
+        if is_readable_by_everybody(&file.path) {
+            let message = format!("every user of this host can read {}", file.path.display());
+            let problem = Problem::new(self.document.file(), file.place, message);
+            self.document.warn(Warning {
+                name: "readable-secret",
+                problem: problem.with_hint("let it be for its owner alone: chmod 600"),
+            });
+        }
+        Some(file)
     }
 
     /// The files that an array names, read. A single string is accepted for an array of one. `None` when the key is absent.
     pub fn files(&mut self, key: &'static str) -> Option<Vec<LoadedFile>> {
         let names = match self.table.entry(key).map(|entry| &entry.value) {
-            Some(Value::Text(_)) => vec![self.string(key)?],
-            _ => self.strings(key)?,
+            Some(Value::Text(_)) => vec![self.text(key, KeyKind::Files)?],
+            _ => self.strings_of(key, KeyKind::Files)?,
         };
-        Some(
-            names
-                .iter()
-                .filter_map(|name| self.load(key, name))
-                .collect(),
-        )
+        let files = names.iter().filter_map(|name| self.load(key, name, true));
+        Some(files.collect())
     }
 
     /// A secret text given as `key`, as `key_env` (an environment variable) or as `key_file` (its first line); at most one of them.
@@ -344,51 +396,57 @@ impl<'d> Table<'d> {
                 "keep one of them",
             );
         }
-        let direct = self.string(key).map(|text| text.map(Confidential::new));
-        let from_environment = self.string(environment_key).and_then(|name| {
-            match self.document.variable(&name.value) {
+        let direct = self.text(key, KeyKind::Secret);
+        let direct = direct.map(|text| text.map(Confidential::new));
+        let from_environment = self.text(environment_key, KeyKind::Variable);
+        let from_environment =
+            from_environment.and_then(|name| match self.document.variable(&name.value) {
                 Some(value) => Some(Located {
                     value: Confidential::new(value),
                     place: name.place,
                 }),
                 None => {
-                    let message = format!("the environment variable {} is not set", name.value);
                     self.report_with_hint(
                         name.place,
-                        message,
+                        format!(
+                            "the environment variable that `{environment_key}` names is not set"
+                        ),
                         format!("set it, or use `{key}` or `{file_key}`"),
+                    );
+                    None
+                }
+            });
+        let from_file = self.secret_file(file_key).and_then(|file| {
+            match std::str::from_utf8(file.bytes.expose()) {
+                Ok(text) => {
+                    let line = text.lines().next().unwrap_or_default();
+                    Some(Located {
+                        value: Confidential::new(line.to_owned()),
+                        place: file.place,
+                    })
+                }
+                Err(_) => {
+                    self.report(
+                        file.place,
+                        format!(
+                            "`{file_key}` must name a text file, and {} is not UTF-8",
+                            file.path.display()
+                        ),
                     );
                     None
                 }
             }
         });
-        let from_file =
-            self.file(file_key)
-                .and_then(|file| match std::str::from_utf8(file.bytes.expose()) {
-                    Ok(text) => {
-                        let line = text.lines().next().unwrap_or_default();
-                        Some(Located {
-                            value: Confidential::new(line.to_owned()),
-                            place: file.place,
-                        })
-                    }
-                    Err(_) => {
-                        self.report(
-                            file.place,
-                            format!(
-                                "`{file_key}` must name a text file, and {} is not UTF-8",
-                                file.path.display()
-                            ),
-                        );
-                        None
-                    }
-                });
         direct.or(from_environment).or(from_file)
     }
 
     /// A table below this one.
     pub fn table(&mut self, key: &'static str) -> Option<Table<'d>> {
-        let (value, place) = self.value(key)?;
+        self.table_of(key, KeyKind::Table)
+    }
+
+    fn table_of(&mut self, key: &'static str, kind: KeyKind) -> Option<Table<'d>> {
+        let (value, place) = self.value(key, kind)?;
         match value {
             Value::Table(table) => Some(self.inner(table, place, key)),
             other => self.wrong(place, key, "a table", other),
@@ -398,14 +456,21 @@ impl<'d> Table<'d> {
     /// A table, or an array of them; empty when the key is absent.
     pub fn table_or_tables(&mut self, key: &'static str) -> Vec<Table<'d>> {
         match self.table.entry(key).map(|entry| &entry.value) {
-            Some(Value::Array(_)) => self.tables(key),
-            _ => self.table(key).into_iter().collect(),
+            Some(Value::Array(_)) => self.tables_of(key, KeyKind::TableOrTables),
+            _ => self
+                .table_of(key, KeyKind::TableOrTables)
+                .into_iter()
+                .collect(),
         }
     }
 
     /// An array of tables (`[[key]]`), empty when the key is absent.
     pub fn tables(&mut self, key: &'static str) -> Vec<Table<'d>> {
-        let Some((value, place)) = self.value(key) else {
+        self.tables_of(key, KeyKind::Tables)
+    }
+
+    fn tables_of(&mut self, key: &'static str, kind: KeyKind) -> Vec<Table<'d>> {
+        let Some((value, place)) = self.value(key, kind) else {
             return Vec::new();
         };
         let Value::Array(items) = value else {
@@ -436,7 +501,7 @@ impl<'d> Table<'d> {
 
     /// Every entry of a table whose keys are free (names of algorithms, for example), each with a moment as its value.
     pub fn moments(&mut self, key: &'static str) -> Vec<(Located<String>, Located<Timestamp>)> {
-        let Some((value, place)) = self.value(key) else {
+        let Some((value, place)) = self.value(key, KeyKind::Moments) else {
             return Vec::new();
         };
         let Value::Table(table) = value else {
@@ -532,18 +597,25 @@ impl<'d> Table<'d> {
         }
     }
 
-    fn value(&mut self, key: &'static str) -> Option<(&'d Value, Place)> {
+    fn value(&mut self, key: &'static str, kind: KeyKind) -> Option<(&'d Value, Place)> {
         self.asked.push(key);
+        self.document.note_key(KnownKey {
+            table: self.name.clone(),
+            key,
+            kind,
+        });
         self.table
             .entry(key)
             .map(|entry| (&entry.value, entry.place))
     }
 
+    /// Says that a value is of another kind than its key's. The value is not told.
     fn wrong<T>(&self, place: Place, key: &str, expected: &str, found: &Value) -> Option<T> {
-        self.report(
-            place,
-            format!("`{key}` must be {expected}, found {}", found.describe()),
-        );
+        self.unlike(place, key, expected, found.kind())
+    }
+
+    fn unlike<T>(&self, place: Place, key: &str, expected: &str, found: &str) -> Option<T> {
+        self.report(place, format!("`{key}` must be {expected}, found {found}"));
         None
     }
 
@@ -563,7 +635,7 @@ impl<'d> Table<'d> {
         });
         match moment {
             Some(value) => Some(Located { value, place }),
-            None => self.wrong(place, key, EXPECTED_MOMENT, value),
+            None => self.unlike(place, key, EXPECTED_MOMENT, &quantity(text)),
         }
     }
 
@@ -574,7 +646,7 @@ impl<'d> Table<'d> {
         }
     }
 
-    fn load(&self, key: &str, name: &Located<String>) -> Option<LoadedFile> {
+    fn load(&self, key: &str, name: &Located<String>, told: bool) -> Option<LoadedFile> {
         let path = self.resolve(&name.value);
         self.document.note_file(&path);
         match read_at_most(&path, LONGEST_NAMED) {
@@ -584,18 +656,26 @@ impl<'d> Table<'d> {
                 place: name.place,
             }),
             Err(error) => {
-                let message = format!(
-                    "`{key}` names {}, which cannot be read: {error}",
-                    path.display()
-                );
+                let told = told && is_like_a_path(&name.value);
+                let message = match told {
+                    true => format!(
+                        "`{key}` names {}, which cannot be read: {error}",
+                        path.display()
+                    ),
+                    false => format!("`{key}` names a file that cannot be read: {error}"),
+                };
                 if Path::new(&name.value).is_relative()
                     && error.kind() == std::io::ErrorKind::NotFound
                 {
-                    self.report_with_hint(
-                        name.place,
-                        message,
-                        "relative paths start at the folder of this file",
-                    );
+                    let folder = self.document.file().parent();
+                    let hint = match folder.filter(|folder| !told && !folder.as_os_str().is_empty())
+                    {
+                        Some(folder) => {
+                            format!("relative paths start at the folder {}", folder.display())
+                        }
+                        None => "relative paths start at the folder of this file".to_owned(),
+                    };
+                    self.report_with_hint(name.place, message, hint);
                 } else {
                     self.report(name.place, message);
                 }
@@ -607,18 +687,3 @@ impl<'d> Table<'d> {
 
 const EXPECTED_MOMENT: &str =
     "a moment such as \"2026-11-20T12:00:00Z\" or a date such as \"2026-11-20\"";
-
-/// The candidate nearest to what was written, when it is near enough to have been meant.
-fn nearest<'n>(written: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let tolerance = (written.chars().count() / 3).max(1);
-    candidates
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&written.to_lowercase(), &candidate.to_lowercase()),
-                candidate,
-            )
-        })
-        .filter(|(distance, _)| *distance <= tolerance)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}

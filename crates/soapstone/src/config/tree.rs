@@ -29,7 +29,7 @@ pub(super) enum Value {
     Text(String),
     /// Digits without prefix and separators, and their radix.
     Integer(String, u32),
-    Float(String),
+    Float,
     Boolean(bool),
     Moment(String),
     Array(Vec<(Value, Place)>),
@@ -71,7 +71,7 @@ impl Value {
             DeValue::Integer(value) => {
                 Self::Integer(value.as_str().replace('_', ""), value.radix())
             }
-            DeValue::Float(value) => Self::Float(value.as_str().to_owned()),
+            DeValue::Float(_) => Self::Float,
             DeValue::Boolean(value) => Self::Boolean(*value),
             DeValue::Datetime(value) => Self::Moment(value.to_string()),
             DeValue::Array(items) => Self::Array(
@@ -89,15 +89,17 @@ impl Value {
         }
     }
 
-    /// What was found, for a message that says what was expected.
-    pub(super) fn describe(&self) -> String {
+    /// Its kind, for a message that says what was expected. The value itself may be a secret in the wrong place.
+    pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Text(text) => format!("\"{text}\""),
-            Self::Integer(digits, _) | Self::Float(digits) => digits.clone(),
-            Self::Boolean(value) => value.to_string(),
-            Self::Moment(text) => text.clone(),
-            Self::Array(_) => "an array".to_owned(),
-            Self::Table(_) => "a table".to_owned(),
+            Self::Text(_) => "a string",
+            Self::Integer(..) => "a whole number",
+            Self::Float => "a number",
+            Self::Boolean(true) => "true",
+            Self::Boolean(false) => "false",
+            Self::Moment(_) => "a date or time",
+            Self::Array(_) => "an array",
+            Self::Table(_) => "a table",
         }
     }
 }

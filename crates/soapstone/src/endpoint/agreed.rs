@@ -13,7 +13,7 @@ use soapstone_wss::{ConversationVersion, KeyReference, Mechanism, Policy, Recipi
 use super::Role;
 use super::addressing::AnswerActions;
 use super::compile::Compiler;
-use crate::config::{LoadedFile, Place, SecuritySource, read_beside};
+use crate::config::{LoadedFile, MayBeEmpty, Place, SecuritySource, read_beside};
 
 /// The policies of an endpoint, written from the client's view.
 pub(super) struct Agreed {
@@ -228,10 +228,73 @@ impl Compiler<'_> {
             }
         };
         let agreed = self.by_agreements(agreements, operations, file.place)?;
+        self.refuse_empty_policies(&agreed, file);
         Some(Agreed {
             answer_actions: AnswerActions::of(&messages),
             ..agreed
         })
+    }
+
+    /// Reports a policy that protects no requests, or none of some operations: the description of a service without its security, perhaps. Such a
+    /// policy is written by nobody who wants it, unless the file says so.
+    fn refuse_empty_policies(&mut self, agreed: &Agreed, file: &LoadedFile) {
+        const HINT: &str = "name the file that has the policy; policy_may_be_empty = true accepts messages without protection, as mechanism = \"none\" does";
+        let is_empty = |exchange: &Exchange| exchange.request.demands_nothing();
+        let by_connection = agreed.private_transport;
+        let config = self.config;
+        let allowed = &config.security.policy_choice.may_be_empty;
+        let empty = agreed.operations.iter().filter(|operation| {
+            !by_connection
+                && agreed
+                    .exchanges
+                    .get(operation.agreement)
+                    .is_some_and(is_empty)
+        });
+        let empty: Vec<&str> = empty.map(|operation| operation.name.as_str()).collect();
+        let path = file.path.display();
+        match allowed {
+            MayBeEmpty::Everything => {}
+            _ if !by_connection && agreed.exchanges.iter().all(is_empty) => {
+                let message = format!("{path}: the policy demands nothing of requests");
+                self.report_with_hint(file.place, message, HINT);
+            }
+            MayBeEmpty::Nothing if empty.is_empty() => {}
+            MayBeEmpty::Nothing => {
+                let message = format!(
+                    "{path}: the policy demands nothing of requests for {}, and protects other operations",
+                    in_words(&empty)
+                );
+                let hint = format!(
+                    "attach a policy to them, or accept them without protection: policy_may_be_empty = [\"{}\"]",
+                    empty.join("\", \"")
+                );
+                self.report_with_hint(file.place, message, hint);
+            }
+            MayBeEmpty::Operations(names) => {
+                let others = empty
+                    .iter()
+                    .filter(|name| names.iter().all(|it| it.value != **name));
+                let others: Vec<&str> = others.copied().collect();
+                if !others.is_empty() {
+                    let message = format!(
+                        "{path}: the policy demands nothing of requests for {}, which `policy_may_be_empty` does not name",
+                        in_words(&others)
+                    );
+                    let hint = "attach a policy to them, or name them in `policy_may_be_empty`";
+                    self.report_with_hint(file.place, message, hint);
+                }
+                let needless = names
+                    .iter()
+                    .filter(|name| !empty.contains(&name.value.as_str()));
+                for name in needless.map(|name| name.place).collect::<Vec<_>>() {
+                    self.report_with_hint(
+                        name,
+                        "`policy_may_be_empty` must name operations that the policy leaves without protection, found another text",
+                        "leave it out",
+                    );
+                }
+            }
+        }
     }
 
     /// `agreements` are those of `operations`, or the only one. Their conversations begin alike.
@@ -350,6 +413,17 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// Names of operations, a few of them.
+fn in_words(names: &[&str]) -> String {
+    const MOST: usize = 5;
+    let more = match names.len().saturating_sub(MOST) {
+        0 => "",
+        _ => " and others",
+    };
+    let names = &names[..names.len().min(MOST)];
+    format!("`{}`{more}", names.join("`, `"))
 }
 
 /// In the place of a mechanism, where operations have different ones.

@@ -135,6 +135,7 @@ impl Compiler<'_> {
             None => None,
         };
         let suite = common_suite(&agreed.exchanges);
+        let demands = self.demands(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
                 .exchanges
@@ -154,6 +155,7 @@ impl Compiler<'_> {
             agreements,
             operations,
             answer_actions: agreed.answer_actions,
+            demands,
             limits,
             users,
             replay: self.config.security.replay.clone(),
@@ -392,8 +394,46 @@ impl Compiler<'_> {
         if let (Some(username), Some(password)) = (&mut policy.username, &security.password) {
             username.passwords = vec![password.value];
         }
+        self.refuse_parts_that_are_nowhere(&policy);
         self.settle(&mut policy);
         policy
+    }
+
+    /// Reports a signature or an encryption that protects nothing of any message, so that nothing is left of what the mechanism demands.
+    fn refuse_parts_that_are_nowhere(&mut self, policy: &Policy) {
+        let config = self.config;
+        let security = &config.security;
+        let can_be_there = |part: &Part| match part {
+            Part::Timestamp => policy.timestamp.is_some(),
+            Part::UsernameToken => policy.username.is_some(),
+            Part::SignatureConfirmation => policy.signature_confirmation,
+            Part::EndorsingToken => !policy.endorsing.is_empty(),
+            Part::Signature | Part::Token => policy.signature.is_some(),
+            _ => true,
+        };
+        let signature = policy.signature.as_ref();
+        let signs = signature.map(|signature| signature.parts.iter().any(can_be_there));
+        let encrypted = policy
+            .encryption
+            .as_ref()
+            .map(|encryption| &encryption.parts);
+        let encrypts = encrypted.map(|parts| parts.iter().any(|it| can_be_there(&it.part)));
+        let named = security.signed.as_ref().and_then(|parts| parts.first());
+        if let (Some(false), Some(first)) = (signs, named) {
+            self.report_with_hint(
+                first.place,
+                "`signed` names only parts that no message has: a signature would prove nothing of a message",
+                "name the Body, or leave it out for Body and Timestamp",
+            );
+        }
+        if encrypts == Some(false) && signature.is_none() && policy.username.is_none() {
+            let named = security.encrypted.as_ref().and_then(|parts| parts.first());
+            self.report_with_hint(
+                named.map_or(security.source.place, |first| first.place),
+                "`encrypted` names no part that a message has: nothing would be demanded of messages",
+                "leave it out for the Body, or say mechanism = \"none\"",
+            );
+        }
     }
 
     /// Applies what a file says about every policy, wherever that comes from.

@@ -17,6 +17,7 @@ use soapstone_wss::{
 use soapstone_xml::Buffers;
 
 use super::addressing::{self, envelope_of};
+use super::messages::Arriving;
 use super::operations::{Expected, holds_token_request};
 use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
 
@@ -223,8 +224,12 @@ impl Endpoint {
         };
         let facts = self.facts(&lookups, None, memory, now)?;
         let contexts = facts.contexts.clone();
+        let arriving = Arriving {
+            expected,
+            said: Some(&actions),
+        };
         let verified = self.proven(
-            plan, expected, envelope, &facts, memory, now, buffers, observer,
+            plan, arriving, envelope, &facts, memory, now, buffers, observer,
         )?;
         let token_request = self
             .conversation

@@ -14,6 +14,7 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, Limits};
 
 use super::addressing::envelope_of;
+use super::messages::Arriving;
 use super::operations::Expected;
 use super::{Conversation, Endpoint, Memory, relation};
 
@@ -186,9 +187,13 @@ impl Endpoint {
             .and_then(|envelope| {
                 let plan = &conversation.bootstrap_inbound;
                 let facts = self.facts(&plan.peek(&envelope), Some(receipt), memory, now)?;
+                let arriving = Arriving {
+                    expected: Expected::Anything,
+                    said: None,
+                };
                 self.proven(
                     plan,
-                    Expected::Anything,
+                    arriving,
                     envelope,
                     &facts,
                     memory,

@@ -11,7 +11,7 @@ use soapstone_wss::{Keys, SharedKey, User};
 
 use super::compile::Compiler;
 use super::dated::{Dated, DatedUse};
-use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, TrustConfig};
+use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, TrustConfig};
 
 impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
@@ -257,10 +257,9 @@ impl Compiler<'_> {
         for subject in &config.subjects {
             let name = &subject.value;
             if refused(&|rules| rules.subjects = vec![name.clone()]).is_some() {
-                let message = format!("`subjects` must hold distinguished names, found \"{name}\"");
-                let is_word = !name.trim().is_empty() && !name.contains('=');
-                let named = if is_word { name } else { "client" };
-                let hint = format!("for example subjects = [\"CN={named}\"]");
+                let message =
+                    format!("`subjects` must hold distinguished names, found {OTHER_TEXT}");
+                let hint = "for example subjects = [\"CN=client\"]";
                 self.report_with_hint(subject.place, message, hint);
                 found = true;
             }

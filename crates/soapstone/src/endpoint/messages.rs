@@ -57,8 +57,12 @@ impl Endpoint {
         };
         let plan = agreement.inbound();
         let facts = self.facts(&plan.peek(&envelope), request, memory, now)?;
+        let arriving = Arriving {
+            expected,
+            said: None,
+        };
         let verified = self.proven(
-            plan, expected, envelope, &facts, memory, now, buffers, observer,
+            plan, arriving, envelope, &facts, memory, now, buffers, observer,
         )?;
         Ok((verified, agreement))
     }
@@ -252,6 +256,13 @@ impl Endpoint {
         observer.ended(Step::Secure);
         Ok(secured)
     }
+}
+
+/// What a message that arrives is taken for, before it is opened.
+pub(super) struct Arriving<'a> {
+    pub(super) expected: Expected,
+    /// What HTTP says of its action; `None` where there is no HTTP, or where it is an answer.
+    pub(super) said: Option<&'a [String]>,
 }
 
 /// What answers depend on is not there.

@@ -9,6 +9,7 @@ mod agreement;
 mod compile;
 mod conversation;
 mod dated;
+mod demands;
 mod fault;
 mod handshake;
 mod keys;
@@ -17,6 +18,7 @@ mod opening;
 mod operations;
 mod relation;
 mod renewal;
+mod risks;
 mod sent;
 mod suites;
 mod token_rules;
@@ -31,10 +33,13 @@ use soapstone_trust::addressing::Addressing;
 use soapstone_wss::{Evidence, InboundPlan, OutboundPlan, Policy, Receipt, SharedKey, SoapVersion};
 use soapstone_xml::Limits;
 
-use crate::config::{ConversationsConfig, EndpointConfig, Environment, Problems, ReplayConfig};
+use crate::config::{
+    ConversationsConfig, Document, EndpointConfig, Environment, Problems, ReplayConfig,
+};
 use crate::conversation::{ContextStore, NoContexts};
 use crate::replay::ReplayCache;
 use addressing::AnswerActions;
+use demands::Demands;
 use operations::Operations;
 use sent::Sent;
 
@@ -66,6 +71,8 @@ pub struct Endpoint {
     operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     answer_actions: AnswerActions,
+    /// What the file demands beside its policy.
+    demands: Demands,
     limits: Limits,
     users: Vec<(String, SecretBytes)>,
     replay: Option<ReplayConfig>,
@@ -212,7 +219,19 @@ impl Endpoint {
     /// # Errors
     /// Everything that is wrong with the file, and with what it asks for.
     pub fn load(file: &Path, role: Role, environment: &Environment<'_>) -> Result<Self, Problems> {
-        Self::compile(&EndpointConfig::load(file, environment)?, role)
+        let document = Document::load(file, environment)?;
+        let config = EndpointConfig::read(document.root());
+        // Of a file with syntax errors it is not known what it asks for.
+        let config = config.filter(|_| document.is_well_formed());
+        let endpoint = config.and_then(|config| {
+            let compiled = Self::compile(&config, role);
+            let report = |problems: Problems| {
+                let problems = problems.0.into_iter();
+                problems.for_each(|problem| document.report(problem));
+            };
+            compiled.map_err(report).ok()
+        });
+        document.finish(endpoint)
     }
 
     /// Compiles an endpoint that was read.
@@ -233,6 +252,7 @@ impl Endpoint {
             agreements: vec![Plans::new(inbound, outbound, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
+            demands: Demands::default(),
             limits,
             users: Vec::new(),
             replay: None,
@@ -342,9 +362,15 @@ impl Endpoint {
         &self.limits
     }
 
-    /// Whether its operations have policies of their own, so that it matters what a request says of which one it is for.
-    pub fn tells_operations_apart(&self) -> bool {
-        self.operations.is_some()
+    /// Whether it matters what is said of a request's action beside the message ([`ReadRequest::about`]): where operations have policies of their
+    /// own, or where that has to be `wsa:Action`.
+    pub fn asks_for_actions(&self) -> bool {
+        self.operations.is_some() || self.compares_actions()
+    }
+
+    /// Whether what HTTP says of a request's action has to be its `wsa:Action`.
+    pub fn compares_actions(&self) -> bool {
+        self.demands.compare_actions()
     }
 
     /// Whether every message will do, in both directions.

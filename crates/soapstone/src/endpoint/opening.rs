@@ -13,7 +13,7 @@ use soapstone_wss::{
 };
 use soapstone_xml::Buffers;
 
-use super::operations::Expected;
+use super::messages::Arriving;
 use super::sent::Known;
 use super::{Endpoint, Memory, Step, StepObserver, relation};
 use crate::attempts::{Outcome, Tally};
@@ -40,7 +40,7 @@ impl Endpoint {
     pub(super) fn proven(
         &self,
         plan: &InboundPlan,
-        expected: Expected,
+        arriving: Arriving<'_>,
         envelope: Envelope,
         facts: &Facts,
         memory: Memory<'_>,
@@ -56,7 +56,7 @@ impl Endpoint {
         observer.ended(Step::Replay);
         let opened = authenticated
             .open(&first_seen, buffers)
-            .and_then(|opened| self.examined(opened, expected, facts, now));
+            .and_then(|opened| self.examined(plan, opened, arriving, facts, now));
         let ended = match &opened {
             Ok(_) => tries.succeeded(memory, now),
             Err(_) => tries.failed(memory, now),
@@ -83,15 +83,17 @@ impl Endpoint {
     /// from here.
     fn examined(
         &self,
+        plan: &InboundPlan,
         opened: Opened,
-        expected: Expected,
+        arriving: Arriving<'_>,
         facts: &Facts,
         now: Timestamp,
     ) -> Result<(Opened, Vec<usize>), Rejected> {
         let operations = match &self.operations {
-            Some(table) => opened.examine(|envelope| table.confirm(envelope, expected))?,
+            Some(table) => opened.examine(|envelope| table.confirm(envelope, arriving.expected))?,
             None => Vec::new(),
         };
+        self.demands.check(&opened, plan.policy(), arriving.said)?;
         let request = facts.request.as_ref();
         if let Some(asked) = request.and_then(|request| request.relation.as_ref()) {
             opened.examine(|answer| relation::confirm(answer, opened.blocks(), asked))?;

@@ -445,8 +445,11 @@ const ADDRESSING_DRAFTS: [&str; 5] = [
     "http://www.w3.org/2005/03/addressing",
 ];
 
-/// The values of all `wsa:Action` header blocks, be they encrypted as `wsse11:EncryptedHeader` before; `None` for one that is no text.
-fn addressed(envelope: &Envelope) -> impl Iterator<Item = Option<String>> {
+/// The header blocks of WS-Addressing with this name, in whatever version, be they encrypted as `wsse11:EncryptedHeader` before.
+pub(super) fn addressing_blocks<'e>(
+    envelope: &'e Envelope,
+    local: &'static str,
+) -> impl Iterator<Item = Element<'e>> {
     let blocks = envelope
         .header()
         .into_iter()
@@ -458,13 +461,17 @@ fn addressed(envelope: &Envelope) -> impl Iterator<Item = Option<String>> {
             .flatten();
         [Some(block), inner].into_iter().flatten()
     });
-    let is_action = |block: &Element<'_>| {
+    with_inner.filter(move |block| {
         let namespace = block.namespace();
-        block.local() == "Action"
+        block.local() == local
             && (AddressingVersion::from_namespace(namespace).is_some()
                 || ADDRESSING_DRAFTS.contains(&namespace))
-    };
-    with_inner.filter(is_action).map(|block| {
+    })
+}
+
+/// The values of all `wsa:Action` header blocks; `None` for one that is no text.
+fn addressed(envelope: &Envelope) -> impl Iterator<Item = Option<String>> {
+    addressing_blocks(envelope, "Action").map(|block| {
         let text = block.text_strict()?;
         Some(text.trim().to_owned())
     })

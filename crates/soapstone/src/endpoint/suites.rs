@@ -12,7 +12,7 @@ use soapstone_wss::{
 use soapstone_xml::Canonicalization;
 
 use super::compile::Compiler;
-use crate::config::Located;
+use crate::config::{Located, OTHER_TEXT, slip};
 
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.
 const DEFAULT_SUITE: &str = "Basic256GCM";
@@ -33,9 +33,10 @@ impl Compiler<'_> {
                         "the suites are {}; `{SHA256_SIGNATURES}` behind one makes its signatures SHA-256",
                         SUITE_NAMES.join(", ")
                     );
+                    let (found, _) = slip(&name.value, SUITE_NAMES.into_iter());
                     self.report_with_hint(
                         name.place,
-                        format!("no algorithm suite is called \"{}\"", name.value),
+                        format!("`suite` must name an algorithm suite, found {found}"),
                         hint,
                     );
                 }
@@ -93,7 +94,7 @@ impl Compiler<'_> {
                 Some(algorithm) => found.push(algorithm),
                 None => self.report_with_hint(
                     name.place,
-                    format!("no {what} is called \"{}\"", name.value),
+                    format!("expected the name of a {what}, found {OTHER_TEXT}"),
                     NAMES_OF_ALGORITHMS,
                 ),
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone_wss::names::WSU;
+use soapstone_wss::{only_attributes, parse_date_time};
 use soapstone_xml::Element;
 
 use super::read::{MessageError, set, text};
@@ -73,9 +74,11 @@ impl fmt::Display for Lifetime {
 
 fn instant(element: Element<'_>) -> Result<Timestamp, MessageError> {
     let text = text(element)?;
-    // `xsd:dateTime` needs the letter T; jiff would take a space as well.
-    let parsed = text.contains('T').then(|| text.parse().ok()).flatten();
-    parsed.ok_or_else(|| {
+    if let Err(problem) = only_attributes(element, &[]) {
+        let expected = "no attributes without a namespace";
+        return Err(MessageError::value(element, expected, Some(problem)));
+    }
+    parse_date_time(&text).ok_or_else(|| {
         MessageError::value(element, "xsd:dateTime with a time zone", Some(text.clone()))
     })
 }

@@ -334,6 +334,24 @@ fn references_to_another_context_are_refused() {
     }
 }
 
+/// BSP 1.1, R3213, R3215, R3225 and R3226: the times of a context are read like those of a Timestamp.
+#[test]
+fn a_lifetime_with_a_second_60_or_a_value_type_is_refused() {
+    for (from, to) in [
+        ("<wsu:Created", "<wsu:Created ValueType=\"xsd:dateTime\""),
+        ("<wsu:Expires", "<wsu:Expires ValueType=\"xsd:dateTime\""),
+        (":00.000Z</wsu:Created>", ":60Z</wsu:Created>"),
+        (":00.000Z</wsu:Expires>", ":60Z</wsu:Expires>"),
+    ] {
+        let refusal = refused(|it: &Exchange| {
+            let changed = it.answer.replacen(from, to, 1);
+            assert_ne!(changed, it.answer, "{from}");
+            changed
+        });
+        assert!(matches!(refusal, TrustError::Malformed(_)), "{refusal}");
+    }
+}
+
 /// A context that has ended, has not begun, or never ends.
 #[test]
 fn absurd_lifetimes_are_refused_and_long_ones_cut() {

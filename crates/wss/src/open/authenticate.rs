@@ -54,6 +54,10 @@ impl Opening<'_> {
     /// Reads the header in the clear, verifies the values of its signatures, and notes the replay keys.
     pub(super) fn authenticate(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
         self.check_sizes(security)?;
+        if self.plan.policy.has_security() {
+            let is_right = |held: Element<'_>| held.is(XENC, "EncryptedData");
+            self.envelope.check_encrypted_headers(is_right)?;
+        }
         let Some(security) = security else {
             return Ok(());
         };

@@ -29,6 +29,11 @@ impl Opening<'_> {
     pub(super) fn compare(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
         let plan = self.plan;
         let policy = &plan.policy;
+        if policy.has_security() {
+            // What one held may be several elements, or hide its header block in another one.
+            let is_right = |held: Element<'_>| !held.is(WSSE11, "EncryptedHeader");
+            self.envelope.check_encrypted_headers(is_right)?;
+        }
         self.compare_items()?;
         for part in &policy.required {
             if self.nodes_of(part).is_empty() {

@@ -483,9 +483,12 @@ fn explicit_derivation(token: Element<'_>) -> Result<Derivation, Rejected> {
                 .is_some(),
             (_, "Length") => length.replace(number(&text()?, "Length")?).is_some(),
             (_, "Label") => label.replace(text()?.into_owned()).is_some(),
-            (_, "Nonce") => nonce
-                .replace(key_reference::base64_octets(text()?.trim(), ELEMENT)?)
-                .is_some(),
+            (_, "Nonce") => {
+                key_reference::only_base64(child, "nonce")?;
+                nonce
+                    .replace(key_reference::base64_octets(text()?.trim(), ELEMENT)?)
+                    .is_some()
+            }
             _ => {
                 return Err(Rejected::ElementUnexpected {
                     element: crate::envelope::expanded_name(child),

@@ -104,6 +104,10 @@ impl Rejected {
             | Self::TooMany { .. }
             | Self::TimestampMissing
             | Self::TimestampDuplicated
+            | Self::ExpiresMissing
+            | Self::DestinationMismatch { .. }
+            | Self::ActionMismatch { .. }
+            | Self::ProcessingInstruction { .. }
             | Self::UsernameMissing
             | Self::SignatureMissing
             | Self::KeyNotDerived

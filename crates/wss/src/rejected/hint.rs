@@ -16,6 +16,9 @@ impl Rejected {
             Self::Envelope(EnvelopeError::DuplicateId(_)) => {
                 "a library that copies elements with their ids, or a wrapping attack"
             }
+            Self::Envelope(EnvelopeError::NotXml { .. }) => {
+                "have the peer send the envelope alone, in UTF-8 or in UTF-16 with a byte order mark; of a message of several parts open the first"
+            }
             Self::SecurityMissing => {
                 "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
             }
@@ -29,6 +32,18 @@ impl Rejected {
             }
             Self::TimestampInFuture { .. } => {
                 "compare the clocks of both hosts; a local time written as UTC is hours off"
+            }
+            Self::ExpiresMissing => {
+                "have the peer send `wsu:Expires`, or leave `require_expires` out of `timestamp`"
+            }
+            Self::DestinationMismatch { .. } => {
+                "add the address to `to` in `addressing`, as the peer writes it; or the message is for another endpoint"
+            }
+            Self::ActionMismatch { .. } => {
+                "a client that writes another `SOAPAction` than `wsa:Action`, or somebody who changed the header on the way"
+            }
+            Self::ProcessingInstruction { .. } => {
+                "SOAP has no processing instructions; `processing_instructions = \"allow\"` passes them on"
             }
             Self::Replayed => "a peer that tries again has to secure the message anew",
             Self::KeyTriedTooOften { .. } => {

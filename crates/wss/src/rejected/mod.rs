@@ -109,6 +109,8 @@ pub enum Rejected {
         /// Skew forgiven, seconds.
         skew: u64,
     },
+    /// The endpoint wants `wsu:Expires` in the `wsu:Timestamp`.
+    ExpiresMissing,
     /// `Created` is in the future.
     TimestampInFuture {
         /// What it says.
@@ -199,6 +201,23 @@ pub enum Rejected {
         expected: String,
         /// What it says and holds.
         found: String,
+    },
+    /// `wsa:To` is an address that is none of the endpoint's.
+    DestinationMismatch {
+        /// What it says, or the beginning of it.
+        found: String,
+    },
+    /// HTTP says another action (`SOAPAction`, or the parameter `action` of the media type) than `wsa:Action`.
+    ActionMismatch {
+        /// `wsa:Action`, or the beginning of it.
+        expected: String,
+        /// What HTTP says, or the beginning of it.
+        found: String,
+    },
+    /// A processing instruction in what would be passed on, and the endpoint wants none (SOAP 1.1, 3; SOAP 1.2 part 1, 5).
+    ProcessingInstruction {
+        /// Its target, or the beginning of it.
+        target: String,
     },
     /// The answer confirms no signature, and the plan wants it to.
     ConfirmationMissing,

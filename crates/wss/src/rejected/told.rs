@@ -34,6 +34,10 @@ impl Rejected {
             Self::TimestampDuplicated => "timestamp-duplicated",
             Self::TimestampExpired { .. } => "timestamp-expired",
             Self::TimestampInFuture { .. } => "timestamp-in-future",
+            Self::ExpiresMissing => "expires-missing",
+            Self::DestinationMismatch { .. } => "destination-mismatch",
+            Self::ActionMismatch { .. } => "action-mismatch",
+            Self::ProcessingInstruction { .. } => "processing-instruction",
             Self::UsernameMissing => "username-missing",
             Self::PasswordKindNotAllowed { .. } => "password-kind-not-allowed",
             Self::AuthenticationFailed { .. } => "authentication-failed",
@@ -164,6 +168,19 @@ impl fmt::Display for Rejected {
                 "the message was created {} s in the future, at {created} (clock skew allowed: {skew} s)",
                 created.as_second() - now.as_second()
             ),
+            Self::ExpiresMissing => {
+                out.write_str("expected `wsu:Expires` in the `wsu:Timestamp`, found none")
+            }
+            Self::DestinationMismatch { found } => {
+                write!(out, "expected `wsa:To` to be an address of this endpoint, found `{found}`")
+            }
+            Self::ActionMismatch { expected, found } => write!(
+                out,
+                "expected HTTP to say the action of `wsa:Action`, `{expected}`, found `{found}`"
+            ),
+            Self::ProcessingInstruction { target } => {
+                write!(out, "expected no processing instruction, found one for `{target}`")
+            }
             Self::UsernameMissing => out.write_str("expected a `wsse:UsernameToken`, found none"),
             Self::PasswordKindNotAllowed { found } => {
                 write!(out, "the plan does not accept a password of type `{found}`")

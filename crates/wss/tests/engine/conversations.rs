@@ -408,7 +408,11 @@ fn absurd_derivations_are_refused() {
         let start = message[..id].rfind('"').unwrap() + 1;
         let id = &message[start..id + "-dk-sig".len()];
         let sct = id.replace("-dk-sig", "-sct");
-        message.replace(&format!("URI=\"#{sct}\""), &format!("URI=\"#{id}\""))
+        let of_type = |id: &str, claimed| format!("URI=\"#{id}\" ValueType=\"{claimed}\"");
+        let (from, to) = (version.token_type(), version.derived_key_type());
+        let chained = message.replace(&of_type(&sct, from), &of_type(id, to));
+        assert_ne!(chained, message);
+        chained
     };
     assert_eq!(refused(&policy, &facts, &chained).name(), "key-not-found");
     let other = message.replacen(

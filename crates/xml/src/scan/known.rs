@@ -8,6 +8,7 @@
 use super::places::Places;
 use super::start_tag::Tag;
 use super::{Scanner, find};
+use crate::ids::looks_like_an_id;
 use crate::names::{NONE, prefix};
 use crate::tape::{Declaration, Listed, LongTag, NodeId, Qualified, flags};
 use std::ops::Range;
@@ -65,7 +66,15 @@ struct KnownTag {
 struct Blank {
     /// Its place in the tag.
     at: u32,
-    is_id: bool,
+    holds: Holds,
+}
+
+/// What stands in a blank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Id,
+    Lookalike,
+    Other,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -253,10 +262,16 @@ impl Scanner<'_> {
         let tag = &self.parts.names.tags.tags[index];
         let attributes = tag.attributes.len();
         let blank = tag.blank.map_or(u32::MAX, |blank| blank.at);
-        if tag.blank.is_some_and(|blank| blank.is_id) {
-            let value = at + blank as usize;
+        if let Some(Blank { at: place, holds }) = tag.blank {
+            let value = at + place as usize;
             let value = &self.text[value..value + filled];
-            self.parts.ids.insert(value, NodeId::new(element));
+            match holds {
+                Holds::Id => self.parts.ids.insert(value, NodeId::new(element)),
+                Holds::Lookalike if self.ids.notes_lookalikes() => {
+                    self.parts.ids.insert_lookalike(value, NodeId::new(element));
+                }
+                Holds::Lookalike | Holds::Other => {}
+            }
         }
         let lists = self.lists(element, attributes);
         let parts = &mut *self.parts;
@@ -346,10 +361,14 @@ impl Scanner<'_> {
                 continue;
             }
             let (element, uri) = (names.uri(named.uri), names.uri(attribute.uri));
-            let is_id = may_be_id && self.ids.matches(element, uri, local);
+            let holds = match may_be_id {
+                true if self.ids.matches(element, uri, local) => Holds::Id,
+                true if looks_like_an_id(uri, local) => Holds::Lookalike,
+                _ => Holds::Other,
+            };
             let value = (attribute.value_start - at as u32) as usize
                 ..(attribute.value_end - at as u32) as usize;
-            if blank.replace((value, is_id)).is_some() || !self.ids.is_standard() {
+            if blank.replace((value, holds)).is_some() || !self.ids.is_standard() {
                 return;
             }
         }
@@ -413,9 +432,9 @@ impl Scanner<'_> {
         known.tags.push(KnownTag {
             next: NONE,
             text: text..known.text.len(),
-            blank: blank.map(|(value, is_id)| Blank {
+            blank: blank.map(|(value, holds)| Blank {
                 at: value.start as u32,
-                is_id,
+                holds,
             }),
             declared: declares..needs,
             needed: needs..known.bindings.len(),
@@ -590,6 +609,33 @@ mod tests {
         let document = parse(&source, &ParseOptions::default(), &mut buffers);
         let duplicate = document.by_id("one").unwrap_err();
         assert_ne!(duplicate.first, duplicate.second);
+    }
+
+    /// BSP 1.1 receivers resolve `Id` without a namespace on any element, and others resolve `wsu:Id` alone.
+    #[test]
+    fn a_lookalike_in_a_blank_is_compared_with_ids_where_lookalikes_are_noted() {
+        let part =
+            |id: &str| identified("one").replace("</a>", &format!("<b Id=\"{id}\"></b></a>"));
+        let mut buffers = knowing_ids();
+        for number in 0..3 {
+            let source = part(&format!("b-{number}"));
+            parse(&source, &ParseOptions::default(), &mut buffers).recycle(&mut buffers);
+        }
+        let noting = ParseOptions {
+            ids: IdAttributes::with_lookalikes(),
+            ..ParseOptions::default()
+        };
+        for (options, id, is_duplicate) in [
+            (&noting, "one", true),
+            (&noting, "b-0", false),
+            (&ParseOptions::default(), "one", false),
+        ] {
+            let known = parse(&part(id), options, &mut buffers);
+            let cold = parse(&part(id), options, &mut Buffers::new());
+            assert_eq!(known.duplicate_id(), cold.duplicate_id());
+            assert_eq!(known.duplicate_id().is_some(), is_duplicate, "{id}");
+            known.recycle(&mut buffers);
+        }
     }
 
     #[test]

@@ -523,9 +523,33 @@ impl Scanner<'_> {
                 }
                 self.parts.ids.insert(&value, node);
                 self.work.value = value;
+            } else if self.ids.resembles(names.uri(attribute.uri), local)
+                && !self.is_also_its_id(attribute, element)
+            {
+                let node = NodeId::new(self.tape.len() as u32);
+                let value = self.value(attribute);
+                self.parts.ids.insert_lookalike(&value, node);
+                self.work.value = value;
             }
         }
         Ok(())
+    }
+
+    /// Whether another attribute of the same element is an id, with the value of this one.
+    fn is_also_its_id(&self, attribute: RawAttribute, element: &str) -> bool {
+        let names = &self.parts.names;
+        let normalized = |one: &RawAttribute| {
+            let mut value = String::new();
+            attributes::normalize_into(one.written(self.text), &mut value);
+            value
+        };
+        let mut others = self.work.attributes.iter();
+        others.any(|other| {
+            let (uri, local) = (names.uri(other.uri), names.local(other.qname));
+            self.ids.may_have(local)
+                && self.ids.matches(element, uri, local)
+                && normalized(other).trim() == normalized(&attribute).trim()
+        })
     }
 
     /// The normalized value. The string is the workspace's: give it back.

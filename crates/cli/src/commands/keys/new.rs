@@ -166,12 +166,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if let Some(octets) = arguments.symmetric {
         let path = with_suffix(&arguments.name, ".key.bin");
-        return files::create(
+        files::create(
             &path,
             SecretBytes::random(octets.into()).expose(),
             Privacy::Secret,
             existing,
-        );
+        )?;
+        let what = format!("symmetric key of {octets} bytes: keep it secret");
+        return tell(&[(path, what)]);
     }
     let password = arguments.password.read()?;
     let password = password.as_deref().map(String::as_str);
@@ -190,7 +192,35 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let octets = identity.to_pkcs12(password, name).map_err(Failure::new)?;
         files::create(&store, &octets, Privacy::Secret, existing)?;
     }
-    Ok(())
+    let certificate = identity.certificate();
+    let protection = match password {
+        Some(_) => "encrypted",
+        None => "not encrypted: keep it secret",
+    };
+    let whose = format!("certificate of {}", certificate.subject());
+    let mut written = vec![
+        (
+            with_suffix(&arguments.name, ".key.pem"),
+            format!("private key, {protection}"),
+        ),
+        (with_suffix(&arguments.name, ".cert.pem"), whose),
+    ];
+    if arguments.pkcs12 {
+        written.push((store, "both, as PKCS#12".to_owned()));
+    }
+    tell(&written)
+}
+
+/// Says which files were written, and what is in them.
+fn tell(written: &[(PathBuf, String)]) -> Result<(), Failure> {
+    let lines = written
+        .iter()
+        .map(|(path, what)| format!("wrote {} ({what})\n", path.display()));
+    match files::print(lines.collect::<String>()) {
+        // They are written, whether anybody reads of it or not.
+        Err(Failure::Unread) | Ok(()) => Ok(()),
+        other => other,
+    }
 }
 
 fn issue(arguments: &Arguments, name: &str, password: Option<&str>) -> Result<Identity, Failure> {

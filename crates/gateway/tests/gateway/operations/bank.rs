@@ -97,7 +97,7 @@ pub(super) fn bank(suite: &str) -> String {
 pub(super) fn tables(us: &str, peer: &str, policy: &Path, more: &str) -> String {
     format!(
         "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ policy = \"{}\"{more} }}\n",
+         trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ policy = \"{}\", policy_may_be_empty = true{more} }}\n",
         policy.display()
     )
 }

@@ -108,6 +108,49 @@ async fn an_operation_without_protection_is_told_when_the_configuration_is_check
         let told = config.to_string();
         let expected = format!(", {side} by-operation Basic256GCM (without protection: Hello)\n");
         assert!(told.contains(&expected), "{told}");
+        // Unless the file says that it may be, it is a mistake.
+        let text = |may_be_empty: &str| {
+            let tables = tables.replace(", policy_may_be_empty = true", may_be_empty);
+            let route = route(side, "http://bank", &tables);
+            route.replace("LISTEN", "listen = \"127.0.0.1:0\"")
+        };
+        let read = |may_be_empty: &str| {
+            let file = site.folder.0.join("gateway.toml");
+            Config::from_text(&text(may_be_empty), &file, &|_| None)
+                .map(|_| ())
+                .map_err(|problems| {
+                    let told = problems.0.into_iter().map(|problem| problem.message);
+                    told.collect::<Vec<_>>()
+                })
+        };
+        let demands = "bank.wsdl: the policy demands nothing of requests for `Hello`, ";
+        for (named, expected) in [
+            ("", Some("and protects other operations")),
+            (
+                ", policy_may_be_empty = []",
+                Some("which `policy_may_be_empty` does not name"),
+            ),
+            (", policy_may_be_empty = [\"Hello\"]", None),
+        ] {
+            let found = read(named);
+            match expected {
+                None => assert_eq!(found, Ok(())),
+                Some(expected) => {
+                    let found = found.expect_err(named);
+                    assert_eq!(found.len(), 1, "{found:?}");
+                    let expected = format!("{demands}{expected}");
+                    assert!(found[0].ends_with(&expected), "{found:?}");
+                }
+            }
+        }
+        let found =
+            read(", policy_may_be_empty = [\"Hello\", \"Pay\"]").expect_err("Pay is protected");
+        assert_eq!(
+            found,
+            [
+                "`policy_may_be_empty` must name operations that the policy leaves without protection, found another text"
+            ]
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages that are made to cost much, to reach out, or to be computed with before anything is proven.
 
 use soapstone_crypto::base64;
-use soapstone_wss::names::WSSE11;
+use soapstone_wss::names::{WSSE11, XENC};
 use soapstone_wss::{FaultCode, Mechanism, Rejected};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::namespaces::DSIG;
@@ -30,6 +30,29 @@ fn dtds_depth_size_and_encoding_are_checked_before_anything_else() {
         name_of(&Rejected::from(refused.unwrap_err())),
         "malformed-encoding"
     );
+}
+
+#[test]
+fn what_is_no_xml_is_told_as_what_it_is() {
+    let policy = sign();
+    for (message, found) in [
+        ("", "nothing: the message is empty"),
+        ("{\"echo\": \"text\"}", "JSON"),
+        ("<!DOCTYPE html><html><body></body></html>", "an HTML page"),
+        (
+            "--boundary\r\nContent-Type: text/xml\r\n\r\n<a/>",
+            "a MIME message of several parts (attachments)",
+        ),
+        ("<\0s\0o\0a\0p\0", "UTF-16 without a byte order mark"),
+    ] {
+        let refused = refuse(&policy, message);
+        assert_eq!(
+            refused.to_string(),
+            format!("expected a SOAP envelope, found {found}")
+        );
+        assert_eq!(name_of(&refused), "not-an-envelope");
+        assert_eq!(refused.fault(), FaultCode::Sender);
+    }
 }
 
 #[test]

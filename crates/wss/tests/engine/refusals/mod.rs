@@ -5,6 +5,7 @@ mod changes;
 mod ciphers;
 mod downgrades;
 mod input;
+mod profile;
 mod replays;
 mod signers;
 mod users;

@@ -1,0 +1,129 @@
+//! What is said of mistakes in a gateway's file tells no secret: a value of every kind stands in the place of every key.
+
+#[path = "../../../soapstone/tests/support/canary.rs"]
+mod canary;
+#[path = "../../../soapstone/tests/support/every_key.rs"]
+mod every_key;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use soapstone::config::{KnownKey, json_schema};
+use soapstone_gateway::Config;
+
+use canary::{Node, assert_untold, canaries, may_be_told, table, tables, unopened, value};
+use every_key::{every_table, without_mistakes};
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gateway/gateway.toml")
+}
+
+/// A gateway's file with every table of its own, and these endpoints in its route.
+fn gateway(inbound: Node, outbound: Node) -> Node {
+    table([
+        ("listen", value("\"127.0.0.1:0\"")),
+        ("admin", table([("listen", value("\"127.0.0.1:1\""))])),
+        ("tls", table([("key", value("\"key.pem\""))])),
+        ("timeouts", table([("idle", value("\"5s\""))])),
+        ("limits", table([("queue", value("9"))])),
+        ("log", table([("format", value("\"json\""))])),
+        (
+            "routes",
+            tables(table([
+                ("path", value("\"/\"")),
+                ("backend", value("\"https://127.0.0.1:1/\"")),
+                // With authorities of its own, so that those of the system are not read each time.
+                ("tls", table([("ca", value("[]"))])),
+                ("timeouts", table([("response", value("\"5s\""))])),
+                ("inbound", inbound),
+                ("outbound", outbound),
+            ])),
+        ),
+    ])
+}
+
+/// A file without a mistake.
+fn right() -> Node {
+    table([
+        ("listen", value("\"127.0.0.1:0\"")),
+        ("admin", value("\"127.0.0.1:1\"")),
+        (
+            "routes",
+            tables(table([
+                ("path", value("\"/\"")),
+                ("backend", value("\"http://127.0.0.1:1/\"")),
+                ("inbound", without_mistakes()),
+            ])),
+        ),
+    ])
+}
+
+/// Files that between them have every table.
+fn samples() -> [Node; 2] {
+    [gateway(every_table(), every_table()), right()]
+}
+
+fn known(sample: &Node) -> Vec<KnownKey> {
+    Config::known_keys(&sample.file(), &file(), &|_| None)
+}
+
+#[test]
+fn the_samples_have_every_table() {
+    let all: Vec<KnownKey> = samples().iter().flat_map(known).collect();
+    assert_eq!(unopened(&all), Vec::<String>::new());
+    let names: BTreeSet<(&str, &str)> = all
+        .iter()
+        .map(|key| (key.table.as_str(), key.key))
+        .collect();
+    assert!(names.len() > 300, "{} keys", names.len());
+}
+
+#[test]
+fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
+    for sample in [gateway(without_mistakes(), without_mistakes()), right()] {
+        // Those of endpoints are tested where endpoint files are, and read by the same readers.
+        let keys = known(&sample).into_iter().filter(|key| {
+            let sides = ["routes.inbound", "routes.outbound"];
+            !sides.iter().any(|side| key.table.starts_with(side))
+        });
+        for key in keys {
+            for toml in canaries() {
+                let Some(text) = sample.with(&key, &toml) else {
+                    continue;
+                };
+                if may_be_told(&key.kind, &toml) || is_shown(&key, &toml) {
+                    continue;
+                }
+                let of = format!("[{}] {} = {toml}", key.table, key.key);
+                let told = match Config::from_text(&text, &file(), &|_| None) {
+                    Ok(config) => format!("{config}\n{config:?}"),
+                    Err(problems) => format!("{problems}\n{problems:?}"),
+                };
+                assert_untold(&told, &of);
+            }
+        }
+    }
+}
+
+/// What names a route for operators: it is shown wherever the route is.
+fn is_shown(key: &KnownKey, toml: &str) -> bool {
+    key.table == "routes" && key.key == "name" && toml.starts_with('"')
+}
+
+/// To write it anew: `SOAPSTONE_WRITE_SCHEMA=1 cargo test -p soapstone-gateway --test gateway schema`.
+#[test]
+fn the_schema_of_gateway_files_has_the_keys_that_are_read() {
+    let mut keys: Vec<KnownKey> = samples().iter().flat_map(known).collect();
+    keys.sort();
+    keys.dedup();
+    let schema = json_schema("Soapstone gateway file", &keys);
+    let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway.schema.json");
+    if std::env::var_os("SOAPSTONE_WRITE_SCHEMA").is_some() {
+        std::fs::write(&written, &schema).expect("it is written");
+    }
+    let written = std::fs::read_to_string(written).expect("a schema");
+    assert!(
+        schema == written,
+        "docs/gateway.schema.json is not what is read"
+    );
+}

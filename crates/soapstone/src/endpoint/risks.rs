@@ -1,0 +1,162 @@
+//! What an endpoint does that its file allows and that is a risk: weak algorithms, passwords that can be read, trust in everybody.
+//!
+//! The one rule: a risk is one of what messages do under these plans, not of what a name suggests.
+
+use soapstone_wss::{
+    EncryptionPolicy, InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy,
+    ProtectionOrder,
+};
+
+use super::Endpoint;
+use crate::config::{EndpointConfig, Place, SecuritySource, Warning};
+
+impl Endpoint {
+    /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over TLS.
+    pub fn risks(&self, config: &EndpointConfig, through_tls: bool) -> Vec<Warning> {
+        let security = &config.security;
+        let source = security.source.place;
+        let suite = security.suite.as_ref().map(|suite| suite.place);
+        let algorithms = security.algorithms.as_ref().map(|table| table.place);
+        let algorithms = suite.or(algorithms).unwrap_or(source);
+        let mut risks = Vec::new();
+        let mut warn = |name: &'static str, place: Place, message: String, hint: &str| {
+            let problem = config.problem(place, message).with_hint(hint);
+            risks.push(Warning { name, problem });
+        };
+        let bootstrap = self.conversation.iter();
+        let opening = bootstrap.clone().map(|one| one.bootstrap_inbound.policy());
+        let securing = bootstrap.map(|one| one.bootstrap_outbound.policy());
+        let inbound: Vec<&Policy> = self
+            .inbound()
+            .map(InboundPlan::policy)
+            .chain(opening)
+            .collect();
+        let outbound = self.outbound().map(OutboundPlan::policy).chain(securing);
+        let all: Vec<&Policy> = inbound.iter().copied().chain(outbound).collect();
+
+        let mut weak: Vec<&'static str> =
+            all.iter().flat_map(|policy| weak_in_use(policy)).collect();
+        weak.sort_unstable();
+        weak.dedup();
+        let by_letter = all.iter().any(|policy| {
+            let signs_by_sha1 = weak_in_use(policy)
+                .iter()
+                .any(|name| name.ends_with("-sha1"));
+            policy.suite.name.contains("Sha256") && signs_by_sha1
+        });
+        if by_letter {
+            let hint = match security.source.value {
+                SecuritySource::Policy(_) => {
+                    "where the peer signs with SHA-256, as WCF and many others do, say sha256_suites = \"sha256\""
+                }
+                SecuritySource::Mechanism(_) => {
+                    "where the peer signs with SHA-256, say so: suite = \"Basic256Sha256+RsaSha256\""
+                }
+            };
+            let message = "the `…Sha256` suite is read by the letter: signatures are SHA-1";
+            warn("sha1-by-letter", algorithms, message.to_owned(), hint);
+        } else if !weak.is_empty() {
+            warn(
+                "weak-algorithm",
+                algorithms,
+                format!("weak algorithms are used or accepted: {}", weak.join(", ")),
+                "take suite = \"Basic256GCM\", or say with `allow_weak_until` when they end",
+            );
+        }
+        if all.iter().any(|policy| has_malleable_cipher_text(policy)) {
+            warn(
+                "cbc",
+                algorithms,
+                "cipher text in CBC comes without an authentication around it: who can send messages may learn what captured ones hold"
+                    .to_owned(),
+                "take a suite with GCM, or mechanism = \"encrypt-sign\"",
+            );
+        }
+        let is_private = through_tls || self.private_transport;
+        if !is_private && all.iter().any(|policy| shows_passwords(policy)) {
+            let password = security.password.as_ref().map(|password| password.place);
+            warn(
+                "password-in-the-clear",
+                password.unwrap_or(source),
+                "passwords travel as text, and neither TLS nor encryption hides them".to_owned(),
+                "use TLS, encrypt the UsernameToken, or say password = \"digest\"",
+            );
+        }
+        let everybody = config
+            .trust
+            .as_ref()
+            .filter(|trust| !trust.anchors.is_empty() && trust.subjects.is_empty());
+        if let Some(trust) = everybody
+            && inbound.iter().any(|policy| proves_certificates(policy))
+        {
+            warn(
+                "no-subjects",
+                trust.place,
+                "whoever has a certificate of these authorities may sign: `subjects` names nobody in particular".to_owned(),
+                "name the partners, subjects = [\"CN=…\"], or pin their certificates",
+            );
+        }
+        risks
+    }
+}
+
+/// Weak algorithms that such messages use or may use, without those that have an end.
+fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
+    let suite = &policy.suite;
+    let mut weak = Vec::new();
+    let by_certificate = policy.uses(KeyBinding::Certificate) || !policy.endorsing.is_empty();
+    let signs = policy.signature.is_some() || !policy.endorsing.is_empty();
+    if signs {
+        let signatures = match by_certificate {
+            true => suite.signature.as_slice(),
+            false => suite.symmetric_signature.as_slice(),
+        };
+        let found = signatures.iter().filter(|one| one.is_weak());
+        weak.extend(found.map(|one| one.short_name()));
+        let found = suite.digest.iter().filter(|one| one.is_weak());
+        weak.extend(found.map(|one| one.short_name()));
+    }
+    if let Some(encryption) = &policy.encryption {
+        let found = suite.data.iter().filter(|one| one.is_weak());
+        weak.extend(found.map(|one| one.short_name()));
+        if matches!(
+            encryption.key,
+            KeyBinding::Certificate | KeyBinding::SessionKey
+        ) {
+            let transports = suite.key_transport.iter().map(|method| method.algorithm);
+            let found = transports.filter(|one| one.is_weak());
+            weak.extend(found.map(|one| one.short_name()));
+        }
+    }
+    let ends = |name: &&str| policy.retirements.iter().any(|end| end.algorithm == *name);
+    weak.retain(|name| !ends(name));
+    weak
+}
+
+/// Whether cipher text that a stranger can change unnoticed is deciphered: under CBC, where no signature is over the cipher text.
+fn has_malleable_cipher_text(policy: &Policy) -> bool {
+    let Some(EncryptionPolicy { parts, .. }) = &policy.encryption else {
+        return false;
+    };
+    let signature = policy.signature.as_ref();
+    let is_signed = |part: &Part| signature.is_some_and(|signature| signature.parts.contains(part));
+    let is_around = policy.order == ProtectionOrder::EncryptBeforeSigning
+        && parts.iter().all(|wanted| is_signed(&wanted.part));
+    !parts.is_empty() && !is_around && policy.suite.data.iter().any(|one| !one.is_authenticated())
+}
+
+fn shows_passwords(policy: &Policy) -> bool {
+    let as_text = policy
+        .username
+        .as_ref()
+        .is_some_and(|username| username.passwords.contains(&PasswordKind::Text));
+    let mut encrypted = policy.encryption.iter().flat_map(|it| &it.parts);
+    as_text && !encrypted.any(|wanted| wanted.part == Part::UsernameToken)
+}
+
+fn proves_certificates(policy: &Policy) -> bool {
+    let signature = policy.signature.as_ref().map(|signature| signature.key);
+    let mut endorsing = policy.endorsing.iter().map(|one| one.key);
+    signature == Some(KeyBinding::Certificate)
+        || endorsing.any(|key| key == KeyBinding::Certificate)
+}

@@ -1,0 +1,408 @@
+//! What an endpoint file can demand beside its policy: addresses, actions, an end, no processing instructions; and policies that demand nothing.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use soapstone::config::{EndpointConfig, Problems};
+use soapstone::crypto::KeyKind;
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
+use soapstone::replay::ForgetfulReplayCache;
+use soapstone::wss::{FaultCode, Outgoing, Part, Rejected};
+use soapstone::xml::Buffers;
+
+const WSA: &str = "http://www.w3.org/2005/08/addressing";
+
+/// A folder with an authority and the key pairs of a client and of a service.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = format!("soapstone-demands-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+        let validity = Validity::days(Timestamp::now(), 30);
+        let write = |name: &str, octets: &[u8]| {
+            std::fs::write(path.join(name), octets).expect("it is written");
+        };
+        let authority = issue::authority("CN=ca", KeyKind::Ed25519, validity).expect("a key");
+        write("ca.pem", authority.certificates_to_pem().as_bytes());
+        for name in ["client", "service"] {
+            let template = Template::new(&format!("CN={name}"), validity).expect("a name");
+            let rsa = KeyKind::Rsa { bits: 2048 };
+            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
+            let key = identity.key_to_pem(None).expect("a key");
+            write(&format!("{name}.key.pem"), key.expose());
+            let certificates = identity.certificates_to_pem();
+            write(&format!("{name}.cert.pem"), certificates.as_bytes());
+        }
+        Self(path)
+    }
+
+    fn compile(&self, name: &str, role: Role, security: &str) -> Result<Endpoint, Problems> {
+        let peer = if name == "client" {
+            "service"
+        } else {
+            "client"
+        };
+        let text = format!(
+            "identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\" }}\n\
+             peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.pem\"] }}\n\
+             users = [{{ name = \"alice\", password = \"opens it\" }}]\nsecurity = {{ {security} }}\n"
+        );
+        let file = self.0.join("endpoint.toml");
+        EndpointConfig::from_text(&text, &file, &|_| None)
+            .and_then(|config| Endpoint::compile(&config, role))
+    }
+
+    fn service(&self, security: &str) -> Endpoint {
+        let compiled = self.compile("service", Role::Service, security);
+        compiled.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn secured(&self, security: &str, plain: &str) -> String {
+        let client = self.compile("client", Role::Client, security);
+        let client = client.unwrap_or_else(|problems| panic!("{problems}"));
+        let secured = client.secure(
+            plain.as_bytes().to_vec(),
+            Outgoing::default(),
+            Timestamp::now(),
+            &mut Buffers::default(),
+            &mut (),
+        );
+        String::from_utf8(secured.expect("it is secured").bytes).expect("UTF-8")
+    }
+
+    fn problems(&self, role: Role, security: &str) -> String {
+        let name = match role {
+            Role::Client | Role::Secure => "client",
+            _ => "service",
+        };
+        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
+        match self.compile(name, role, security) {
+            Ok(_) => String::new(),
+            Err(problems) => problems.to_string().replace(&folder, ""),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// A request with these header blocks.
+fn request(headers: &str) -> String {
+    format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:a=\"{WSA}\"><s:Header>{headers}</s:Header>\
+         <s:Body><e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>"
+    )
+}
+
+/// What a service says of a message beside which these actions were said.
+fn received(service: &Endpoint, message: &str, actions: &[&str]) -> Result<(), Rejected> {
+    let mut buffers = Buffers::default();
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let read = service.read_request(message.as_bytes().to_vec(), &mut buffers, &mut ())?;
+    let read = read.about(actions.iter().map(ToString::to_string).collect());
+    let now = Timestamp::now();
+    match service.receive_read(read, false, memory, now, &mut buffers, &mut ()) {
+        Ok(Arrived::Message(_)) => Ok(()),
+        Err(ReceiveError::Rejected(rejected)) => Err(rejected),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn header(local: &str) -> Part {
+    Part::Header {
+        namespace: WSA.to_owned(),
+        local: local.to_owned(),
+    }
+}
+
+/// Preset, and the keys that have the addressing headers signed.
+const SIGNING: [&str; 3] = [
+    "mechanism = \"sign\", SIGNED",
+    "mechanism = \"sign-encrypt\", SIGNED",
+    "mechanism = \"sign-encrypt\", suite = \"Basic256Sha256\", SIGNED",
+];
+
+fn signing(parts: &[&str]) -> [String; 3] {
+    let parts = parts.iter().map(|part| format!(", \"{{{WSA}}}{part}\""));
+    let parts: String = parts.collect();
+    SIGNING.map(|security| {
+        security.replace(
+            "SIGNED",
+            &format!("signed = [\"Body\", \"Timestamp\"{parts}]"),
+        )
+    })
+}
+
+#[test]
+fn a_request_to_another_address_is_refused_where_addresses_are_named() {
+    let folder = Folder::new("to");
+    let demand = ", addressing = { to = [\"https://soap.example.com/books\", \"urn:books\"] }";
+    for security in signing(&["To"]) {
+        let service = folder.service(&(security.clone() + demand));
+        let to = |to: &str| {
+            let headers = format!("<a:To>{to}</a:To><a:Action>urn:a</a:Action>");
+            received(
+                &service,
+                &folder.secured(&security, &request(&headers)),
+                &[],
+            )
+        };
+        assert_eq!(to("urn:books"), Ok(()));
+        assert_eq!(to(" https://soap.example.com/books "), Ok(()));
+        let refused = to("https://soap.example.com/accounts").unwrap_err();
+        let found = "https://soap.example.com/accounts".to_owned();
+        assert_eq!(refused.cause(), &Rejected::DestinationMismatch { found });
+        let code = match security.contains("Sha256") {
+            true => FaultCode::FailedCheck,
+            false => FaultCode::InvalidSecurity,
+        };
+        assert_eq!(
+            (refused.name(), refused.fault()),
+            ("destination-mismatch", code)
+        );
+        let plain = request("<a:Action>urn:a</a:Action>");
+        let absent = received(&service, &folder.secured(&security, &plain), &[]).unwrap_err();
+        let part = header("To");
+        assert_eq!(absent.cause(), &Rejected::PartMissing { part });
+    }
+    // Who signs nothing of it says nothing of it.
+    let [unsigned, ..] = signing(&[]);
+    let service = folder.service(&(unsigned.clone() + demand));
+    let message = folder.secured(&unsigned, &request("<a:To>urn:books</a:To>"));
+    let part = header("To");
+    assert_eq!(
+        received(&service, &message, &[]),
+        Err(Rejected::Unsigned { part })
+    );
+    let [signed, ..] = signing(&["To"]);
+    let both = "<a:To>urn:books</a:To><o:To xmlns:o=\"http://schemas.xmlsoap.org/ws/2004/08/addressing\">urn:other</o:To>";
+    let service = folder.service(&(signed.clone() + demand));
+    let refused = received(&service, &folder.secured(&signed, &request(both)), &[]);
+    assert_eq!(refused.unwrap_err().name(), "unsigned");
+}
+
+/// SOAPAction spoofing (WS-Attacks.org): services dispatch on a header of HTTP that nobody signs.
+#[test]
+fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded() {
+    let folder = Folder::new("action");
+    for security in signing(&["Action"]) {
+        let service = folder.service(&(security.clone() + ", addressing = { soap_action = true }"));
+        assert!(service.asks_for_actions());
+        let message = folder.secured(&security, &request("<a:Action>urn:echo</a:Action>"));
+        for said in [&[][..], &[""], &["urn:echo"], &["urn:echo", "", "urn:echo"]] {
+            assert_eq!(received(&service, &message, said), Ok(()), "{said:?}");
+        }
+        for said in [&["urn:drop"][..], &["urn:echo", "urn:drop"], &["urn:Echo"]] {
+            let refused = received(&service, &message, said).unwrap_err();
+            let found = (*said.last().expect("one")).to_owned();
+            let expected = "urn:echo".to_owned();
+            assert_eq!(
+                refused.cause(),
+                &Rejected::ActionMismatch { expected, found }
+            );
+            assert_eq!(refused.name(), "action-mismatch");
+        }
+        let without = folder.secured(&security, &request(""));
+        let part = header("Action");
+        let refused = received(&service, &without, &["urn:echo"]).unwrap_err();
+        assert_eq!(refused.cause(), &Rejected::PartMissing { part });
+    }
+}
+
+#[test]
+fn a_timestamp_without_an_end_is_refused_where_one_is_demanded() {
+    let folder = Folder::new("expires");
+    let demand = "timestamp = { require_expires = true }";
+    for role in [Role::Service, Role::Open] {
+        let security = format!("mechanism = \"username\", {demand}");
+        let endpoint = folder.compile("service", role, &security);
+        let endpoint = endpoint.unwrap_or_else(|problems| panic!("{problems}"));
+        let message = folder.secured("mechanism = \"username\"", &request(""));
+        let start = message.find("<wsu:Expires>").expect("it is there");
+        let end = message.find("</wsu:Expires>").expect("it is there") + "</wsu:Expires>".len();
+        let endless = format!("{}{}", &message[..start], &message[end..]);
+        let opened = |message: &str| {
+            let memory = Memory::without_conversations(&ForgetfulReplayCache);
+            let (bytes, now) = (message.as_bytes().to_vec(), Timestamp::now());
+            let opened = endpoint.open(bytes, None, memory, now, &mut Buffers::default(), &mut ());
+            opened.map(|_| ())
+        };
+        assert_eq!(opened(&message), Ok(()));
+        assert_eq!(opened(&endless), Err(Rejected::ExpiresMissing));
+    }
+    let service = folder.service("mechanism = \"username\"");
+    let message = folder.secured("mechanism = \"username\"", &request(""));
+    let start = message.find("<wsu:Expires>").expect("it is there");
+    let end = message.find("</wsu:Expires>").expect("it is there") + "</wsu:Expires>".len();
+    let endless = format!("{}{}", &message[..start], &message[end..]);
+    assert_eq!(received(&service, &endless, &[]), Ok(()));
+}
+
+/// SOAP 1.1, 3; SOAP 1.2 part 1, 5.
+#[test]
+fn processing_instructions_are_refused_where_none_are_wanted() {
+    let folder = Folder::new("instructions");
+    let body = request("").replace("hello", "<e:a><?target data?></e:a>");
+    let header = request("<a:To>urn:a<?target data?></a:To>");
+    for security in signing(&["To"]) {
+        let refusing = format!("{security}, processing_instructions = \"refuse\"");
+        let (refusing, taking) = (folder.service(&refusing), folder.service(&security));
+        for plain in [&body, &header] {
+            let message = folder.secured(&security, plain);
+            assert_eq!(received(&taking, &message, &[]), Ok(()));
+            let refused = received(&refusing, &message, &[]).unwrap_err();
+            let target = "target".to_owned();
+            assert_eq!(refused.cause(), &Rejected::ProcessingInstruction { target });
+        }
+        let message = folder.secured(&security, &request("<a:To>urn:a</a:To>"));
+        assert_eq!(received(&refusing, &message, &[]), Ok(()));
+    }
+}
+
+#[test]
+fn demands_that_make_no_sense_are_told_with_their_place() {
+    let folder = Folder::new("nonsense");
+    let problems = |role, security: &str| folder.problems(role, security);
+    let none = "mechanism = \"none\"";
+    let sign = "mechanism = \"sign\"";
+    assert_eq!(
+        problems(
+            Role::Client,
+            &format!("{sign}, addressing = {{ soap_action = true }}")
+        ),
+        "endpoint.toml:5:47: `addressing` is for requests that arrive, and this endpoint sends them\n    \
+         hint: leave it out, or let it stand with the endpoint of the service: [routes.inbound]"
+    );
+    for demand in [
+        "addressing = { soap_action = true }",
+        "processing_instructions = \"refuse\"",
+    ] {
+        let told = problems(Role::Service, &format!("{none}, {demand}"));
+        assert!(
+            told.contains("more is demanded of messages, and nothing protects them"),
+            "{told}"
+        );
+    }
+    assert_eq!(
+        problems(Role::Service, &format!("{sign}, addressing = {{}}")),
+        "endpoint.toml:5:47: `addressing` demands nothing\n    \
+         hint: name the addresses of this endpoint, to = [\"https://…\"], or set soap_action = true"
+    );
+    assert_eq!(
+        problems(
+            Role::Service,
+            &format!("{sign}, addressing = {{ to = [] }}")
+        ),
+        "endpoint.toml:5:54: `to` names no address: every message would be for somebody else\n    \
+         hint: name the addresses of this endpoint, or leave it out"
+    );
+    // What is said once for both sides is no mistake of the one that only secures.
+    let both = format!("{sign}, addressing = {{ to = [\"urn:a\"] }}");
+    assert_eq!(problems(Role::Secure, &both), "");
+}
+
+/// What is left of a mechanism's demands must be something.
+#[test]
+fn parts_that_are_nowhere_are_no_protection() {
+    let folder = Folder::new("nowhere");
+    for (security, told) in [
+        (
+            "mechanism = \"sign\", signed = [\"Timestamp\"], timestamp = false",
+            "`signed` names only parts that no message has",
+        ),
+        (
+            "mechanism = \"sign\", signed = [\"UsernameToken\"]",
+            "`signed` names only parts that no message has",
+        ),
+        (
+            "mechanism = \"encrypt\", encrypted = []",
+            "`encrypted` names no part that a message has",
+        ),
+        (
+            "mechanism = \"encrypt\", encrypted = [\"Signature\"]",
+            "`encrypted` names no part that a message has",
+        ),
+        (
+            "mechanism = \"sign\", signed = []",
+            "`signed` names no part",
+        ),
+        ("mechanism = \"sign-encrypt\", encrypted = []", ""),
+        ("mechanism = \"sign\", signed = [\"Timestamp\"]", ""),
+    ] {
+        for role in [Role::Service, Role::Client] {
+            let found = folder.problems(role, security);
+            assert!(found.contains(told), "{security}: {found}");
+            assert_eq!(found.is_empty(), told.is_empty(), "{security}: {found}");
+        }
+    }
+}
+
+const WSP: &str = "http://www.w3.org/ns/ws-policy";
+const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+
+fn policy(content: &str) -> String {
+    format!("<wsp:Policy xmlns:wsp=\"{WSP}\" xmlns:sp=\"{SP}\">{content}</wsp:Policy>")
+}
+
+/// A policy that demands nothing is mostly the wrong file, and would let everything in, and out, without a word.
+#[test]
+fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
+    let folder = Folder::new("empty");
+    let wsdl = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:s=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
+                xmlns:t=\"urn:t\" targetNamespace=\"urn:t\"><w:portType name=\"T\"><w:operation name=\"a\"/></w:portType>\
+                <w:binding name=\"B\" type=\"t:T\"><s:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/>\
+                <w:operation name=\"a\"><s:operation soapAction=\"urn:a\"/></w:operation></w:binding>\
+                <w:service name=\"S\"><w:port name=\"P\" binding=\"t:B\"><s:address location=\"http://a/\"/></w:port></w:service></w:definitions>";
+    let bindings = "<sp:TransportBinding wsp:Optional=\"true\"><wsp:Policy/></sp:TransportBinding>";
+    for (name, text) in [
+        ("plain.wsdl", wsdl.to_owned()),
+        ("nothing.xml", policy("")),
+        (
+            "choice.xml",
+            policy("<wsp:ExactlyOne><wsp:All/></wsp:ExactlyOne>"),
+        ),
+        (
+            "versions.xml",
+            policy("<sp:Wss11><wsp:Policy/></sp:Wss11><sp:Trust13><wsp:Policy/></sp:Trust13>"),
+        ),
+        (
+            "addressing.xml",
+            policy(
+                "<wsam:Addressing xmlns:wsam=\"http://www.w3.org/2007/05/addressing/metadata\"><wsp:Policy/></wsam:Addressing>",
+            ),
+        ),
+    ] {
+        std::fs::write(folder.0.join(name), text).expect("it is written");
+        for role in [Role::Service, Role::Client, Role::Open, Role::Secure] {
+            let expected = format!(
+                "endpoint.toml:5:23: {name}: the policy demands nothing of requests\n    \
+                 hint: name the file that has the policy; policy_may_be_empty = true accepts messages without protection, \
+                 as mechanism = \"none\" does"
+            );
+            let security = format!("policy = \"{name}\"");
+            assert_eq!(folder.problems(role, &security), expected);
+            let meant = format!("{security}, policy_may_be_empty = true");
+            assert_eq!(folder.problems(role, &meant), "");
+        }
+    }
+    // Of an optional protection, the protection counts: the policy demands something, or cannot be done.
+    std::fs::write(folder.0.join("optional.xml"), policy(bindings)).expect("it is written");
+    let optional = folder.problems(Role::Service, "policy = \"optional.xml\"");
+    assert!(!optional.contains("demands nothing"), "{optional}");
+    let needless = folder.problems(
+        Role::Service,
+        "mechanism = \"none\", policy_may_be_empty = true",
+    );
+    assert!(
+        needless.starts_with(
+            "endpoint.toml:5:56: `policy_may_be_empty` is given without `policy`, of which it speaks"
+        ),
+        "{needless}"
+    );
+}

@@ -1,0 +1,77 @@
+//! Endpoint files that between them have every table.
+
+use super::canary::{Node, table, tables, value};
+
+/// Every table of an endpoint file. The files that it names are not there.
+pub(crate) fn every_table() -> Node {
+    let store = || {
+        table([
+            ("store", value("\"redis\"")),
+            ("tls", table([("ca", value("[]"))])),
+        ])
+    };
+    table([
+        (
+            "identity",
+            table([
+                ("key", value("\"key.pem\"")),
+                ("certificate", value("\"cert.pem\"")),
+                ("decryption", tables(table([("key", value("\"key.pem\""))]))),
+                ("endorsing", table([("keystore", value("\"store.p12\""))])),
+            ]),
+        ),
+        ("peer", table([("certificate", value("\"peer.pem\""))])),
+        ("shared_key", table([("name", value("\"both\""))])),
+        ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
+        ("users", tables(table([("name", value("\"alice\""))]))),
+        (
+            "store",
+            table([
+                ("nodes", value("[\"127.0.0.1:1\"]")),
+                ("tls", table([("ca", value("[]"))])),
+            ]),
+        ),
+        (
+            "security",
+            table([
+                ("mechanism", value("\"sign-encrypt\"")),
+                ("policy_subject", table([("operation", value("\"Pay\""))])),
+                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+                ("timestamp", table([("ttl", value("\"5m\""))])),
+                ("addressing", table([("soap_action", value("true"))])),
+                ("replay", store()),
+                ("conversations", store()),
+            ]),
+        ),
+        ("limits", table([("depth", value("10"))])),
+        (
+            "tuning",
+            table([
+                ("digest_cache", table([("entries", value("5"))])),
+                ("prehash", table([("entries", value("5"))])),
+                ("derived_keys", table([("messages", value("9"))])),
+            ]),
+        ),
+    ])
+}
+
+/// A file that reads without a mistake, so that what is changed in it is all that is said of it.
+pub(crate) fn without_mistakes() -> Node {
+    table([
+        (
+            "users",
+            tables(table([
+                ("name", value("\"alice\"")),
+                ("password", value("\"opens it\"")),
+            ])),
+        ),
+        (
+            "security",
+            table([
+                ("mechanism", value("\"username\"")),
+                ("replay", table([("store", value("\"memory\""))])),
+                ("conversations", table([("store", value("\"memory\""))])),
+            ]),
+        ),
+    ])
+}
