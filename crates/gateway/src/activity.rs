@@ -18,9 +18,9 @@ use tokio::time::Instant;
 /// How long a connection may stay in each state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// Without a request: between requests, or before the first one.
+    /// Between requests.
     pub(crate) idle: Duration,
-    /// From a request's first octet to the end of its headers.
+    /// From the connection's start to its first byte, and from a request's first octet to the end of its headers.
     pub(crate) header: Duration,
     /// With a request in hand, without an octet moving either way.
     pub(crate) stalled: Duration,
@@ -41,6 +41,8 @@ pub(crate) struct Activity {
     moved: AtomicU64,
     /// When the first octet of a request's head arrived; `NONE` when none is being read.
     head: AtomicU64,
+    /// Whether a byte has come at all.
+    heard: AtomicBool,
     /// HTTP/2 also sends what belongs to no request, so octets between requests do not mean that one has begun.
     multiplexed: AtomicBool,
 }
@@ -54,6 +56,7 @@ impl Activity {
             in_hand: AtomicU32::new(0),
             moved: AtomicU64::new(0),
             head: AtomicU64::new(NONE),
+            heard: AtomicBool::new(false),
             multiplexed: AtomicBool::new(false),
         })
     }
@@ -77,6 +80,7 @@ impl Activity {
             (patience.stalled, since(self.moved.load(Ordering::Relaxed)))
         } else {
             match self.head.load(Ordering::Relaxed) {
+                NONE if !self.heard.load(Ordering::Relaxed) => (patience.header, since(0)),
                 NONE => (patience.idle, since(self.moved.load(Ordering::Relaxed))),
                 started => (patience.header, since(started)),
             }
@@ -91,6 +95,7 @@ impl Activity {
     fn received(&self) {
         let now = self.now();
         self.moved.store(now, Ordering::Relaxed);
+        self.heard.store(true, Ordering::Relaxed);
         if self.in_hand.load(Ordering::Relaxed) == 0 && !self.multiplexed.load(Ordering::Relaxed) {
             let first = self.head.load(Ordering::Relaxed) == NONE;
             if first {
@@ -191,8 +196,19 @@ mod tests {
     };
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_without_a_request_is_given_up_after_the_idle_time() {
+    async fn a_connection_that_never_sends_a_byte_is_given_up_after_the_time_for_a_head() {
         let activity = Activity::new();
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert_eq!(activity.remaining(PATIENCE), Some(Duration::from_secs(1)));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(activity.remaining(PATIENCE), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_further_request_is_given_up_after_the_idle_time() {
+        let activity = Activity::new();
+        activity.received();
+        drop(activity.request(false));
         tokio::time::advance(Duration::from_secs(59)).await;
         assert_eq!(activity.remaining(PATIENCE), Some(Duration::from_secs(1)));
         tokio::time::advance(Duration::from_secs(1)).await;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::body::Reply;
 use crate::gateway::Shared;
+use crate::log;
 use crate::metrics::{self, RouteMetrics, Side, Snapshot};
 use crate::route::Serving;
 
@@ -143,6 +144,7 @@ fn exposition(shared: &Shared) -> String {
         queued: shared.workers.waiting(),
         workers: shared.workers.count(),
         buffered: shared.room.taken(),
+        lost_lines: log::lost_lines(),
         ..Snapshot::default()
     };
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();

@@ -22,6 +22,7 @@ use crate::admin::Readiness;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
 use crate::config::{Config, LEADS_AROUND, NO_DEMANDS, RouteConfig};
 use crate::dated::{dated_in, tell};
+use crate::descriptors;
 use crate::handshake::Parties;
 use crate::listener::{Listener, Phase, Role};
 use crate::metrics::{GatewayMetrics, RouteMetrics};
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     background: Mutex<JoinSet<()>>,
     draining: AtomicBool,
     admin: bool,
+    /// How many clients there are file descriptors for.
+    fitting: Option<u64>,
     /// Differs from one process to the next; with a number behind it, names a request.
     name: String,
     requests: AtomicU64,
@@ -81,6 +84,20 @@ impl Shared {
 
     pub(crate) fn has_admin_listener(&self) -> bool {
         self.admin
+    }
+
+    /// How many connections from clients there may be.
+    pub(crate) fn most_connections(&self, configured: usize) -> u64 {
+        let configured = configured as u64;
+        self.fitting
+            .map_or(configured, |fitting| configured.min(fitting))
+    }
+
+    /// Closes the connections to backends that no request uses at the moment.
+    pub(crate) fn close_idle(&self) {
+        for route in self.serving().routes.iter() {
+            route.backend.close_idle(Duration::ZERO);
+        }
     }
 
     /// Counts a request as in hand until the guard is dropped.
@@ -221,6 +238,8 @@ async fn begin(config: Config) -> Result<Running, StartError> {
     let (address, admin_address) = (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
     let drain = config.timeouts.drain;
     let room = Room::new(config.limits.buffered);
+    let fitting = descriptors::clients_that_fit();
+    descriptors::tell_if_out_of_reach(config.limits.connections, fitting);
     let shared = Arc::new(Shared {
         serving: RwLock::new(Arc::new(serving(config, &[]))),
         workers,
@@ -231,6 +250,7 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         background: Mutex::default(),
         draining: AtomicBool::new(false),
         admin: admin_address.is_some(),
+        fitting,
         name: process_name(),
         requests: AtomicU64::new(0),
     });
@@ -283,6 +303,7 @@ impl Running {
             .serving
             .write()
             .unwrap_or_else(PoisonError::into_inner);
+        descriptors::tell_if_out_of_reach(config.limits.connections, self.shared.fitting);
         let former: Vec<&Route> = current.routes.iter().collect();
         let next = Arc::new(serving(config, &former));
         *current = next;
@@ -300,9 +321,7 @@ impl Running {
 
     /// Closes the connections to backends that no request uses at the moment; otherwise they stay for as long as `[timeouts] idle` says.
     pub fn close_idle(&self) {
-        for route in self.shared.serving().routes.iter() {
-            route.backend.close_idle(Duration::ZERO);
-        }
+        self.shared.close_idle();
     }
 
     /// Ends the conversations with backends and tells them so, as far as they listen; the next exchange begins a new one. One that is under

@@ -27,6 +27,7 @@ mod buffers;
 mod config;
 mod conversing;
 mod dated;
+mod descriptors;
 mod established;
 mod fault;
 mod gateway;
@@ -53,5 +54,7 @@ pub use backend::{NotABackend, backend_url};
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts, share_a_port};
 pub use dated::ValidityWarning;
 pub use gateway::{Gateway, Running, StartError};
-pub use log::{OneLine, install as install_log, install_into as install_log_into};
+pub use log::{
+    OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
+};
 pub use run::run;

@@ -83,8 +83,9 @@ impl Listener {
             match accepted {
                 Ok((stream, peer)) => self.begin(stream, peer),
                 Err(error) => {
-                    // Out of file descriptors, most likely: the next attempt would fail as fast.
+                    // Out of file descriptors, most likely: the next attempt would fail as fast. Those that no request uses are let go.
                     tracing::error!(%error, "a connection could not be accepted");
+                    self.shared.close_idle();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -95,7 +96,10 @@ impl Listener {
         let metrics = &self.shared.metrics;
         let serving = self.shared.serving();
         let (most, tls) = match self.role {
-            Role::Gateway => (serving.limits.connections as u64, serving.tls.clone()),
+            Role::Gateway => {
+                let most = self.shared.most_connections(serving.limits.connections);
+                (most, serving.tls.clone())
+            }
             Role::Admin => (ADMIN_CONNECTIONS, None),
         };
         let open = self.role.connections(&self.shared);

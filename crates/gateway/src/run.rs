@@ -15,6 +15,7 @@ use soapstone::config::Problems;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
+use crate::descriptors;
 use crate::gateway::{Gateway, Running, StartError};
 
 /// How often files are looked at.
@@ -37,6 +38,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
         let source = io::Error::other("signals cannot be received");
         return Err(StartError::Threads { source });
     };
+    descriptors::raise_limit();
     let started = config.at_start();
     let gateway = Gateway::start(config).await?;
     ready(&gateway);

@@ -16,6 +16,8 @@ pub(crate) struct Snapshot {
     pub(crate) queued: usize,
     pub(crate) workers: usize,
     pub(crate) buffered: u64,
+    /// Lines of the log that were lost.
+    pub(crate) lost_lines: u64,
     /// Route and side, with the number of replay marks held.
     pub(crate) replay_marks: Vec<(String, Side, u64)>,
     /// Route and side, with the number of conversations held.
@@ -99,6 +101,11 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         GAUGE,
         "Octets of messages in hand.",
     );
+    let lost_lines = (
+        "soapstone_log_lines_lost_total",
+        COUNTER,
+        "Lines of the log that were lost, because its reader stood still or there was no room.",
+    );
     for (family, value) in [
         (connections, load(&gateway.connections)),
         (refused_connections, load(&gateway.refused_connections)),
@@ -109,6 +116,7 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         (queued, snapshot.queued as u64),
         (workers, snapshot.workers as u64),
         (buffered, snapshot.buffered),
+        (lost_lines, snapshot.lost_lines),
     ] {
         out.family(family).sample("", value);
     }
