@@ -15,6 +15,8 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Instant;
 
+use crate::lingering::Lingering;
+
 /// How long a connection may stay in each state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -43,6 +45,8 @@ pub(crate) struct Activity {
     head: AtomicU64,
     /// Whether a byte has come at all.
     heard: AtomicBool,
+    /// The client was answered with an error, and may still be sending.
+    interrupted: AtomicBool,
     /// HTTP/2 also sends what belongs to no request, so octets between requests do not mean that one has begun.
     multiplexed: AtomicBool,
 }
@@ -57,6 +61,7 @@ impl Activity {
             moved: AtomicU64::new(0),
             head: AtomicU64::new(NONE),
             heard: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
             multiplexed: AtomicBool::new(false),
         })
     }
@@ -69,7 +74,19 @@ impl Activity {
         }
         self.in_hand.fetch_add(1, Ordering::Relaxed);
         self.head.store(NONE, Ordering::Relaxed);
+        self.interrupted.store(false, Ordering::Relaxed);
         InHand(Arc::clone(self))
+    }
+
+    /// Notes that the request in hand was answered without having been wanted to its end.
+    pub(crate) fn interrupt(&self) {
+        let alone = !self.multiplexed.load(Ordering::Relaxed);
+        self.interrupted.store(alone, Ordering::Relaxed);
+    }
+
+    /// Whether a byte has come at all.
+    pub(crate) fn was_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed)
     }
 
     /// How much longer the connection may stay as it is; `None` when its time is over.
@@ -125,11 +142,19 @@ impl Drop for InHand {
 pub(crate) struct Watched<S> {
     stream: S,
     activity: Arc<Activity>,
+    /// How long a client that was interrupted may go on sending.
+    patience: Duration,
+    lingering: Option<Lingering>,
 }
 
 impl<S> Watched<S> {
-    pub(crate) fn new(stream: S, activity: Arc<Activity>) -> Self {
-        Self { stream, activity }
+    pub(crate) fn new(stream: S, activity: Arc<Activity>, patience: Duration) -> Self {
+        Self {
+            stream,
+            activity,
+            patience,
+            lingering: None,
+        }
     }
 }
 
@@ -147,7 +172,7 @@ impl<S: Read + Unpin> Read for Watched<S> {
     }
 }
 
-impl<S: Write + Unpin> Write for Watched<S> {
+impl<S: Read + Write + Unpin> Write for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -181,7 +206,14 @@ impl<S: Write + Unpin> Write for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let this = &mut *self;
+        if this.lingering.is_none() && this.activity.interrupted.load(Ordering::Relaxed) {
+            this.lingering = Some(Lingering::new(this.patience));
+        }
+        match &mut this.lingering {
+            Some(lingering) => lingering.poll(&mut this.stream, context),
+            None => Pin::new(&mut this.stream).poll_shutdown(context),
+        }
     }
 }
 

@@ -21,6 +21,7 @@
 
 mod activity;
 mod admin;
+mod audit;
 mod backend;
 mod body;
 mod buffers;
@@ -33,28 +34,35 @@ mod fault;
 mod gateway;
 mod handshake;
 mod headers;
+mod lingering;
 mod listener;
 mod log;
 mod media;
+mod memory;
 mod metrics;
+mod peer_said;
 mod proxy;
 mod refusing;
 mod route;
 mod run;
 mod secured;
 mod settled;
+mod shares;
 mod side;
+mod sockets;
 mod steps;
 mod tls;
+mod trace_context;
 mod unsecured;
 mod workers;
 mod wsdl;
 
 pub use backend::{NotABackend, backend_url};
-pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Timeouts, share_a_port};
+pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Shares, Timeouts, share_a_port};
 pub use dated::ValidityWarning;
 pub use gateway::{Gateway, Running, StartError};
 pub use log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
 pub use run::run;
+pub use shares::Rate;

@@ -101,7 +101,10 @@ impl Call<'_> {
     /// Answers for a message that finds no place.
     pub(crate) fn no_room(&self, version: SoapVersion) -> Response<Reply> {
         let held = self.exchange.shared().room.taken();
-        let detail = format!("{held} octets of messages are in hand, and no more fit");
+        let own = self.exchange.connection.client.buffered();
+        let detail = format!(
+            "{held} octets of messages are in hand, {own} of them of this client, and no more fit"
+        );
         self.fail(version, Cause::Busy, "no-room", detail)
     }
 
@@ -114,11 +117,19 @@ impl Call<'_> {
         cause: Cause,
     ) -> Response<Reply> {
         let route = self.exchange.route;
-        route.metrics.refusal(side, rejected.name());
+        route.metrics.refusal(side, cause.code(), rejected.name());
+        if side == metrics::Side::Inbound {
+            self.exchange.note_refused();
+        }
+        self.exchange.note(|found| {
+            found.refused = true;
+            found.reason = Some(rejected.name());
+        });
         route.metrics.fault(cause.code());
         tracing::warn!(
             route = route.name,
             request = self.id.to_str().unwrap_or_default(),
+            trace = self.exchange.trace,
             peer = %self.exchange.connection.peer,
             direction = side.name(),
             reason = rejected.name(),

@@ -27,7 +27,7 @@ pub(crate) use queue::Lines;
 const MOST_WAITING: usize = 1 << 20;
 
 /// How long the end of a process waits for the reader of its last lines.
-const LAST_LINES: Duration = Duration::from_secs(1);
+pub(crate) const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The lines of the log of this process.
 static LOG: OnceLock<Lines> = OnceLock::new();

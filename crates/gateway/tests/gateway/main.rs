@@ -2,8 +2,10 @@
 
 mod admin;
 mod agreements;
+mod audited;
 mod brief;
 mod certificates;
+mod closing;
 mod configuration;
 mod contexts;
 mod conversations;
@@ -17,6 +19,7 @@ mod policies;
 mod published;
 mod reflections;
 mod secured;
+mod shares;
 mod support;
 mod tls;
 mod tls_conversations;

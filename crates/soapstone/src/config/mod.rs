@@ -21,7 +21,7 @@ mod tuning;
 mod values;
 
 pub use confidential::Confidential;
-pub use document::{Document, Environment, LoadedFile, Surroundings, read_beside};
+pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{
     EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, TrustConfig, UserConfig,
 };
