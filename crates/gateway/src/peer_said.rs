@@ -5,7 +5,7 @@
 //!
 //! The rule kept here: of an unproven answer two statuses are believed, and each is said again in words of our own.
 
-use http::{Response, StatusCode, response};
+use http::{Response, StatusCode};
 use soapstone::wss::SoapVersion;
 
 use crate::body::Reply;
@@ -17,8 +17,8 @@ pub(crate) struct PeerSaid(Option<Cause>);
 
 impl PeerSaid {
     /// What the status of a backend's answer says.
-    pub(crate) fn of(head: &response::Parts) -> Self {
-        Self(match head.status {
+    pub(crate) fn of(status: StatusCode) -> Self {
+        Self(match status {
             StatusCode::SERVICE_UNAVAILABLE => Some(Cause::Busy),
             StatusCode::GATEWAY_TIMEOUT => Some(Cause::GatewayTimeout),
             _ => None,

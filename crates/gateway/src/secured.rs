@@ -115,7 +115,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             Err(response) => return response,
         };
     }
-    let said = PeerSaid::of(&response.0);
+    let said = PeerSaid::of(response.0.status);
     let response = call.finish(response, receipts, version, place).await;
     said.in_place_of(response, version)
 }

@@ -129,6 +129,8 @@ async fn a_gateway_that_will_end_says_so_serves_on_and_tells_of_its_drain() {
     );
     let answer = send(routes, post("/echo", ENVELOPE)).await;
     assert_eq!(answer.status, StatusCode::OK);
+    // Those of the probes.
+    while accepted.try_recv().is_ok() {}
     let held = tokio::spawn(async move { send(routes, post("/slow", ENVELOPE)).await });
     let mut at_backend = soon("the request", accepted.recv())
         .await
