@@ -109,11 +109,10 @@ fn health_is_told_while_clients_hold_every_descriptor_that_they_may_have() {
     let clients: Vec<TcpStream> = (0..200)
         .map(|_| TcpStream::connect(("127.0.0.1", port)).expect("somebody listens"))
         .collect();
-    while metric(admin, "soapstone_refused_connections_total") < 200 - 24 {
+    while metric(admin, "soapstone_refused_connections_total") < 200 - 48 {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // There are descriptors for 48 clients, and one address gets half of these.
-    assert_eq!(metric(admin, "soapstone_connections"), 24);
+    assert_eq!(metric(admin, "soapstone_connections"), 48);
     assert!(get(admin, "/healthz").starts_with("HTTP/1.1 200"));
     let log = folder.read("log");
     assert!(

@@ -139,7 +139,7 @@ impl Listener {
         }
         let client = self.shared.clients.at(peer.ip());
         let share = match self.role {
-            Role::Gateway => serving.limits.per_client.connections_of(most),
+            Role::Gateway => serving.limits.of_client(peer.ip()).connections_of(most),
             // Whoever asks for health may share an address with clients that hold all of theirs.
             Role::Admin => u64::MAX,
         };
@@ -202,7 +202,7 @@ impl Connection {
     /// A place in the room for one request and its response, out of the shares of whoever sent it.
     pub(crate) fn place(&self, limits: &GatewayLimits) -> Place {
         let mut place = self.shared.room.place();
-        place.hold_for(&self.client, limits.per_client.buffered);
+        place.hold_for(&self.client, limits.of_client(self.peer.ip()).buffered);
         if let Some(partner) = &self.partner {
             place.hold_for(partner, limits.per_partner.buffered);
         }

@@ -18,6 +18,7 @@ use crate::audit::{Found, Notes, Sender};
 use crate::backend::BackendError;
 use crate::body::{PassError, Reply, Upload};
 use crate::buffers::Place;
+use crate::config::Shares;
 use crate::fault::{self, Cause};
 use crate::gateway::Shared;
 use crate::headers::{self, X_REQUEST_ID};
@@ -107,14 +108,19 @@ impl Exchange<'_> {
 
     /// Counts a message of the client in work, once it is its turn; `None` where its share is full.
     pub(crate) async fn turn(&self) -> Option<Turn> {
-        let (limits, client) = (&self.serving.limits, &self.connection.client);
-        client.turn(&limits.per_client, limits.workers).await
+        let workers = self.serving.limits.workers;
+        self.connection.client.turn(self.shares(), workers).await
     }
 
     /// Notes that a message of the client was refused.
     pub(crate) fn note_refused(&self) {
-        let shares = &self.serving.limits.per_client;
-        self.connection.client.refused(shares);
+        self.connection.client.refused(self.shares());
+    }
+
+    /// What the client may have.
+    fn shares(&self) -> &Shares {
+        let address = self.connection.peer.ip();
+        self.serving.limits.of_client(address)
     }
 
     /// Counts a request of the client, of the partner whose certificate it shows, and of the route. Otherwise whose rate it exceeds, and how
@@ -122,7 +128,7 @@ impl Exchange<'_> {
     fn within_rates(&self) -> Result<(), (&'static str, Duration)> {
         let limits = &self.serving.limits;
         let connection = self.connection;
-        let client = connection.client.request(limits.per_client.rate);
+        let client = connection.client.request(self.shares().rate);
         client.map_err(|wait| ("client-rate", wait))?;
         if let Some(partner) = &connection.partner {
             let partner = partner.request(limits.per_partner.rate);

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: what is left out is bounded too, and by no more than the machine has.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use soapstone::config::{Located, Table};
@@ -24,6 +25,8 @@ pub struct GatewayLimits {
     pub workers: usize,
     /// What one client address may have of that.
     pub per_client: Shares,
+    /// The same where it is an address of this machine: all of it unless said otherwise, since whoever calls from here mostly stands for others.
+    pub per_local_client: Shares,
     /// What one partner may have of it: a certificate or a user that proved itself.
     pub per_partner: Shares,
 }
@@ -31,8 +34,10 @@ pub struct GatewayLimits {
 /// `[limits.per_client]` and `[limits.per_partner]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Most connections at once; half of all unless said otherwise.
+    /// Most connections at once; of as many as there may be, or of half of these, unless said otherwise.
     pub connections: Option<u64>,
+    /// Whether that is half of them.
+    pub half: bool,
     /// Most bytes of messages in hand at once. A message alone may be larger.
     pub buffered: u64,
     /// Most messages that wait for a crypto worker.
@@ -62,8 +67,9 @@ impl Default for GatewayLimits {
             connections: 10_000,
             queue,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            per_client: Shares::of(buffered, queue),
-            per_partner: Shares::of(buffered, queue),
+            per_client: Shares::half(buffered, queue),
+            per_local_client: Shares::whole(buffered, queue),
+            per_partner: Shares::half(buffered, queue),
         }
     }
 }
@@ -72,11 +78,34 @@ fn buffered_within(memory: Option<u64>) -> u64 {
     memory.map_or(BUFFERED, |memory| BUFFERED.min(memory / PART_OF_MEMORY))
 }
 
+impl GatewayLimits {
+    /// What a client at that address may have.
+    pub(crate) fn of_client(&self, address: IpAddr) -> &Shares {
+        match address.to_canonical().is_loopback() {
+            true => &self.per_local_client,
+            false => &self.per_client,
+        }
+    }
+}
+
 impl Shares {
-    /// Half of everything: one client leaves as much to all others.
-    fn of(buffered: u64, queue: usize) -> Self {
+    /// Everything.
+    fn whole(buffered: u64, queue: usize) -> Self {
         Self {
             connections: None,
+            half: false,
+            buffered,
+            queue,
+            rate: None,
+            refused: None,
+        }
+    }
+
+    /// Half of everything: one client leaves as much to all others.
+    fn half(buffered: u64, queue: usize) -> Self {
+        Self {
+            connections: None,
+            half: true,
             buffered: buffered / 2,
             queue: queue.div_ceil(2),
             rate: None,
@@ -87,7 +116,8 @@ impl Shares {
 
     /// How many connections of `most` one client may have.
     pub(crate) fn connections_of(&self, most: u64) -> u64 {
-        self.connections.unwrap_or(most.div_ceil(2))
+        let unless_said = if self.half { most.div_ceil(2) } else { most };
+        self.connections.unwrap_or(unless_said)
     }
 }
 
@@ -108,44 +138,69 @@ pub(super) fn read_limits(mut table: Table<'_>) -> GatewayLimits {
     );
     let queue = bounded(table.integer("queue", 1, 1_000_000), default.queue);
     let workers = bounded(table.integer("workers", 1, 1024), default.workers);
-    let shares = Shares::of(buffered, queue);
+    let (half, whole) = (
+        Shares::half(buffered, queue),
+        Shares::whole(buffered, queue),
+    );
+    let of_clients = table.table("per_client");
+    let of_clients = of_clients.map_or_else(Given::default, |table| read_shares(table, true));
+    let of_partners = table.table("per_partner");
+    let of_partners = of_partners.map_or_else(Given::default, |table| read_shares(table, false));
     let limits = GatewayLimits {
         body,
         buffered,
         connections,
         queue,
         workers,
-        per_client: table
-            .table("per_client")
-            .map_or(shares, |table| read_shares(table, shares, true)),
-        per_partner: table
-            .table("per_partner")
-            .map_or(shares, |table| read_shares(table, shares, false)),
+        per_client: of_clients.or(half),
+        per_local_client: of_clients.or(whole),
+        per_partner: of_partners.or(half),
     };
     table.finish();
     limits
 }
 
+/// What a table says of shares.
+#[derive(Clone, Copy, Default)]
+struct Given {
+    connections: Option<u64>,
+    buffered: Option<u64>,
+    queue: Option<usize>,
+    rate: Option<Rate>,
+    refused: Option<Rate>,
+}
+
+impl Given {
+    /// The same, and otherwise something else.
+    fn or(self, otherwise: Shares) -> Shares {
+        Shares {
+            connections: self.connections.or(otherwise.connections),
+            half: otherwise.half,
+            buffered: self.buffered.unwrap_or(otherwise.buffered),
+            queue: self.queue.unwrap_or(otherwise.queue),
+            rate: self.rate.or(otherwise.rate),
+            refused: self.refused.or(otherwise.refused),
+        }
+    }
+}
+
 /// Reads the shares of a client or a partner. Whose message was refused is not proven, so that only clients have a bound on that.
-fn read_shares(mut table: Table<'_>, default: Shares, of_client: bool) -> Shares {
-    let connections = table.integer("connections", 1, 1_000_000);
-    let shares = Shares {
-        connections: connections.map(|given| given.value),
-        buffered: table
-            .size("buffered")
-            .map_or(default.buffered, |given| given.value),
-        queue: table
-            .integer("queue", 1, 1_000_000)
-            .and_then(|given| usize::try_from(given.value).ok())
-            .unwrap_or(default.queue),
+fn read_shares(mut table: Table<'_>, of_client: bool) -> Given {
+    let queue = table.integer("queue", 1, 1_000_000);
+    let given = Given {
+        connections: table
+            .integer("connections", 1, 1_000_000)
+            .map(|given| given.value),
+        buffered: table.size("buffered").map(|given| given.value),
+        queue: queue.and_then(|given| usize::try_from(given.value).ok()),
         rate: read_rate(&mut table, "rate", "burst"),
         refused: match of_client {
-            true => read_rate(&mut table, "refused", "refused_burst").or(default.refused),
-            false => default.refused,
+            true => read_rate(&mut table, "refused", "refused_burst"),
+            false => None,
         },
     };
     table.finish();
-    shares
+    given
 }
 
 /// Reads a rate and how many may come at once.
@@ -194,14 +249,27 @@ mod tests {
     }
 
     #[test]
-    fn one_client_has_half_unless_said_otherwise() {
-        let shares = Shares::of(100, 3);
-        assert_eq!((shares.buffered, shares.queue), (50, 2));
-        assert_eq!(shares.connections_of(7), 4);
-        let shares = Shares {
+    fn one_client_has_half_unless_it_stands_for_others_or_it_is_said_otherwise() {
+        let limits = GatewayLimits::default();
+        let shares = |address: &str| *limits.of_client(address.parse().expect("an address"));
+        for (address, connections, queue) in [
+            ("192.0.2.1", 4, 512),
+            ("2001:db8::1", 4, 512),
+            ("127.0.0.1", 7, 1024),
+            ("::1", 7, 1024),
+            ("::ffff:127.0.0.1", 7, 1024),
+        ] {
+            let shares = shares(address);
+            let found = (shares.connections_of(7), shares.queue);
+            assert_eq!(found, (connections, queue), "{address}");
+        }
+        let given = Given {
             connections: Some(7),
-            ..shares
+            ..Given::default()
         };
-        assert_eq!(shares.connections_of(4), 7);
+        for shares in [Shares::half(100, 3), Shares::whole(100, 3)] {
+            assert_eq!(given.or(shares).connections_of(4), 7);
+        }
+        assert_eq!(Shares::half(100, 3).buffered, 50);
     }
 }

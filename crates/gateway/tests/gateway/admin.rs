@@ -107,8 +107,7 @@ async fn asking_for_readiness_again_and_again_opens_no_further_connections() {
 #[tokio::test]
 async fn a_gateway_that_has_all_its_clients_still_says_that_it_is_well() {
     let backend = Backend::echo().await;
-    let more =
-        "admin = \"127.0.0.1:0\"\nlimits = { connections = 2, per_client = { connections = 2 } }";
+    let more = "admin = \"127.0.0.1:0\"\nlimits = { connections = 2 }";
     let gateway = gateway_before(backend.address, more).await;
     let mut clients = Vec::new();
     for _ in 0..3 {

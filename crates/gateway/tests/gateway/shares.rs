@@ -27,9 +27,13 @@ async fn answered(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn one_address_gets_half_of_the_connections_and_others_the_rest() {
+async fn one_address_gets_its_share_of_the_connections_and_others_the_rest() {
     let backend = Backend::echo().await;
-    let gateway = gateway_before(backend.address, "limits = { connections = 4 }").await;
+    let gateway = gateway_before(
+        backend.address,
+        "limits = { connections = 4, per_client = { connections = 2 } }",
+    )
+    .await;
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut stream = from(2, gateway.address()).await;
@@ -89,9 +93,13 @@ fn protected(backend: &Backend, more: &str) -> String {
 
 /// The case `attacks/room`: messages that do not come to their end held all of the room.
 #[tokio::test]
-async fn one_address_gets_half_of_the_room_and_others_are_served() {
+async fn one_address_gets_its_share_of_the_room_and_others_are_served() {
     let backend = Backend::echo().await;
-    let gateway = gateway(&protected(&backend, "limits = { buffered = \"64kB\" }")).await;
+    let gateway = gateway(&protected(
+        &backend,
+        "limits = { buffered = \"64kB\", per_client = { buffered = \"32kB\" } }",
+    ))
+    .await;
     let mut held = Vec::new();
     let begun = format!(
         "POST /echo HTTP/1.1\r\nHost: g\r\nContent-Type: text/xml\r\nContent-Length: 12001\r\n\r\n{}",
