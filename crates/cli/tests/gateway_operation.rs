@@ -121,3 +121,23 @@ fn health_is_told_while_clients_hold_every_descriptor_that_they_may_have() {
     );
     drop(clients);
 }
+
+#[test]
+fn a_gateway_that_is_told_to_stop_says_so_and_serves_on_until_it_is_told_again() {
+    let folder = Folder::new();
+    let (port, admin) = (free_port(), free_port());
+    let more = "timeouts = { drain_delay = \"1h\" }";
+    folder.write("gateway.toml", configuration(port, admin, more));
+    let mut gateway = Server::start(&folder, "gateway --config gateway.toml", "gateway at");
+    let told = Command::new("kill")
+        .args(["-TERM", &gateway.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(told.success());
+    while !get(admin, "/readyz").contains("\nready: false\ndraining: true\n") {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let served = post(&format!("http://127.0.0.1:{port}/u"), "<a/>");
+    assert!(served.starts_with("HTTP/1.1 500"), "{served}");
+    assert_eq!(gateway.stop("-TERM"), Some(0));
+}

@@ -91,8 +91,8 @@ impl Default for Timeouts {
             connect: Duration::from_secs(5),
             response: Duration::from_secs(60),
             idle: Duration::from_secs(75),
-            // Two questions of a load balancer that asks every two seconds.
-            drain_delay: Duration::from_secs(5),
+            // Short, as nothing but a load balancer needs it: one that is asked for its patience gets more.
+            drain_delay: Duration::from_secs(1),
             drain: Duration::from_secs(20),
         }
     }

@@ -207,14 +207,15 @@ mod tests {
         }
     }
 
-    fn queue(
-        most: usize,
-    ) -> (
+    /// A queue, what gives its reader a turn, what the reader got, and what it was told.
+    type Tried = (
         Lines,
         SyncSender<io::Result<()>>,
         Receiver<Vec<u8>>,
         Receiver<u64>,
-    ) {
+    );
+
+    fn queue(most: usize) -> Tried {
         let (turn, turns) = sync_channel(16);
         let (got, lines) = channel();
         let (say, told) = channel();

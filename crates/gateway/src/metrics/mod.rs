@@ -7,6 +7,7 @@
 
 mod exposition;
 mod process;
+mod text;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

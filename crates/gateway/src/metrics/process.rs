@@ -5,7 +5,7 @@
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 
-use super::exposition::{COUNTER, Exposition, GAUGE};
+use super::text::{COUNTER, Exposition, GAUGE};
 
 /// Writes what is known of this process.
 pub(super) fn expose(out: &mut Exposition) {
