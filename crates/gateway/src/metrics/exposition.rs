@@ -58,15 +58,20 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 22] = [
+const FAILURES: [&str; 29] = [
     "backend-broken",
     "backend-connect-timeout",
+    "backend-description",
     "backend-not-soap",
     "backend-refused",
     "backend-response-timeout",
     "backend-unreachable",
     "client-queue",
     "client-rate",
+    "handshake-answer",
+    "handshake-busy",
+    "handshake-refused",
+    "handshake-unfinished",
     "incomplete",
     "media-type",
     "needs-client-certificate",
@@ -81,6 +86,8 @@ const FAILURES: [&str; 22] = [
     "request-timeout",
     "route-rate",
     "too-large",
+    "worker-failed",
+    "would-expose",
 ];
 
 /// Writes everything in Prometheus' text format.
@@ -304,22 +311,19 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
         let count: u64 = of_side.map(|(_, count)| count).sum();
         samples.sample(&route.side_labels(side), count);
     }
-    match detail {
-        Detail::Everything => {
-            let help = "Messages refused for their security, by reason.";
-            out.family(("soapstone_refusals_total", COUNTER, help))
-                .counts(routes, "reason", |route| {
-                    of_sides(route, route.refusals_by(|_, reason| reason))
-                });
-        }
-        Detail::Classes => {
-            let help = "Messages refused for their security, by what the sender is told.";
-            out.family(("soapstone_refusals_total", COUNTER, help))
-                .counts(routes, "class", |route| {
-                    of_sides(route, route.refusals_by(|class, _| class))
-                });
-        }
-    }
+    let (by, help) = match detail {
+        Detail::Everything => ("reason", "Messages refused for their security, by reason."),
+        Detail::Classes => (
+            "class",
+            "Messages refused for their security, by what the sender is told.",
+        ),
+    };
+    let told = |class, reason| match detail {
+        Detail::Everything => reason,
+        Detail::Classes => class,
+    };
+    out.family(("soapstone_refusals_total", COUNTER, help))
+        .counts(routes, by, |route| of_sides(route, route.refusals_by(told)));
     let help = "Requests that failed for another reason.";
     out.family(("soapstone_failures_total", COUNTER, help))
         .counts(routes, "reason", |route| {
