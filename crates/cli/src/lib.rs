@@ -35,7 +35,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),
     };
-    match commands::run(arguments) {
+    let done = commands::run(arguments);
+    soapstone_gateway::flush_log();
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report(&mut std::io::stderr().lock());

@@ -312,10 +312,20 @@ fn what_cannot_be_is_said_before_anything_is_made() {
 #[test]
 fn whoever_lets_in_other_machines_does_not_let_them_call_in_the_clients_name() {
     let folder = Folder::new();
-    for (listen, client, url) in [
-        ("0.0.0.0:9443", "127.0.0.1:9444", "http://127.0.0.1:9443/"),
-        ("[::]:9443", "[::1]:9444", "http://[::1]:9443/"),
-        ("192.0.2.7:9443", "127.0.0.1:9444", "http://192.0.2.7:9443/"),
+    for (listen, client, url, own) in [
+        (
+            "0.0.0.0:9443",
+            "127.0.0.1:9444",
+            "http://127.0.0.1:9443/",
+            "127.0.0.1",
+        ),
+        ("[::]:9443", "[::1]:9444", "http://[::1]:9443/", "[::1]"),
+        (
+            "192.0.2.7:9443",
+            "127.0.0.1:9444",
+            "http://192.0.2.7:9443/",
+            "127.0.0.1",
+        ),
     ] {
         let made = tempfile::tempdir_in(folder.path("")).expect("a folder");
         let made = made.path().to_str().expect("text");
@@ -330,13 +340,13 @@ fn whoever_lets_in_other_machines_does_not_let_them_call_in_the_clients_name() {
         let inbound = checked("gateway.toml");
         let route = "route / -> https://books.example/, inbound sign Basic128Sha256+RsaSha256\n";
         assert!(
-            inbound.ends_with(&format!("\nlisten {listen}\n{route}")),
+            inbound.ends_with(&format!("\nlisten {listen}\nadmin {own}:10901\n{route}")),
             "{inbound}"
         );
         let outbound = checked("client-gateway.toml");
         let route = format!("route / -> {url}, outbound sign Basic128Sha256+RsaSha256\n");
         assert!(
-            outbound.ends_with(&format!("\nlisten {client}\n{route}")),
+            outbound.ends_with(&format!("\nlisten {client}\nadmin {own}:10902\n{route}")),
             "{outbound}"
         );
     }
@@ -349,10 +359,8 @@ fn what_is_commented_out_can_be_taken_in() {
         .run("init made --backend https://books.example:9443/v1/")
         .succeeds();
     let text = folder.read("made/gateway.toml");
-    for line in ["admin = \"", "tls = { ca = [\"service-ca.pem\"] }"] {
-        assert!(text.contains(&format!("\n# {line}")), "{text}");
-    }
-    let text = text.replace("# admin =", "admin =");
+    let line = "tls = { ca = [\"service-ca.pem\"] }";
+    assert!(text.contains(&format!("\n# {line}")), "{text}");
     folder.write("made/gateway.toml", text.replace("# tls =", "tls ="));
     folder.write("made/service-ca.pem", folder.read("made/ca.cert.pem"));
     let checked = folder

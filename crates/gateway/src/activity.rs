@@ -15,12 +15,14 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Instant;
 
+use crate::lingering::Lingering;
+
 /// How long a connection may stay in each state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// Without a request: between requests, or before the first one.
+    /// Between requests.
     pub(crate) idle: Duration,
-    /// From a request's first octet to the end of its headers.
+    /// From the connection's start to its first byte, and from a request's first octet to the end of its headers.
     pub(crate) header: Duration,
     /// With a request in hand, without an octet moving either way.
     pub(crate) stalled: Duration,
@@ -41,6 +43,10 @@ pub(crate) struct Activity {
     moved: AtomicU64,
     /// When the first octet of a request's head arrived; `NONE` when none is being read.
     head: AtomicU64,
+    /// Whether a byte has come at all.
+    heard: AtomicBool,
+    /// The client was answered with an error, and may still be sending.
+    interrupted: AtomicBool,
     /// HTTP/2 also sends what belongs to no request, so octets between requests do not mean that one has begun.
     multiplexed: AtomicBool,
 }
@@ -54,6 +60,8 @@ impl Activity {
             in_hand: AtomicU32::new(0),
             moved: AtomicU64::new(0),
             head: AtomicU64::new(NONE),
+            heard: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
             multiplexed: AtomicBool::new(false),
         })
     }
@@ -66,7 +74,19 @@ impl Activity {
         }
         self.in_hand.fetch_add(1, Ordering::Relaxed);
         self.head.store(NONE, Ordering::Relaxed);
+        self.interrupted.store(false, Ordering::Relaxed);
         InHand(Arc::clone(self))
+    }
+
+    /// Notes that the request in hand was answered without having been wanted to its end.
+    pub(crate) fn interrupt(&self) {
+        let alone = !self.multiplexed.load(Ordering::Relaxed);
+        self.interrupted.store(alone, Ordering::Relaxed);
+    }
+
+    /// Whether a byte has come at all.
+    pub(crate) fn was_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed)
     }
 
     /// How much longer the connection may stay as it is; `None` when its time is over.
@@ -77,6 +97,7 @@ impl Activity {
             (patience.stalled, since(self.moved.load(Ordering::Relaxed)))
         } else {
             match self.head.load(Ordering::Relaxed) {
+                NONE if !self.heard.load(Ordering::Relaxed) => (patience.header, since(0)),
                 NONE => (patience.idle, since(self.moved.load(Ordering::Relaxed))),
                 started => (patience.header, since(started)),
             }
@@ -91,6 +112,7 @@ impl Activity {
     fn received(&self) {
         let now = self.now();
         self.moved.store(now, Ordering::Relaxed);
+        self.heard.store(true, Ordering::Relaxed);
         if self.in_hand.load(Ordering::Relaxed) == 0 && !self.multiplexed.load(Ordering::Relaxed) {
             let first = self.head.load(Ordering::Relaxed) == NONE;
             if first {
@@ -120,11 +142,19 @@ impl Drop for InHand {
 pub(crate) struct Watched<S> {
     stream: S,
     activity: Arc<Activity>,
+    /// How long a client that was interrupted may go on sending.
+    patience: Duration,
+    lingering: Option<Lingering>,
 }
 
 impl<S> Watched<S> {
-    pub(crate) fn new(stream: S, activity: Arc<Activity>) -> Self {
-        Self { stream, activity }
+    pub(crate) fn new(stream: S, activity: Arc<Activity>, patience: Duration) -> Self {
+        Self {
+            stream,
+            activity,
+            patience,
+            lingering: None,
+        }
     }
 }
 
@@ -142,7 +172,7 @@ impl<S: Read + Unpin> Read for Watched<S> {
     }
 }
 
-impl<S: Write + Unpin> Write for Watched<S> {
+impl<S: Read + Write + Unpin> Write for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -176,7 +206,14 @@ impl<S: Write + Unpin> Write for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let this = &mut *self;
+        if this.lingering.is_none() && this.activity.interrupted.load(Ordering::Relaxed) {
+            this.lingering = Some(Lingering::new(this.patience));
+        }
+        match &mut this.lingering {
+            Some(lingering) => lingering.poll(&mut this.stream, context),
+            None => Pin::new(&mut this.stream).poll_shutdown(context),
+        }
     }
 }
 
@@ -191,8 +228,19 @@ mod tests {
     };
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_without_a_request_is_given_up_after_the_idle_time() {
+    async fn a_connection_that_never_sends_a_byte_is_given_up_after_the_time_for_a_head() {
         let activity = Activity::new();
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert_eq!(activity.remaining(PATIENCE), Some(Duration::from_secs(1)));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(activity.remaining(PATIENCE), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_further_request_is_given_up_after_the_idle_time() {
+        let activity = Activity::new();
+        activity.received();
+        drop(activity.request(false));
         tokio::time::advance(Duration::from_secs(59)).await;
         assert_eq!(activity.remaining(PATIENCE), Some(Duration::from_secs(1)));
         tokio::time::advance(Duration::from_secs(1)).await;

@@ -14,9 +14,11 @@ use soapstone_store::StoreProblem;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::audit::Audit;
 use crate::body::Reply;
 use crate::gateway::Shared;
-use crate::metrics::{self, RouteMetrics, Side, Snapshot};
+use crate::log;
+use crate::metrics::{self, Detail, RouteMetrics, Side, Snapshot};
 use crate::route::Serving;
 use crate::stores::store_problems;
 
@@ -26,7 +28,12 @@ pub(crate) fn knows(path: &str) -> bool {
 }
 
 /// Answers a request to one of the paths.
-pub(crate) async fn answer(shared: &Shared, method: &Method, path: &str) -> Response<Reply> {
+pub(crate) async fn answer(
+    shared: &Shared,
+    method: &Method,
+    path: &str,
+    detail: Detail,
+) -> Response<Reply> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut response = text(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -44,7 +51,7 @@ pub(crate) async fn answer(shared: &Shared, method: &Method, path: &str) -> Resp
         "/metrics" => text(
             StatusCode::OK,
             "text/plain; version=0.0.4",
-            exposition(shared),
+            exposition(shared, detail),
         ),
         _ => text(
             StatusCode::NOT_FOUND,
@@ -134,12 +141,19 @@ async fn readiness(shared: &Shared) -> Response<Reply> {
     text(status, "text/plain", body)
 }
 
-fn exposition(shared: &Shared) -> String {
+pub(crate) fn exposition(shared: &Shared, detail: Detail) -> String {
     let serving = shared.serving();
     let mut snapshot = Snapshot {
         queued: shared.workers.waiting(),
         workers: shared.workers.count(),
         buffered: shared.room.taken(),
+        room: shared.room.size(),
+        queue: shared.workers.capacity(),
+        most_connections: shared.most_connections(serving.limits.connections),
+        clients: shared.clients.len(),
+        lost_lines: log::lost_lines(),
+        lost_audit_lines: shared.audit.as_ref().map_or(0, Audit::lost),
+        waiting_audit: shared.audit.as_ref().map_or(0, Audit::waiting),
         ..Snapshot::default()
     };
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();
@@ -168,7 +182,7 @@ fn exposition(shared: &Shared) -> String {
             .or_insert(expires);
         *first = expires.min(*first);
     }
-    metrics::expose(&shared.metrics, &routes, &snapshot)
+    metrics::expose(&shared.metrics, &routes, &snapshot, detail)
 }
 
 impl Snapshot {
@@ -177,10 +191,15 @@ impl Snapshot {
         let named = |value: u64| (route.to_owned(), which, value);
         self.replay_marks
             .extend(side.replay.len().map(|marks| named(marks as u64)));
+        self.replay_capacity
+            .extend(side.replay.capacity().map(|marks| named(marks as u64)));
         if side.endpoint.conversation().is_some() && side.established.is_none() {
             let held = side.contexts.len();
             self.conversations
                 .extend(held.map(|contexts| named(contexts as u64)));
+            let capacity = side.contexts.capacity();
+            self.conversations_capacity
+                .extend(capacity.map(|contexts| named(contexts as u64)));
         }
         // What is held in this process is never out of reach.
         for (about, is_shared, count) in [

@@ -15,6 +15,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use soapstone::xml::BufferPool;
 
+use crate::shares::Client;
+
 /// Most buffers kept. As many as messages that are usefully in hand at once on a small machine.
 const KEPT: usize = 64;
 
@@ -109,6 +111,11 @@ impl Room {
         })
     }
 
+    /// How many octets may be.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// How many octets are in hand.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
@@ -119,6 +126,7 @@ impl Room {
         Place {
             room: Arc::clone(self),
             octets: 0,
+            holders: [None, None],
         }
     }
 }
@@ -128,6 +136,8 @@ impl Room {
 pub(crate) struct Place {
     room: Arc<Room>,
     octets: u64,
+    /// Whose shares it is out of, and how large these are: a client's, and a partner's.
+    holders: [Option<(Arc<Client>, u64)>; 2],
 }
 
 impl Place {
@@ -138,7 +148,33 @@ impl Place {
             self.room.taken.fetch_sub(octets, Ordering::Relaxed);
             return false;
         }
+        let own = self.octets;
+        for (number, (client, most)) in self.holders.iter().flatten().enumerate() {
+            if !client.take_room(octets, own, *most) {
+                for (client, _) in self.holders.iter().flatten().take(number) {
+                    client.settle_room(octets, 0);
+                }
+                self.room.taken.fetch_sub(octets, Ordering::Relaxed);
+                return false;
+            }
+        }
         self.octets += octets;
+        true
+    }
+
+    /// Counts it in the share of one more who holds it, of at most `most` bytes. False, and not counted, when it does not fit.
+    pub(crate) fn hold_for(&mut self, client: &Arc<Client>, most: u64) -> bool {
+        let is_holder = |holder: &(Arc<Client>, u64)| Arc::ptr_eq(&holder.0, client);
+        if self.holders.iter().flatten().any(is_holder) {
+            return true;
+        }
+        let Some(free) = self.holders.iter_mut().find(|holder| holder.is_none()) else {
+            return true;
+        };
+        if !client.take_room(self.octets, 0, most) {
+            return false;
+        }
+        *free = Some((Arc::clone(client), most));
         true
     }
 
@@ -149,6 +185,9 @@ impl Place {
             Some(more) => taken.fetch_add(more, Ordering::Relaxed),
             None => taken.fetch_sub(self.octets - octets, Ordering::Relaxed),
         };
+        for (client, _) in self.holders.iter().flatten() {
+            client.settle_room(self.octets, octets);
+        }
         self.octets = octets;
     }
 }
@@ -156,6 +195,9 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.room.taken.fetch_sub(self.octets, Ordering::Relaxed);
+        for (client, _) in self.holders.iter().flatten() {
+            client.settle_room(self.octets, 0);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Codes are those of WSS SOAP Message Security 1.1 section 12, and `wsu:MessageExpired` of its section 10. In SOAP 1.1 such a code is
 //! the `faultcode`; in SOAP 1.2 it is the `Subcode` of `Sender` (SOAP 1.2 part 1 section 5.4.6). The status is 500 for SOAP 1.1 (SOAP 1.1 section
 //! 6.2), and for SOAP 1.2 it is 400 when the sender is at fault, else 500 (SOAP 1.2 part 2 section 7.5.2.2), unless HTTP itself has a
-//! truer one (413, 502, 503, 504).
+//! truer one (413, 429, 502, 503, 504).
 //!
 //! The rule kept here: the peer learns the coarse code and nothing that tells two failures of the same code apart.
 
@@ -41,6 +41,8 @@ pub(crate) enum Cause {
     GatewayTimeout,
     /// Too much to do.
     Busy,
+    /// More requests than the client, the partner or the route may have.
+    TooMany,
     /// A mistake of ours.
     Internal,
 }
@@ -72,7 +74,11 @@ impl Cause {
             | Self::OperationUnclear
             | Self::NeedsTls
             | Self::NeedsClientCertificate => "soap:Client",
-            Self::BadGateway | Self::GatewayTimeout | Self::Busy | Self::Internal => "soap:Server",
+            Self::BadGateway
+            | Self::GatewayTimeout
+            | Self::Busy
+            | Self::TooMany
+            | Self::Internal => "soap:Server",
         }
     }
 
@@ -97,6 +103,7 @@ impl Cause {
             Self::BadGateway => "The service behind this gateway gave no usable answer",
             Self::GatewayTimeout => "The service behind this gateway did not answer in time",
             Self::Busy => "The gateway is busy; try again later",
+            Self::TooMany => "Too many requests; try again later",
             Self::Internal => "The gateway failed",
         }
     }
@@ -115,6 +122,7 @@ impl Cause {
             Self::BadGateway => StatusCode::BAD_GATEWAY,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Refused(FaultCode::MustUnderstand | FaultCode::VersionMismatch) => {
                 StatusCode::INTERNAL_SERVER_ERROR

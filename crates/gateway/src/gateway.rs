@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -14,20 +15,23 @@ use std::time::Duration;
 use http::HeaderValue;
 use jiff::Timestamp;
 use soapstone_store::ProcessMemory;
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use crate::admin::Readiness;
+use crate::audit::Audit;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
 use crate::config::{Config, LEADS_AROUND, RouteConfig};
 use crate::dated::{dated_in, tell};
+use crate::descriptors;
 use crate::handshake::Parties;
 use crate::key_usage::KeyUsageWarnings;
 use crate::listener::{Listener, Phase, Role};
-use crate::metrics::{GatewayMetrics, RouteMetrics};
+use crate::metrics::{Detail, GatewayMetrics, RouteMetrics};
 use crate::route::{Route, Routes, Serving};
+use crate::shares::Clients;
+use crate::sockets::listen;
 use crate::stores;
 use crate::workers::Workers;
 
@@ -39,12 +43,16 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) buffers: Arc<SharedBuffers>,
     pub(crate) room: Arc<Room>,
+    pub(crate) clients: Clients,
+    pub(crate) audit: Option<Audit>,
     pub(crate) metrics: GatewayMetrics,
     pub(crate) readiness: Readiness,
     /// Work that no request waits for.
     background: Mutex<JoinSet<()>>,
     draining: AtomicBool,
     admin: bool,
+    /// How many clients there are file descriptors for.
+    fitting: Option<u64>,
     /// Differs from one process to the next; with a number behind it, names a request.
     name: String,
     requests: AtomicU64,
@@ -86,6 +94,20 @@ impl Shared {
 
     pub(crate) fn has_admin_listener(&self) -> bool {
         self.admin
+    }
+
+    /// How many connections from clients there may be.
+    pub(crate) fn most_connections(&self, configured: usize) -> u64 {
+        let configured = configured as u64;
+        self.fitting
+            .map_or(configured, |fitting| configured.min(fitting))
+    }
+
+    /// Closes the connections to backends that no request uses at the moment.
+    pub(crate) fn close_idle(&self) {
+        for route in self.serving().routes.iter() {
+            route.backend.close_idle(Duration::ZERO);
+        }
     }
 
     /// Counts a request as in hand until the guard is dropped.
@@ -131,10 +153,25 @@ pub struct Running {
     admin_address: Option<SocketAddr>,
     shared: Arc<Shared>,
     phase: watch::Sender<Phase>,
-    ended: mpsc::Receiver<Infallible>,
-    listeners: Vec<JoinHandle<()>>,
+    routes: Listening,
+    admin: Option<Listening>,
     janitor: JoinHandle<()>,
     drain: Duration,
+}
+
+/// A listener, and the end of all its connections.
+struct Listening {
+    task: JoinHandle<()>,
+    ended: mpsc::Receiver<Infallible>,
+}
+
+impl Listening {
+    /// Waits for the end of both.
+    async fn end(&mut self) {
+        // It ends at the word; should it have panicked, it has ended too.
+        let _ = (&mut self.task).await;
+        self.ended.recv().await;
+    }
 }
 
 /// Why a gateway does not start.
@@ -145,6 +182,23 @@ pub enum StartError {
     Listen {
         /// The address.
         address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// What was passed is no socket that listens.
+    Sockets {
+        /// Why.
+        source: io::Error,
+    },
+    /// A socket was passed that has neither of the addresses.
+    Unnamed {
+        /// Its address.
+        address: SocketAddr,
+    },
+    /// The file of the audit trail cannot be written.
+    Audit {
+        /// The file.
+        file: PathBuf,
         /// Why.
         source: io::Error,
     },
@@ -186,6 +240,21 @@ impl fmt::Display for StartError {
                 ),
                 _ => write!(formatter, "cannot listen on {address}: {source}"),
             },
+            Self::Sockets { source } => {
+                write!(
+                    formatter,
+                    "what was passed to listen on is no TCP socket that listens: {source}"
+                )
+            }
+            Self::Unnamed { address } => write!(
+                formatter,
+                "a socket that listens on {address} was passed, and neither `listen` nor `admin` is that address"
+            ),
+            Self::Audit { file, source } => write!(
+                formatter,
+                "the audit trail {} cannot be written: {source}",
+                file.display()
+            ),
             Self::Threads { source } => {
                 write!(formatter, "the crypto workers cannot be started: {source}")
             }
@@ -196,7 +265,11 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Listen { source, .. } | Self::Threads { source } => Some(source),
+            Self::Listen { source, .. }
+            | Self::Sockets { source }
+            | Self::Audit { source, .. }
+            | Self::Threads { source } => Some(source),
+            Self::Unnamed { .. } => None,
         }
     }
 }
@@ -211,51 +284,86 @@ impl Gateway {
     pub fn start(
         config: Config,
     ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send>> {
-        Box::pin(begin(config))
+        Box::pin(begin(config, Vec::new()))
+    }
+
+    /// The same on sockets that somebody else opened, such as systemd: each is used in the place of an own one with its address.
+    pub fn start_on(
+        config: Config,
+        sockets: Vec<std::net::TcpListener>,
+    ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send>> {
+        Box::pin(begin(config, sockets))
     }
 }
 
-async fn begin(config: Config) -> Result<Running, StartError> {
-    let workers = Workers::start(config.limits.workers, config.limits.queue);
+async fn begin(
+    config: Config,
+    mut passed: Vec<std::net::TcpListener>,
+) -> Result<Running, StartError> {
+    let worker_count = config.limits.workers;
+    let workers = Workers::start(worker_count, config.limits.queue);
     let workers = workers.map_err(|source| StartError::Threads { source })?;
-    let socket = listen(config.listen).await?;
+    let socket = listen(config.listen, config.reuse_port, &mut passed)?;
     let admin_socket = match config.admin {
-        Some(address) => Some(listen(address).await?),
+        Some(address) => Some(listen(address, config.reuse_port, &mut passed)?),
         None => None,
     };
+    if let Some(socket) = passed.first() {
+        let address = socket.local_addr();
+        return Err(StartError::Unnamed {
+            address: address.map_err(|source| StartError::Sockets { source })?,
+        });
+    }
     let (address, admin_address) = (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
+    let audit = match &config.audit {
+        None => None,
+        Some(path) => {
+            let opened = Audit::open(path).map_err(|source| StartError::Audit {
+                file: path.clone(),
+                source,
+            });
+            Some(opened?)
+        }
+    };
     let drain = config.timeouts.drain;
     let room = Room::new(config.limits.buffered);
     let memory = ProcessMemory::default();
+    let fitting = descriptors::clients_that_fit();
+    descriptors::tell_if_out_of_reach(config.limits.connections, fitting);
     let shared = Arc::new(Shared {
         serving: RwLock::new(Arc::new(serving(config, &[], &memory))),
         memory,
         workers,
         buffers: Arc::default(),
         room,
+        clients: Clients::new(worker_count),
+        audit,
         metrics: GatewayMetrics::default(),
         readiness: Readiness::default(),
         background: Mutex::default(),
         draining: AtomicBool::new(false),
         admin: admin_address.is_some(),
+        fitting,
         name: process_name(),
         requests: AtomicU64::new(0),
     });
     let (phase, watching) = watch::channel(Phase::Running);
-    let (alive, ended) = mpsc::channel(1);
-    let mut listeners = Vec::new();
-    let sockets = [(Some(socket), Role::Gateway), (admin_socket, Role::Admin)];
-    for (socket, role) in sockets {
-        let Some((_, socket)) = socket else { continue };
+    let begun = |socket, role| {
+        let (alive, ended) = mpsc::channel(1);
         let listener = Listener {
             socket,
             role,
             shared: Arc::clone(&shared),
             phase: watching.clone(),
-            alive: alive.clone(),
+            alive,
         };
-        listeners.push(tokio::spawn(listener.run()));
-    }
+        Listening {
+            task: tokio::spawn(listener.run()),
+            ended,
+        }
+    };
+    let routes = begun(socket.1, Role::Gateway);
+    let admin = admin_socket.map(|(_, socket)| begun(socket, Role::Admin));
     let janitor = tokio::spawn(tidy(Arc::clone(&shared)));
     tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
     Ok(Running {
@@ -263,8 +371,8 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         admin_address,
         shared,
         phase,
-        ended,
-        listeners,
+        routes,
+        admin,
         janitor,
         drain,
     })
@@ -281,6 +389,11 @@ impl Running {
         self.admin_address
     }
 
+    /// Every metric, in Prometheus' text format, as the admin listener tells them.
+    pub fn metrics(&self) -> String {
+        crate::admin::exposition(&self.shared, Detail::Everything)
+    }
+
     /// Takes another configuration into use: its routes, limits and times for requests that come from now on, its certificate for
     /// connections that come from now on. Addresses, workers, the room for messages and the log stay as they were when the gateway
     /// started.
@@ -290,11 +403,19 @@ impl Running {
             .serving
             .write()
             .unwrap_or_else(PoisonError::into_inner);
+        descriptors::tell_if_out_of_reach(config.limits.connections, self.shared.fitting);
         let former: Vec<&Route> = current.routes.iter().collect();
         let next = Arc::new(serving(config, &former, &self.shared.memory));
         *current = next;
         drop(current);
         self.shared.metrics.reloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Writes the audit trail into the file that has its name now: the former one may have been moved away.
+    pub fn reopen_audit(&self) {
+        if let Some(audit) = &self.shared.audit {
+            audit.reopen();
+        }
     }
 
     /// Notes that a changed configuration was not fit for use.
@@ -307,9 +428,7 @@ impl Running {
 
     /// Closes the connections to backends that no request uses at the moment; otherwise they stay for as long as `[timeouts] idle` says.
     pub fn close_idle(&self) {
-        for route in self.shared.serving().routes.iter() {
-            route.backend.close_idle(Duration::ZERO);
-        }
+        self.shared.close_idle();
     }
 
     /// Ends the conversations with backends and tells them so, as far as they listen; the next exchange begins a new one. One that is under
@@ -337,26 +456,31 @@ impl Running {
         })
     }
 
-    /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.
-    /// Returns how many connections had to be dropped.
-    pub async fn shutdown(mut self) -> u64 {
+    /// Says at `/readyz` that the gateway will end, and serves on: whoever sends it requests gets time to notice.
+    pub fn announce_end(&self) {
         self.shared.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.
+    /// Health and metrics are told until then. Returns how many connections had to be dropped.
+    pub async fn shutdown(mut self) -> u64 {
+        self.announce_end();
         self.phase.send_replace(Phase::Draining);
-        for listener in self.listeners.drain(..) {
-            // It ends at the word; should it have panicked, it has ended too.
-            let _ = listener.await;
-        }
-        if tokio::time::timeout(self.drain, self.ended.recv())
-            .await
-            .is_ok()
-        {
+        let drained = tokio::time::timeout(self.drain, self.routes.end()).await;
+        let mut left = 0;
+        if drained.is_ok() {
             self.end_conversations().await;
-            return 0;
+        } else {
+            left = self.shared.metrics.connections.load(Ordering::Relaxed);
+            tracing::warn!(connections = left, after = ?self.drain, "connections were dropped at the end of the drain time");
         }
-        let left = self.shared.metrics.connections.load(Ordering::Relaxed);
-        tracing::warn!(connections = left, after = ?self.drain, "connections were dropped at the end of the drain time");
         self.phase.send_replace(Phase::Ending);
-        self.ended.recv().await;
+        if drained.is_err() {
+            self.routes.ended.recv().await;
+        }
+        if let Some(admin) = &mut self.admin {
+            admin.end().await;
+        }
         left
     }
 }
@@ -364,6 +488,9 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.phase.send_replace(Phase::Ending);
+        if let Some(audit) = &self.shared.audit {
+            audit.flush();
+        }
         self.janitor.abort();
         self.shared.background().abort_all();
     }
@@ -457,12 +584,6 @@ fn put_into_use(
     Route::new(config, idle, &metrics)
 }
 
-async fn listen(address: SocketAddr) -> Result<(SocketAddr, TcpListener), StartError> {
-    let failed = |source| StartError::Listen { address, source };
-    let socket = TcpListener::bind(address).await.map_err(failed)?;
-    Ok((socket.local_addr().map_err(failed)?, socket))
-}
-
 /// Closes connections and lets go of memory that nobody needs any more, and warns of shared keys that are used up soon; and says
 /// once a day what expires meanwhile.
 async fn tidy(shared: Arc<Shared>) {
@@ -482,6 +603,7 @@ async fn tidy(shared: Arc<Shared>) {
             key_usage.tell(&shared.serving().routes);
             shared.buffers.trim();
             shared.workers.trim();
+            shared.clients.tidy();
         }
     };
     let validity = async {

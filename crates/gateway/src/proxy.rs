@@ -5,21 +5,29 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header, request};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header, request,
+};
 use hyper::body::{Body, Incoming};
 use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
+use crate::audit::{Found, Notes, Sender};
 use crate::backend::BackendError;
 use crate::body::{PassError, Reply, Upload};
+use crate::buffers::Place;
+use crate::config::Shares;
 use crate::fault::{self, Cause};
 use crate::gateway::Shared;
 use crate::headers::{self, X_REQUEST_ID};
 use crate::listener::Connection;
 use crate::log::Beginning;
+use crate::metrics::Detail;
 use crate::route::{Route, Serving};
-use crate::{admin, media, secured, wsdl};
+use crate::shares::{Client, Turn};
+use crate::{admin, audit, media, secured, trace_context, wsdl};
 
 /// Everything that is known of a request besides its body.
 pub(crate) struct Exchange<'e> {
@@ -28,6 +36,10 @@ pub(crate) struct Exchange<'e> {
     pub(crate) route: &'e Route,
     /// When its head had arrived.
     pub(crate) started: Instant,
+    /// What the audit trail will tell of it, where there is one.
+    pub(crate) notes: Option<Notes>,
+    /// The trace that it belongs to.
+    pub(crate) trace: Option<String>,
 }
 
 impl Exchange<'_> {
@@ -40,6 +52,93 @@ impl Exchange<'_> {
         match given {
             Some(given) if given.len() <= 128 && given.to_str().is_ok() => given.clone(),
             _ => self.shared().new_request_id(),
+        }
+    }
+
+    /// Notes something for the audit trail.
+    pub(crate) fn note(&self, note: impl FnOnce(&mut Found)) {
+        if let Some(notes) = &self.notes {
+            note(&mut notes.lock());
+        }
+    }
+
+    /// Writes the line of the audit trail.
+    fn tell(&self, response: &Response<Reply>) {
+        let (Some(audit), Some(notes)) = (&self.shared().audit, &self.notes) else {
+            return;
+        };
+        let mut found = notes.lock();
+        if found.response_bytes.is_none() {
+            found.response_bytes = response.body().size_hint().exact();
+        }
+        let id = response.headers().get(X_REQUEST_ID);
+        audit.write(&audit::Line {
+            route: &self.route.name,
+            request: id.and_then(|id| id.to_str().ok()),
+            trace: self.trace.as_deref(),
+            client: self.connection.peer.ip(),
+            status: response.status(),
+            microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            found: &found,
+        });
+    }
+
+    /// Counts a message of whoever proved to have sent it, and holds its place for them; otherwise why it does not go on, and how long to wait.
+    pub(crate) fn admit(
+        &self,
+        sender: Option<&Sender>,
+        place: &mut Place,
+    ) -> Result<(), (&'static str, Duration)> {
+        let Some(Sender { by, name }) = sender else {
+            return Ok(());
+        };
+        let shares = &self.serving.limits.per_partner;
+        let partner = self.shared().clients.partner(by, name);
+        // Whose certificate made the connection was counted before.
+        let is_counted = |known: &Arc<Client>| Arc::ptr_eq(known, &partner);
+        if !self.connection.partner.as_ref().is_some_and(is_counted) {
+            let rate = partner.request(shares.rate);
+            rate.map_err(|wait| ("partner-rate", wait))?;
+        }
+        match place.hold_for(&partner, shares.buffered) {
+            true => Ok(()),
+            false => Err(("partner-room", Duration::from_secs(1))),
+        }
+    }
+
+    /// Counts a message of the client in work, once it is its turn; `None` where its share is full.
+    pub(crate) async fn turn(&self) -> Option<Turn> {
+        let workers = self.serving.limits.workers;
+        self.connection.client.turn(self.shares(), workers).await
+    }
+
+    /// Notes that a message of the client was refused.
+    pub(crate) fn note_refused(&self) {
+        self.connection.client.refused(self.shares());
+    }
+
+    /// What the client may have.
+    fn shares(&self) -> &Shares {
+        let address = self.connection.peer.ip();
+        self.serving.limits.of_client(address)
+    }
+
+    /// Counts a request of the client, of the partner whose certificate it shows, and of the route. Otherwise whose rate it exceeds, and how
+    /// long to wait.
+    fn within_rates(&self) -> Result<(), (&'static str, Duration)> {
+        let limits = &self.serving.limits;
+        let connection = self.connection;
+        let client = connection.client.request(self.shares().rate);
+        client.map_err(|wait| ("client-rate", wait))?;
+        if let Some(partner) = &connection.partner {
+            let partner = partner.request(limits.per_partner.rate);
+            partner.map_err(|wait| ("partner-rate", wait))?;
+        }
+        match &self.route.rate {
+            Some((rate, bucket)) => bucket
+                .take(*rate, Instant::now())
+                .map_err(|wait| ("route-rate", wait)),
+            None => Ok(()),
         }
     }
 
@@ -73,7 +172,7 @@ pub(crate) async fn answer(
     let path = request.uri().path();
     let Some(route) = serving.routes.find(path) else {
         if admin::knows(path) && !shared.has_admin_listener() {
-            return admin::answer(shared, request.method(), path).await;
+            return admin::answer(shared, request.method(), path, Detail::Classes).await;
         }
         shared.metrics.unrouted.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(peer = %connection.peer, %path, "no route has this path");
@@ -81,14 +180,24 @@ pub(crate) async fn answer(
     };
     // Before anything is read of them: what is judged is what passes on.
     headers::remove_hop_by_hop(request.headers_mut());
+    let trace = trace_context::settle(request.headers_mut());
+    let notes = shared.audit.as_ref().map(|_| Notes::default());
     let _in_flight = shared.in_flight();
     let exchange = Exchange {
         connection,
         serving: &serving,
         route,
         started,
+        notes,
+        trace,
     };
-    let response = if is_description(request.method(), request.uri()) {
+    exchange.note(|found| {
+        found.operation = media::action_of(request.headers());
+        found.request_bytes = request.body().size_hint().exact();
+    });
+    let response = if let Err((reason, wait)) = exchange.within_rates() {
+        too_many(&exchange, request.headers(), reason, wait)
+    } else if is_description(request.method(), request.uri()) {
         wsdl::serve(&exchange, request).await
     } else if route.needs_tls && !connection.through_tls {
         let detail =
@@ -106,8 +215,10 @@ pub(crate) async fn answer(
         only_post()
     };
     route.metrics.response(response.status(), started);
+    exchange.tell(&response);
     tracing::debug!(
         route = route.name,
+        trace = exchange.trace,
         request = response
             .headers()
             .get(X_REQUEST_ID)
@@ -138,6 +249,27 @@ fn of_another_connection(
             detail: detail.to_owned(),
         },
     )
+}
+
+/// Answers a request that came too soon.
+pub(crate) fn too_many(
+    exchange: &Exchange<'_>,
+    headers: &HeaderMap,
+    reason: &'static str,
+    wait: Duration,
+) -> Response<Reply> {
+    let failure = Failure {
+        reason,
+        detail: format!("the next request may come in {wait:?}"),
+    };
+    let version = media::version_of(headers).unwrap_or(SoapVersion::V11);
+    let given_id = headers.get(X_REQUEST_ID);
+    let mut response = fail(exchange, version, Cause::TooMany, given_id, &failure);
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
 }
 
 /// Passes a request and its response as they are, as streams.
@@ -236,11 +368,13 @@ pub(crate) fn fail(
 ) -> Response<Reply> {
     let metrics = &exchange.route.metrics;
     metrics.failure(failure.reason);
+    exchange.note(|found| found.reason = Some(failure.reason));
     metrics.fault(cause.code());
     let id = exchange.request_id(given_id);
     tracing::warn!(
         route = exchange.route.name,
         request = id.to_str().unwrap_or_default(),
+        trace = exchange.trace,
         peer = %exchange.connection.peer,
         reason = failure.reason,
         detail = Beginning(&failure.detail).to_string(),

@@ -55,11 +55,12 @@ impl Drop for Refusals<'_> {
                 fault,
             } = refusal;
             let route = self.exchange.route;
-            route.metrics.refusal(side, rejected.name());
+            route.metrics.refusal(side, fault, rejected.name());
             route.metrics.fault(fault);
             tracing::warn!(
                 route = route.name,
                 request = self.id.to_str().unwrap_or_default(),
+                trace = self.exchange.trace,
                 peer = %self.exchange.connection.peer,
                 direction = side.name(),
                 reason = rejected.name(),
@@ -161,7 +162,10 @@ impl Call<'_> {
     /// Answers for a message that finds no place.
     pub(crate) fn no_room(&self, version: SoapVersion) -> Response<Reply> {
         let held = self.exchange.shared().room.taken();
-        let detail = format!("{held} octets of messages are in hand, and no more fit");
+        let own = self.exchange.connection.client.buffered();
+        let detail = format!(
+            "{held} octets of messages are in hand, {own} of them of this client, and no more fit"
+        );
         self.fail(version, Cause::Busy, "no-room", detail)
     }
 
@@ -173,6 +177,13 @@ impl Call<'_> {
         rejected: &Rejected,
         cause: Cause,
     ) -> Response<Reply> {
+        if side == metrics::Side::Inbound {
+            self.exchange.note_refused();
+        }
+        self.exchange.note(|found| {
+            found.refused = true;
+            found.reason = Some(rejected.name());
+        });
         self.refusals.add(Refusal {
             side,
             rejected: rejected.clone(),

@@ -16,6 +16,7 @@ use crate::backend::{Backend, BackendTimeouts};
 use crate::config::{GatewayLimits, RouteConfig, Timeouts};
 use crate::dated::Placed;
 use crate::metrics::RouteMetrics;
+use crate::shares::{Bucket, Rate};
 use crate::side::Side;
 
 /// One route in use.
@@ -35,6 +36,8 @@ pub(crate) struct Route {
     /// The policy wants clients to show a certificate while the connection is made.
     pub(crate) needs_client_certificate: bool,
     pub(crate) metrics: Arc<RouteMetrics>,
+    /// How many requests may come in a time, and how many may still.
+    pub(crate) rate: Option<(Rate, Bucket)>,
 }
 
 impl Route {
@@ -90,6 +93,7 @@ impl Route {
             needs_tls,
             needs_client_certificate,
             metrics,
+            rate: config.rate.map(|rate| (rate, Bucket::default())),
         })
     }
 
@@ -276,6 +280,7 @@ pub(crate) mod tests {
             inbound: None,
             outbound: None,
             timeouts: Timeouts::default(),
+            rate: None,
         };
         Route::new(config, Duration::from_secs(1), &[]).expect("the URL has a host")
     }

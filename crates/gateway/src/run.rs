@@ -1,6 +1,6 @@
 //! Runs a gateway until the process is told to stop, and takes a changed configuration into use while it runs.
 //!
-//! `SIGTERM` and `SIGINT` stop it. `SIGHUP` has it read its file and everything the file names again; so does a change of any of these
+//! `SIGTERM` stops it after a delay, in which `/readyz` says so; `SIGINT`, and a second signal, stop it at once. `SIGHUP` has it read its file and everything the file names again; so does a change of any of these
 //! files, which is looked for every two seconds. A configuration with problems is read again every time: it may be a file that only it
 //! names which comes or changes.
 //!
@@ -9,13 +9,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use soapstone::config::Problems;
+use soapstone::config::{FileState, Problems};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
+use crate::descriptors;
 use crate::gateway::{Gateway, Running, StartError};
+use crate::sockets;
 
 /// How often files are looked at.
 const LOOKING: Duration = Duration::from_secs(2);
@@ -27,7 +29,7 @@ const LOOKING: Duration = Duration::from_secs(2);
 /// When it cannot be started.
 pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), StartError> {
     let file = config.file().to_path_buf();
-    let mut watched = Watched::new(config.files());
+    let mut watched = Watched::new(config.files_as_read());
     let signals = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
@@ -37,8 +39,11 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
         let source = io::Error::other("signals cannot be received");
         return Err(StartError::Threads { source });
     };
+    descriptors::raise_limit();
     let started = config.at_start();
-    let gateway = Gateway::start(config).await?;
+    let delay = config.timeouts.drain_delay;
+    let sockets = sockets::passed().map_err(|source| StartError::Sockets { source })?;
+    let gateway = Gateway::start_on(config, sockets).await?;
     ready(&gateway);
     let mut looking = tokio::time::interval(LOOKING);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -47,14 +52,26 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     loop {
         let mut asked = false;
         tokio::select! {
-            _ = terminate.recv() => break,
+            _ = terminate.recv() => {
+                gateway.announce_end();
+                tracing::info!(?delay, "stopping: /readyz says so, and requests are served on meanwhile");
+                tokio::select! {
+                    () = tokio::time::sleep(delay) => {}
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+                break;
+            }
             _ = interrupt.recv() => break,
-            _ = hangup.recv() => asked = true,
+            _ = hangup.recv() => {
+                asked = true;
+                gateway.reopen_audit();
+            }
             _ = looking.tick() => if !watched.changed() && wrong.is_none() { continue },
         }
         match Config::load(&file, &|name| std::env::var(name).ok()) {
             Ok(config) => {
-                watched = Watched::new(config.files());
+                watched = Watched::new(config.files_as_read());
                 wrong = None;
                 let waiting = changed_since(&started, &config);
                 gateway.reload(config);
@@ -107,38 +124,29 @@ fn changed_since(started: &[(&'static str, String)], config: &Config) -> Vec<&'s
     changed.map(|((key, _), _)| *key).collect()
 }
 
-/// Files and when they last changed.
-struct Watched(BTreeMap<PathBuf, Option<SystemTime>>);
+/// Files as they were when they were last read or looked at.
+struct Watched(BTreeMap<PathBuf, FileState>);
 
 impl Watched {
-    fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self(
-            files
-                .into_iter()
-                .map(|file| {
-                    let time = changed_at(&file);
-                    (file, time)
-                })
-                .collect(),
-        )
+    fn new(files: impl IntoIterator<Item = (PathBuf, FileState)>) -> Self {
+        let mut watched = BTreeMap::new();
+        for (file, state) in files {
+            // Of a file that is named twice the first state is kept: what came between is a change.
+            watched.entry(file).or_insert(state);
+        }
+        Self(watched)
     }
 
     /// Whether any file changed since the last look.
     fn changed(&mut self) -> bool {
         let mut changed = false;
         for (file, known) in &mut self.0 {
-            let now = changed_at(file);
+            let now = FileState::of(file);
             changed |= now != *known;
             *known = now;
         }
         changed
     }
-}
-
-fn changed_at(file: &std::path::Path) -> Option<SystemTime> {
-    std::fs::metadata(file)
-        .and_then(|metadata| metadata.modified())
-        .ok()
 }
 
 #[cfg(test)]
@@ -149,20 +157,41 @@ mod tests {
     fn a_file_that_changes_comes_or_goes_is_noticed_once() {
         let file = std::env::temp_dir().join(format!("soapstone-watched-{}", std::process::id()));
         std::fs::write(&file, "one").expect("the temporary folder is writable");
-        let mut watched = Watched::new([file.clone()]);
+        let mut watched = Watched::new([(file.clone(), FileState::of(&file))]);
         assert!(!watched.changed());
         let handle = std::fs::File::options()
             .append(true)
             .open(&file)
             .expect("it exists");
         handle
-            .set_modified(SystemTime::UNIX_EPOCH)
+            .set_modified(std::time::SystemTime::UNIX_EPOCH)
             .expect("it is ours");
         assert!(watched.changed());
         assert!(!watched.changed());
         std::fs::remove_file(&file).expect("it exists");
         assert!(watched.changed());
         assert!(!watched.changed());
+    }
+
+    /// The case `reliability/04`: the times to compare with were taken after the files had been read.
+    #[test]
+    fn a_change_while_a_file_is_read_is_noticed() {
+        let folder = std::env::temp_dir().join(format!("soapstone-reading-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+        let (file, next) = (folder.join("gateway.toml"), folder.join("next.toml"));
+        let text = "listen = \"127.0.0.1:8443\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n[routes.inbound]\n\
+                    users = [{ name = \"alice\", password_env = \"READ\" }]\nsecurity = { mechanism = \"username\" }\n";
+        std::fs::write(&file, text).expect("the temporary folder is writable");
+        std::fs::write(&next, text).expect("the temporary folder is writable");
+        // What the file says is asked for while it is read: at that moment another one, as long and as old, takes its place.
+        let config = Config::load(&file, &|_| {
+            std::fs::rename(&next, &file).expect("both are ours");
+            Some("secret".to_owned())
+        });
+        let mut watched = Watched::new(config.expect("nothing is wrong").files_as_read());
+        assert!(watched.changed());
+        assert!(!watched.changed());
+        std::fs::remove_dir_all(&folder).expect("it is ours");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::answer_head::{self, Proven};
+use crate::audit::Sender;
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
 use crate::conversing::Within;
@@ -30,7 +31,8 @@ use crate::fault::Cause;
 use crate::headers::X_REQUEST_ID;
 use crate::media;
 use crate::metrics::Flow;
-use crate::proxy::{Exchange, backend_failure, too_large};
+use crate::peer_said::PeerSaid;
+use crate::proxy::{Exchange, backend_failure, too_large, too_many};
 use crate::refusing::Refusals;
 use crate::side::Side;
 use crate::steps::{Label, Trouble, open, read_request, receive, secure_answer, secure_request};
@@ -59,17 +61,26 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         );
         return call.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
     };
-    let mut place = exchange.shared().room.place();
+    let mut place = exchange.connection.place(&exchange.serving.limits);
     let octets = match call.read_request(body, version, &mut place).await {
         Ok(octets) => octets,
         Err(response) => return response,
     };
-    let forward = match call.prepare_request(octets, version).await {
+    let mut forward = match call.prepare_request(octets, version).await {
         Ok(Prepared::Forward(forward)) => forward,
         Ok(Prepared::Answered(answer)) => return call.answered(answer),
         Err(response) => return response,
     };
     let version = forward.version;
+    if let Err((reason, wait)) = exchange.admit(forward.sender.as_ref(), &mut place) {
+        return too_many(exchange, &head.headers, reason, wait);
+    }
+    exchange.note(|found| {
+        found.sender = forward.sender.take();
+        if let Some(action) = &forward.action {
+            found.operation = Some(action.clone());
+        }
+    });
     head.headers.insert(
         header::CONTENT_TYPE,
         media::rewritten(&head.headers, version),
@@ -105,7 +116,9 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             Err(response) => return response,
         };
     }
-    call.finish(response, receipts, version, place).await
+    let said = PeerSaid::of(response.0.status);
+    let response = call.finish(response, receipts, version, place).await;
+    said.in_place_of(response, version)
 }
 
 /// A response of the backend that arrived whole.
@@ -126,6 +139,8 @@ struct Forward {
     receipts: Receipts,
     /// What a header said that is not passed on, and that may be told.
     action: Option<String>,
+    /// Who sent it, as far as that was proven.
+    sender: Option<Sender>,
     /// The conversation with the backend that it is secured in.
     within: Option<Within>,
 }
@@ -187,10 +202,11 @@ impl Call<'_> {
         let collecting = collect(body, serving.limits.body, place, buffers);
         match tokio::time::timeout(patience, collecting).await {
             Ok(Ok(buffer)) => {
+                let length = buffer.len() as u64;
+                let metrics = &self.exchange.route.metrics;
+                metrics.octets(Flow::FromClient, length);
                 self.exchange
-                    .route
-                    .metrics
-                    .octets(Flow::FromClient, buffer.len() as u64);
+                    .note(|found| found.request_bytes = Some(length));
                 Ok(buffer)
             }
             Ok(Err(CollectError::TooLarge { limit })) => {
@@ -222,6 +238,7 @@ impl Call<'_> {
             version,
             receipts: Receipts::default(),
             action: None,
+            sender: None,
             within: None,
         });
         let prepared = self.prepare(forward).await;
@@ -287,6 +304,7 @@ impl Call<'_> {
                 };
                 match receive(side, request, private, &metrics, buffers)? {
                     Arrived::Message(opened) => {
+                        forward.sender = Sender::of(&opened);
                         forward.octets = opened.bytes;
                         forward.version = opened.version;
                         forward.receipts.inbound = Some(opened.receipt);
@@ -376,7 +394,8 @@ impl Call<'_> {
         if exchange.route.outbound.is_some()
             && let Some(failure) = answer_head::unfit(head.status)
         {
-            return Err(self.fail_with(version, Cause::BadGateway, &failure));
+            let failed = self.fail_with(version, Cause::BadGateway, &failure);
+            return Err(PeerSaid::of(head.status).in_place_of(failed, version));
         }
         let patience = exchange.route.backend.timeouts().response;
         let collecting = collect(body, exchange.serving.limits.body, place, &shared.buffers);
@@ -550,6 +569,10 @@ impl Call<'_> {
         answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
     ) -> Result<T, Response<Reply>> {
         let shared = self.exchange.shared();
+        let Some(_turn) = self.exchange.turn().await else {
+            let detail = "the client has its share of the messages that wait".to_owned();
+            return Err(self.fail(version, Cause::Busy, "client-queue", detail));
+        };
         let done = if effort == Effort::Brief {
             shared.workers.run_here(work)
         } else {

@@ -135,6 +135,11 @@ impl Workers {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
+    /// How much work may wait.
+    pub(crate) fn capacity(&self) -> usize {
+        self.shared.capacity
+    }
+
     /// How many seats there are.
     pub(crate) fn count(&self) -> usize {
         self.shared.seats

@@ -139,6 +139,14 @@ impl Replay {
         }
     }
 
+    /// How many marks may be held; `None` where that is another's to say.
+    pub fn capacity(&self) -> Option<usize> {
+        match self {
+            Self::Memory(memory) => Some(memory.capacity()),
+            Self::File(_) | Self::Redis(_) => None,
+        }
+    }
+
     /// How many messages a shared store has not answered for.
     pub fn unanswered(&self) -> u64 {
         match self {
@@ -232,6 +240,14 @@ impl Contexts {
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Memory(memory) => Some(memory.len()),
+            Self::Redis(_) => None,
+        }
+    }
+
+    /// How many conversations may be held; `None` where that is another's to say.
+    pub fn capacity(&self) -> Option<usize> {
+        match self {
+            Self::Memory(memory) => Some(memory.capacity()),
             Self::Redis(_) => None,
         }
     }

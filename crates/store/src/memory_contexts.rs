@@ -87,6 +87,11 @@ impl MemoryContexts {
         }
     }
 
+    /// How many conversations it may hold.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// How many conversations are held, expired ones that were not yet dropped included.
     pub fn len(&self) -> usize {
         self.held.load(Ordering::Relaxed)

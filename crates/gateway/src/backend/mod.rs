@@ -253,14 +253,10 @@ impl Backend {
         self.reachable.load(Ordering::Relaxed)
     }
 
-    /// Tries a connection, and keeps it for later if no other waits there; what it finds is what [`Self::is_reachable`] says from then on.
+    /// Tries a connection; what it finds is what [`Self::is_reachable`] says from then on. The connection is not kept: a peer may close one
+    /// that has carried no request long before an idle one.
     pub(crate) async fn probe(self: &Arc<Self>) -> Result<(), BackendError> {
-        let link = self.connect().await?;
-        let mut idle = self.idle_links();
-        if idle.is_empty() {
-            idle.push(link);
-        }
-        Ok(())
+        self.connect().await.map(drop)
     }
 
     /// Closes connections that nobody has used for so long.

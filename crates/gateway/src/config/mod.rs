@@ -3,6 +3,7 @@
 //! The rule kept here: a [`Config`] is complete. Whatever can be wrong with keys, policies and addresses was found while it was read;
 //! starting a gateway from it can only fail because the system refuses.
 
+mod limits;
 mod routes;
 
 use std::fmt;
@@ -14,7 +15,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rustls::ServerConfig;
 use soapstone::config::{
-    Document, Environment, KnownKey, Located, Problem, Problems, Surroundings, Table, Warning,
+    Document, Environment, FileState, KnownKey, Located, Problem, Problems, Surroundings, Table,
+    Warning,
 };
 use soapstone::endpoint::Dated;
 use soapstone_policy::TransportRequirement;
@@ -24,8 +26,10 @@ use crate::backend::address;
 use crate::dated::{ValidityWarning, dated_in, warnings};
 use crate::side::Side;
 use crate::tls::{self, ServerTls};
+use limits::read_limits;
 use routes::{ClientSide, read_route};
 
+pub use limits::{GatewayLimits, Shares};
 pub(crate) use routes::RouteConfig;
 
 /// What is said of a route whose backend is protected on another one.
@@ -44,6 +48,8 @@ pub struct Config {
     pub(crate) file: PathBuf,
     pub(crate) listen: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
+    /// Whether another process may listen at the same addresses.
+    pub(crate) reuse_port: bool,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<Arc<ServerConfig>>,
     /// Whether clients can show certificates.
@@ -56,7 +62,9 @@ pub struct Config {
     /// What all endpoints keep in other places than this process.
     pub(crate) stores: Arc<Stores>,
     log: LogConfig,
-    files: Vec<PathBuf>,
+    /// The file of the audit trail.
+    pub(crate) audit: Option<PathBuf>,
+    files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
 }
 
@@ -73,6 +81,8 @@ pub struct Timeouts {
     pub response: Duration,
     /// For an unused connection, on either side.
     pub idle: Duration,
+    /// For whoever sends requests to notice that the gateway will stop, before it accepts no more.
+    pub drain_delay: Duration,
     /// For requests in hand when the gateway stops.
     pub drain: Duration,
 }
@@ -85,34 +95,9 @@ impl Default for Timeouts {
             connect: Duration::from_secs(5),
             response: Duration::from_secs(60),
             idle: Duration::from_secs(75),
+            // Short, as nothing but a load balancer needs it: one that is asked for its patience gets more.
+            drain_delay: Duration::from_secs(1),
             drain: Duration::from_secs(20),
-        }
-    }
-}
-
-/// `[limits]` of a gateway. What concerns the inside of a message is in an endpoint's own limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GatewayLimits {
-    /// Largest body, in octets, in either direction. The engine's own default is the same.
-    pub body: u64,
-    /// Most octets of messages in hand at once, on routes with endpoints. The engine needs up to four times as much beside.
-    pub buffered: u64,
-    /// Most connections from clients at once.
-    pub connections: usize,
-    /// Most messages that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation), 1024 are 0.2 s on two cores.
-    pub queue: usize,
-    /// Crypto workers; as many as processors unless said otherwise.
-    pub workers: usize,
-}
-
-impl Default for GatewayLimits {
-    fn default() -> Self {
-        Self {
-            body: 8 << 20,
-            buffered: 256 << 20,
-            connections: 10_000,
-            queue: 1024,
-            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         }
     }
 }
@@ -186,6 +171,11 @@ impl Config {
 
     /// Every file that it was read from: its own, keys, certificates, and what else it names.
     pub fn files(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|(file, _)| file.clone()).collect()
+    }
+
+    /// The same files, each as it was just before it was read.
+    pub(crate) fn files_as_read(&self) -> Vec<(PathBuf, FileState)> {
         self.files.clone()
     }
 
@@ -251,7 +241,7 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 8] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 11] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
@@ -259,7 +249,13 @@ impl Config {
             ("limits.buffered", limits.buffered.to_string()),
             ("limits.queue", limits.queue.to_string()),
             ("limits.workers", limits.workers.to_string()),
+            ("reuse_port", self.reuse_port.to_string()),
+            (
+                "timeouts.drain_delay",
+                format!("{:?}", self.timeouts.drain_delay),
+            ),
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
+            ("audit.file", format!("{:?}", self.audit)),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]
@@ -357,6 +353,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
             "without `admin`, health and metrics are served beside the routes",
         );
     }
+    let reuse_port = root.boolean("reuse_port").is_some_and(|given| given.value);
     let public_url = read_public_url(&mut root);
     let has_tls = root.has("tls");
     let tls = root.table("tls").and_then(tls::read_server);
@@ -369,6 +366,14 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
     let log = read_log(root.table("log"));
+    let audit = root.table("audit").and_then(|mut table| {
+        let file = table.path("file");
+        if file.is_none() && !table.has("file") {
+            table.missing("file", "say where lines go: file = \"audit.jsonl\"");
+        }
+        table.finish();
+        Some(file?.value)
+    });
     const SAY_ROUTES: &str =
         "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
@@ -409,6 +414,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         file,
         listen: listen?,
         admin,
+        reuse_port,
         public_url,
         tls,
         asks_for_certificates,
@@ -418,6 +424,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         limits,
         stores,
         log,
+        audit,
         files,
         risks,
     })
@@ -497,12 +504,13 @@ fn read_timeouts(root: &mut Table<'_>) -> Timeouts {
         ("connect", &mut timeouts.connect),
         ("response", &mut timeouts.response),
         ("idle", &mut timeouts.idle),
+        ("drain_delay", &mut timeouts.drain_delay),
         ("drain", &mut timeouts.drain),
     ] {
         let Some(given) = table.duration(key) else {
             continue;
         };
-        if given.value.is_zero() && key != "drain" {
+        if given.value.is_zero() && !key.starts_with("drain") {
             table.report(
                 given.place,
                 format!("`{key}` must be longer than nothing, found 0"),
@@ -512,29 +520,6 @@ fn read_timeouts(root: &mut Table<'_>) -> Timeouts {
     }
     table.finish();
     timeouts
-}
-
-fn read_limits(mut table: Table<'_>) -> GatewayLimits {
-    let default = GatewayLimits::default();
-    let bounded = |given: Option<Located<u64>>, otherwise: usize| {
-        given.map_or(otherwise, |given| {
-            usize::try_from(given.value).unwrap_or(usize::MAX)
-        })
-    };
-    let limits = GatewayLimits {
-        body: table.size("body").map_or(default.body, |body| body.value),
-        buffered: table
-            .size("buffered")
-            .map_or(default.buffered, |buffered| buffered.value),
-        connections: bounded(
-            table.integer("connections", 1, 1_000_000),
-            default.connections,
-        ),
-        queue: bounded(table.integer("queue", 1, 1_000_000), default.queue),
-        workers: bounded(table.integer("workers", 1, 1024), default.workers),
-    };
-    table.finish();
-    limits
 }
 
 fn read_log(table: Option<Table<'_>>) -> LogConfig {

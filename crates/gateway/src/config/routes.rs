@@ -11,8 +11,10 @@ use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
 use super::Timeouts;
+use super::limits::read_rate;
 use crate::backend::backend_url;
 use crate::route::is_below;
+use crate::shares::Rate;
 use crate::side::{Publishing, Side, read_side};
 use crate::tls;
 
@@ -29,6 +31,8 @@ pub(crate) struct RouteConfig {
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
     pub(crate) timeouts: Timeouts,
+    /// Most requests in a time.
+    pub(crate) rate: Option<Rate>,
 }
 
 impl RouteConfig {
@@ -172,6 +176,7 @@ pub(super) fn read_route(
             }
         }
     };
+    let rate = read_rate(&mut table, "rate", "burst");
     let has_sides = (table.has("inbound"), table.has("outbound"));
     let scope = path.clone().unwrap_or_default();
     let inbound_place = table.place_of("inbound");
@@ -258,5 +263,6 @@ pub(super) fn read_route(
         inbound,
         outbound,
         timeouts,
+        rate,
     })
 }

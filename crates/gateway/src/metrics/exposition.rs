@@ -4,11 +4,11 @@
 //! no peer can make the series grow.
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{BOUNDS, GatewayMetrics, Histogram, RouteMetrics, STEPS, Side};
+use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, escape, route_label};
+use super::{GatewayMetrics, RouteMetrics, STEPS, Side, process};
 
 /// What is measured when asked for.
 #[derive(Debug, Default)]
@@ -16,8 +16,23 @@ pub(crate) struct Snapshot {
     pub(crate) queued: usize,
     pub(crate) workers: usize,
     pub(crate) buffered: u64,
+    /// How much of that there may be, and of what waits and connects.
+    pub(crate) room: u64,
+    pub(crate) queue: usize,
+    pub(crate) most_connections: u64,
+    /// Clients and partners that are known.
+    pub(crate) clients: usize,
+    /// Lines of the log that were lost.
+    pub(crate) lost_lines: u64,
+    /// Lines of the audit trail that were lost, and bytes of it that wait.
+    pub(crate) lost_audit_lines: u64,
+    pub(crate) waiting_audit: usize,
     /// Route and side, with the number of replay marks held.
     pub(crate) replay_marks: Vec<(String, Side, u64)>,
+    /// Route and side, with the number of replay marks that may be.
+    pub(crate) replay_capacity: Vec<(String, Side, u64)>,
+    /// Route and side, with the number of conversations that may be held.
+    pub(crate) conversations_capacity: Vec<(String, Side, u64)>,
     /// Route and side, with the number of conversations held.
     pub(crate) conversations: Vec<(String, Side, u64)>,
     /// Route, side and what was asked for, with the number of questions that a shared store did not answer.
@@ -35,18 +50,54 @@ pub(crate) struct Snapshot {
 /// Route and side (none of `[tls]`), and what the certificate or list is there for.
 type ExpiryLabels = (Option<(String, Side)>, &'static str);
 
-/// One metric: its name, its kind and what it says.
-type Family = (&'static str, &'static str, &'static str);
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What strangers may read: no more of a refused message than its sender is told, and nothing of the steps that it took.
+    Classes,
+    /// What operators read.
+    Everything,
+}
 
-const GAUGE: &str = "gauge";
-const COUNTER: &str = "counter";
-const HISTOGRAM: &str = "histogram";
+/// Why requests fail, besides what the engine refuses: each is there from the start.
+const FAILURES: [&str; 29] = [
+    "backend-broken",
+    "backend-connect-timeout",
+    "backend-description",
+    "backend-not-soap",
+    "backend-refused",
+    "backend-response-timeout",
+    "backend-unreachable",
+    "client-queue",
+    "client-rate",
+    "handshake-answer",
+    "handshake-busy",
+    "handshake-refused",
+    "handshake-unfinished",
+    "incomplete",
+    "media-type",
+    "needs-client-certificate",
+    "needs-tls",
+    "no-room",
+    "not-secured",
+    "operation-unclear",
+    "operation-unknown",
+    "partner-rate",
+    "partner-room",
+    "queue-full",
+    "request-timeout",
+    "route-rate",
+    "too-large",
+    "worker-failed",
+    "would-expose",
+];
 
 /// Writes everything in Prometheus' text format.
 pub(crate) fn expose(
     gateway: &GatewayMetrics,
     routes: &[Arc<RouteMetrics>],
     snapshot: &Snapshot,
+    detail: Detail,
 ) -> String {
     let mut out = Exposition(String::with_capacity(16 * 1024));
     of_the_gateway(gateway, snapshot, &mut out);
@@ -54,9 +105,12 @@ pub(crate) fn expose(
     of_expiries(snapshot, &mut out);
     of_shared_keys(snapshot, &mut out);
     of_requests(routes, &mut out);
-    of_security(routes, &mut out);
+    of_security(routes, detail, &mut out);
     of_conversations(routes, snapshot, &mut out);
-    of_times(routes, &mut out);
+    of_times(routes, detail, &mut out);
+    if detail == Detail::Everything {
+        process::expose(&mut out);
+    }
     out.0
 }
 
@@ -98,9 +152,49 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
     );
     let workers = ("soapstone_crypto_workers", GAUGE, "Crypto workers.");
     let buffered = (
+        "soapstone_buffered_bytes",
+        GAUGE,
+        "Bytes of messages in hand.",
+    );
+    let formerly_buffered = (
         "soapstone_buffered_octets",
         GAUGE,
-        "Octets of messages in hand.",
+        "Former name of soapstone_buffered_bytes, which goes with the next release.",
+    );
+    let room = (
+        "soapstone_buffered_limit_bytes",
+        GAUGE,
+        "Most bytes of messages in hand.",
+    );
+    let queue = (
+        "soapstone_crypto_queue_limit",
+        GAUGE,
+        "Most messages that may wait for a crypto worker.",
+    );
+    let most_connections = (
+        "soapstone_connections_limit",
+        GAUGE,
+        "Most open connections from clients.",
+    );
+    let clients = (
+        "soapstone_clients",
+        GAUGE,
+        "Addresses and partners whose shares are counted.",
+    );
+    let lost_lines = (
+        "soapstone_log_lines_lost_total",
+        COUNTER,
+        "Lines of the log that were lost, because its reader stood still or there was no room.",
+    );
+    let lost_audit_lines = (
+        "soapstone_audit_lines_lost_total",
+        COUNTER,
+        "Lines of the audit trail that were lost, because they could not be written.",
+    );
+    let waiting_audit = (
+        "soapstone_audit_waiting_bytes",
+        GAUGE,
+        "Bytes of the audit trail that wait to be written.",
     );
     for (family, value) in [
         (connections, load(&gateway.connections)),
@@ -112,6 +206,14 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         (queued, snapshot.queued as u64),
         (workers, snapshot.workers as u64),
         (buffered, snapshot.buffered),
+        (formerly_buffered, snapshot.buffered),
+        (room, snapshot.room),
+        (queue, snapshot.queue as u64),
+        (most_connections, snapshot.most_connections),
+        (clients, snapshot.clients as u64),
+        (lost_lines, snapshot.lost_lines),
+        (lost_audit_lines, snapshot.lost_audit_lines),
+        (waiting_audit, snapshot.waiting_audit as u64),
     ] {
         out.family(family).sample("", value);
     }
@@ -129,6 +231,9 @@ fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {
     let help = "Replay marks held.";
     out.family(("soapstone_replay_marks", GAUGE, help))
         .of_sides(&snapshot.replay_marks);
+    let help = "Most replay marks that may be held.";
+    out.family(("soapstone_replay_marks_limit", GAUGE, help))
+        .of_sides(&snapshot.replay_capacity);
     let help = "Messages accepted by this node alone, because the shared store did not answer.";
     out.family(("soapstone_replay_decided_alone_total", COUNTER, help))
         .of_sides(&snapshot.decided_alone);
@@ -172,17 +277,27 @@ fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
                 .map(|(class, count)| (route.label(), format!("{class}xx"), load(count)))
                 .collect()
         });
-    let help = "Octets of bodies, by where they came from or went to.";
-    out.family(("soapstone_octets_total", COUNTER, help))
-        .counts(routes, "flow", |route| {
-            let flows = FLOWS.iter().zip(&route.octets);
-            flows
-                .map(|(flow, count)| (route.label(), (*flow).to_owned(), load(count)))
-                .collect()
-        });
+    for (name, help) in [
+        (
+            "soapstone_bytes_total",
+            "Bytes of bodies, by where they came from or went to.",
+        ),
+        (
+            "soapstone_octets_total",
+            "Former name of soapstone_bytes_total, which goes with the next release.",
+        ),
+    ] {
+        out.family((name, COUNTER, help))
+            .counts(routes, "flow", |route| {
+                let flows = FLOWS.iter().zip(&route.octets);
+                flows
+                    .map(|(flow, count)| (route.label(), (*flow).to_owned(), load(count)))
+                    .collect()
+            });
+    }
 }
 
-fn of_security(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Exposition) {
     let of_sides = |route: &RouteMetrics, entries: Vec<((Side, &'static str), u64)>| {
         let entries = entries.into_iter();
         let labelled = entries.map(|((side, name), count)| {
@@ -197,15 +312,33 @@ fn of_security(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
             .map(|(name, count)| (route.label(), name.to_owned(), count))
             .collect()
     };
-    let help = "Messages refused for their security, by reason.";
+    let help = "Messages refused for their security.";
+    let mut samples = out.family(("soapstone_refused_messages_total", COUNTER, help));
+    for (route, side) in with_sides(routes) {
+        let entries = route.refusals.entries();
+        let of_side = entries.iter().filter(|((refused, ..), _)| *refused == side);
+        let count: u64 = of_side.map(|(_, count)| count).sum();
+        samples.sample(&route.side_labels(side), count);
+    }
+    let (by, help) = match detail {
+        Detail::Everything => ("reason", "Messages refused for their security, by reason."),
+        Detail::Classes => (
+            "class",
+            "Messages refused for their security, by what the sender is told.",
+        ),
+    };
+    let told = |class, reason| match detail {
+        Detail::Everything => reason,
+        Detail::Classes => class,
+    };
     out.family(("soapstone_refusals_total", COUNTER, help))
-        .counts(routes, "reason", |route| {
-            of_sides(route, route.refusals.entries())
-        });
+        .counts(routes, by, |route| of_sides(route, route.refusals_by(told)));
     let help = "Requests that failed for another reason.";
     out.family(("soapstone_failures_total", COUNTER, help))
         .counts(routes, "reason", |route| {
-            of_route(route, route.failures.entries())
+            let mut failures: BTreeMap<_, _> = FAILURES.map(|reason| (reason, 0)).into();
+            failures.extend(route.failures.entries());
+            of_route(route, failures.into_iter().collect())
         });
     let help = "SOAP faults that the gateway answered with, by code.";
     out.family(("soapstone_faults_total", COUNTER, help))
@@ -224,42 +357,51 @@ fn of_security(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
 
 fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut Exposition) {
     const OUTCOMES: [&str; 2] = ["established", "failed"];
+    const EVENTS: [&str; 5] = ["amended", "cancelled", "issued", "refused", "renewed"];
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let help = "Conversations with clients that are held.";
     out.family(("soapstone_conversations", GAUGE, help))
         .of_sides(&snapshot.conversations);
+    let help = "Most conversations with clients that may be held.";
+    out.family(("soapstone_conversations_limit", GAUGE, help))
+        .of_sides(&snapshot.conversations_capacity);
     let help = "Security contexts of clients: issued, renewed, amended, cancelled, refused.";
     out.family(("soapstone_contexts_total", COUNTER, help))
         .counts(routes, "event", |route| {
-            let entries = route.contexts.entries().into_iter();
-            entries
+            let mut events: BTreeMap<&str, u64> = match route.mechanisms[Side::Inbound as usize] {
+                Some(_) => EVENTS.map(|event| (event, 0)).into(),
+                None => BTreeMap::new(),
+            };
+            events.extend(route.contexts.entries());
+            events
+                .into_iter()
                 .map(|(what, count)| (route.label(), what.to_owned(), count))
                 .collect()
         });
-    let converses = |route: &&Arc<RouteMetrics>| !route.handshake_time.is_empty();
+    let converses = |route: &RouteMetrics| route.mechanisms[Side::Outbound as usize].is_some();
     let help = "Security contexts asked for at the backend, by outcome.";
     out.family(("soapstone_handshakes_total", COUNTER, help))
         .counts(routes, "outcome", |route| {
             let outcomes = OUTCOMES.iter().zip(&route.handshakes);
             let outcomes = outcomes.map(|(outcome, count)| (*outcome, load(count)));
             outcomes
-                .filter(|(_, count)| *count > 0)
+                .filter(|_| converses(route))
                 .map(|(outcome, count)| (route.label(), outcome.to_owned(), count))
                 .collect()
         });
     let help = "From asking for a security context to having it, or not.";
     let mut samples = out.family(("soapstone_handshake_seconds", HISTOGRAM, help));
-    for route in routes.iter().filter(converses) {
+    for route in routes.iter().filter(|route| converses(route)) {
         samples.histogram(&route.label(), &route.handshake_time);
     }
     let help = "Requests sent again because the backend had lost their conversation.";
     let mut samples = out.family(("soapstone_resent_requests_total", COUNTER, help));
-    for route in routes.iter().filter(converses) {
+    for route in routes.iter().filter(|route| converses(route)) {
         samples.sample(&route.label(), load(&route.resent));
     }
 }
 
-fn of_times(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+fn of_times(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Exposition) {
     let help = "From a request's head to its response's.";
     let mut samples = out.family(("soapstone_request_seconds", HISTOGRAM, help));
     for route in routes {
@@ -270,12 +412,13 @@ fn of_times(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
     for route in routes {
         samples.histogram(&route.label(), &route.backend_time);
     }
+    // Which of them a refused message took tells where it failed.
+    if detail == Detail::Classes {
+        return;
+    }
     let help = "Steps of the work on a message.";
     let mut samples = out.family(("soapstone_step_seconds", HISTOGRAM, help));
-    for (route, side) in routes
-        .iter()
-        .flat_map(|route| Side::ALL.map(|side| (route, side)))
-    {
+    for (route, side) in with_sides(routes) {
         for (step, histogram) in STEPS.iter().zip(&route.steps[side as usize]) {
             if !histogram.is_empty() {
                 let labels = format!("{},step=\"{}\"", route.side_labels(side), step.name());
@@ -285,120 +428,27 @@ fn of_times(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
     }
 }
 
-/// The text so far.
-struct Exposition(String);
-
-impl Exposition {
-    /// Begins a metric, whose samples follow.
-    fn family(&mut self, (name, kind, help): Family) -> Samples<'_> {
-        let out = &mut self.0;
-        line(out, format_args!("# HELP {name} {help}"));
-        line(out, format_args!("# TYPE {name} {kind}"));
-        Samples { name, out }
-    }
-}
-
-/// The samples of one metric.
-struct Samples<'o> {
-    name: &'static str,
-    out: &'o mut String,
-}
-
-impl Samples<'_> {
-    fn sample(&mut self, labels: &str, value: impl Display) {
-        let name = self.name;
-        let (open, close) = braces(labels);
-        line(
-            self.out,
-            format_args!("{name}{open}{labels}{close} {value}"),
-        );
-    }
-
-    /// A number for a route and side.
-    fn of_sides(&mut self, values: &[(String, Side, impl Display)]) {
-        for (route, side, value) in values {
-            let labels = format!("{},direction=\"{}\"", route_label(route), side.name());
-            self.sample(&labels, value);
-        }
-    }
-
-    /// What each route counted: labels, the value of the label `by`, and how many.
-    fn counts(
-        &mut self,
-        routes: &[Arc<RouteMetrics>],
-        by: &str,
-        of: impl Fn(&RouteMetrics) -> Vec<(String, String, u64)>,
-    ) {
-        for (labels, value, count) in routes.iter().flat_map(|route| of(route)) {
-            self.sample(&format!("{labels},{by}=\"{value}\""), count);
-        }
-    }
-
-    fn histogram(&mut self, labels: &str, histogram: &Histogram) {
-        histogram.write(self.name, labels, self.out);
-    }
-}
-
-fn braces(labels: &str) -> (&'static str, &'static str) {
-    if labels.is_empty() {
-        ("", "")
-    } else {
-        ("{", "}")
-    }
-}
-
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{text}");
-}
-
-fn escape(value: &str) -> String {
-    value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
-}
-
-fn route_label(route: &str) -> String {
-    format!("route=\"{}\"", escape(route))
-}
-
-impl Histogram {
-    fn write(&self, name: &str, labels: &str, out: &mut String) {
-        let separator = if labels.is_empty() { "" } else { "," };
-        let mut count = 0;
-        for (bucket, bound) in self
-            .buckets
-            .iter()
-            .zip(BOUNDS.iter().map(Some).chain([None]))
-        {
-            count += bucket.load(Ordering::Relaxed);
-            let bound = bound.map_or("+Inf".to_owned(), |bound| (*bound as f64 / 1e6).to_string());
-            line(
-                out,
-                format_args!("{name}_bucket{{{labels}{separator}le=\"{bound}\"}} {count}"),
-            );
-        }
-        let (open, close) = braces(labels);
-        let seconds = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9;
-        line(
-            out,
-            format_args!("{name}_sum{open}{labels}{close} {seconds}"),
-        );
-        line(
-            out,
-            format_args!("{name}_count{open}{labels}{close} {count}"),
-        );
-    }
-
-    fn is_empty(&self) -> bool {
-        self.buckets
-            .iter()
-            .all(|bucket| bucket.load(Ordering::Relaxed) == 0)
-    }
+/// Every endpoint of every route.
+fn with_sides(routes: &[Arc<RouteMetrics>]) -> impl Iterator<Item = (&RouteMetrics, Side)> {
+    let sides = routes
+        .iter()
+        .flat_map(|route| Side::ALL.map(|side| (&**route, side)));
+    sides.filter(|(route, side)| route.mechanisms[*side as usize].is_some())
 }
 
 impl RouteMetrics {
+    /// Refusals by side and what is told of class and reason.
+    fn refusals_by(
+        &self,
+        told: impl Fn(&'static str, &'static str) -> &'static str,
+    ) -> Vec<((Side, &'static str), u64)> {
+        let mut counts = BTreeMap::new();
+        for ((side, class, reason), count) in self.refusals.entries() {
+            *counts.entry((side, told(class, reason))).or_insert(0) += count;
+        }
+        counts.into_iter().collect()
+    }
+
     fn side_labels(&self, side: Side) -> String {
         let mechanism = self.mechanisms[side as usize].as_deref().unwrap_or("none");
         format!(
@@ -416,36 +466,57 @@ impl RouteMetrics {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-
-    #[test]
-    fn a_duration_counts_in_its_bucket_and_in_all_above() {
-        let histogram = Histogram::default();
-        histogram.record(Duration::from_micros(25));
-        histogram.record(Duration::from_micros(26));
-        histogram.record(Duration::from_secs(60));
-        let mut out = String::new();
-        histogram.write("h", "route=\"r\"", &mut out);
-        assert!(out.starts_with(
-            "h_bucket{route=\"r\",le=\"0.000025\"} 1\nh_bucket{route=\"r\",le=\"0.00005\"} 2\n"
-        ));
-        assert!(
-            out.contains(
-                "h_bucket{route=\"r\",le=\"10\"} 2\nh_bucket{route=\"r\",le=\"+Inf\"} 3\n"
-            )
-        );
-        assert!(out.ends_with("h_sum{route=\"r\"} 60.000051\nh_count{route=\"r\"} 3\n"));
-    }
 
     #[test]
     fn refusals_are_counted_by_route_direction_mechanism_and_reason() {
         let route = RouteMetrics::new("/books", Some("sign"), None);
-        route.refusal(Side::Inbound, "replayed");
-        route.refusal(Side::Inbound, "replayed");
-        let text = expose(&GatewayMetrics::default(), &[route], &Snapshot::default());
-        let expected = "soapstone_refusals_total{route=\"/books\",direction=\"inbound\",mechanism=\"sign\",reason=\"replayed\"} 2";
-        assert!(text.lines().any(|line| line == expected), "{text}");
+        route.refusal(Side::Inbound, "wsse:FailedCheck", "replayed");
+        route.refusal(Side::Inbound, "wsse:FailedCheck", "replayed");
+        route.refusal(Side::Inbound, "wsse:FailedCheck", "signature-wrong");
+        let routes = [route];
+        let text = |detail| {
+            let snapshot = Snapshot::default();
+            expose(&GatewayMetrics::default(), &routes, &snapshot, detail)
+        };
+        let all = text(Detail::Everything);
+        let labels = "route=\"/books\",direction=\"inbound\",mechanism=\"sign\"";
+        for expected in [
+            format!("soapstone_refusals_total{{{labels},reason=\"replayed\"}} 2"),
+            format!("soapstone_refused_messages_total{{{labels}}} 3"),
+        ] {
+            assert!(all.lines().any(|line| line == expected), "{all}");
+        }
+        // Strangers read no more than they are told.
+        let told = text(Detail::Classes);
+        let expected = format!("soapstone_refusals_total{{{labels},class=\"wsse:FailedCheck\"}} 3");
+        assert!(told.lines().any(|line| line == expected), "{told}");
+        for hidden in [
+            "replayed",
+            "signature-wrong",
+            "soapstone_step_seconds",
+            "process_",
+        ] {
+            assert!(!told.contains(hidden), "{told}");
+        }
+    }
+
+    #[test]
+    fn counters_with_known_labels_exist_from_the_start() {
+        let routes = [RouteMetrics::new("/books", Some("sign"), Some("none"))];
+        let metrics = GatewayMetrics::default();
+        let text = expose(&metrics, &routes, &Snapshot::default(), Detail::Everything);
+        for expected in [
+            "soapstone_refused_messages_total{route=\"/books\",direction=\"outbound\",mechanism=\"none\"} 0",
+            "soapstone_failures_total{route=\"/books\",reason=\"too-large\"} 0",
+            "soapstone_contexts_total{route=\"/books\",event=\"issued\"} 0",
+            "soapstone_handshakes_total{route=\"/books\",outcome=\"failed\"} 0",
+            "soapstone_resent_requests_total{route=\"/books\"} 0",
+        ] {
+            assert!(
+                text.lines().any(|line| line == expected),
+                "{expected} in {text}"
+            );
+        }
     }
 }

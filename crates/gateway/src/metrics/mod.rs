@@ -6,6 +6,8 @@
 //! The rule kept here: counting never fails, and on the common path it waits for nobody.
 
 mod exposition;
+mod process;
+mod text;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +18,7 @@ use soapstone::endpoint::Step;
 use soapstone_trust::TrustFaultCode;
 use tokio::time::Instant;
 
-pub(crate) use exposition::{Snapshot, expose};
+pub(crate) use exposition::{Detail, Snapshot, expose};
 
 /// Which of a route's endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +115,8 @@ pub(crate) struct RouteMetrics {
     steps: [[Histogram; STEPS.len()]; 2],
     /// Octets: from the client, to the backend, from the backend, to the client.
     octets: [AtomicU64; 4],
-    refusals: Tally<(Side, &'static str)>,
+    /// By side, class (the code of the fault that the peer is told) and reason.
+    refusals: Tally<(Side, &'static str, &'static str)>,
     failures: Tally<&'static str>,
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
@@ -197,9 +200,9 @@ impl RouteMetrics {
         self.octets[flow as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// A message was refused, for a reason that the engine names.
-    pub(crate) fn refusal(&self, side: Side, reason: &'static str) {
-        self.refusals.add((side, reason));
+    /// A message was refused, for a reason that the engine names. `class` is the code of the fault that the peer is told.
+    pub(crate) fn refusal(&self, side: Side, class: &'static str, reason: &'static str) {
+        self.refusals.add((side, class, reason));
     }
 
     /// A request failed for a reason other than its security.

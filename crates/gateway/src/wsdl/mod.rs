@@ -71,7 +71,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         )
     };
     let shared = exchange.shared();
-    let mut place = shared.room.place();
+    let mut place = exchange.connection.place(&exchange.serving.limits);
     let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
     let published = exchange
         .route

@@ -6,7 +6,7 @@ use http::StatusCode;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-use crate::support::{Backend, ENVELOPE, Nobody, gateway_before, get, post, send, soon};
+use crate::support::{Backend, ENVELOPE, Nobody, gateway, gateway_before, get, post, send, soon};
 
 #[tokio::test]
 async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() {
@@ -58,21 +58,22 @@ async fn readiness_says_which_backend_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn requests_octets_and_failures_are_counted() {
+async fn requests_bytes_and_failures_are_counted() {
     let backend = Backend::echo().await;
     let gateway = gateway_before(backend.address, "limits = { body = 1000 }").await;
     send(gateway.address(), post("/echo", ENVELOPE)).await;
     send(gateway.address(), post("/echo", vec![b'x'; 1001])).await;
     let answer = send(gateway.address(), get("/metrics")).await;
     assert_eq!(answer.headers["content-type"], "text/plain; version=0.0.4");
-    let octets = ENVELOPE.len();
+    let bytes = ENVELOPE.len();
     for line in [
         "soapstone_requests_total{route=\"/echo\",status=\"2xx\"} 1".to_owned(),
         "soapstone_requests_total{route=\"/echo\",status=\"4xx\"} 1".to_owned(),
         "soapstone_failures_total{route=\"/echo\",reason=\"too-large\"} 1".to_owned(),
         "soapstone_faults_total{route=\"/echo\",code=\"soap:Client\"} 1".to_owned(),
-        format!("soapstone_octets_total{{route=\"/echo\",flow=\"from-client\"}} {octets}"),
-        format!("soapstone_octets_total{{route=\"/echo\",flow=\"to-client\"}} {octets}"),
+        format!("soapstone_bytes_total{{route=\"/echo\",flow=\"from-client\"}} {bytes}"),
+        format!("soapstone_bytes_total{{route=\"/echo\",flow=\"to-client\"}} {bytes}"),
+        format!("soapstone_octets_total{{route=\"/echo\",flow=\"to-client\"}} {bytes}"),
         "soapstone_backend_up{route=\"/echo\"} 1".to_owned(),
         "soapstone_request_seconds_count{route=\"/echo\"} 2".to_owned(),
         "soapstone_requests_in_flight 0".to_owned(),
@@ -135,9 +136,7 @@ struct Redis(std::process::Child, u16);
 
 impl Redis {
     async fn start(options: &[&str]) -> Self {
-        let free = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-        let free = free.and_then(|free| free.local_addr());
-        let port = free.expect("a free port").port();
+        let port = crate::support::free_address().port();
         let text = port.to_string();
         let child = std::process::Command::new("redis-server")
             .args(["--save", "", "--bind", "127.0.0.1", "--port", &text])
@@ -192,4 +191,31 @@ async fn a_wrong_password_of_the_store_makes_a_node_unready() {
     assert_eq!(status, StatusCode::OK);
     let expected = format!("{ready}store: 127.0.0.1:{port}: ");
     assert!(body.starts_with(&expected), "{body}");
+}
+
+/// Reasons of refusals and their steps help whoever tries out what a message holds.
+#[tokio::test]
+async fn strangers_read_no_reasons_where_metrics_are_beside_the_routes() {
+    let backend = Backend::echo().await;
+    let route = format!(
+        "[[routes]]\npath = \"/u\"\nbackend = \"http://{}/\"\n[routes.inbound]\n\
+         users = [{{ name = \"alice\", password = \"secret\" }}]\nsecurity = {{ mechanism = \"username\" }}\n",
+        backend.address
+    );
+    let beside = gateway(&format!("LISTEN\n{route}")).await;
+    let apart = gateway(&format!("LISTEN\nadmin = \"127.0.0.1:0\"\n{route}")).await;
+    let admin = apart.admin_address().expect("it is configured");
+    let told = |address| async move { send(address, get("/metrics")).await.body };
+    for gateway in [&beside, &apart] {
+        let answer = send(gateway.address(), post("/u", ENVELOPE)).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    }
+    let (strangers, operators) = (told(beside.address()).await, told(admin).await);
+    let labels = "route=\"/u\",direction=\"inbound\",mechanism=\"username\"";
+    let class = format!("soapstone_refusals_total{{{labels},class=\"wsse:InvalidSecurity\"}} 1");
+    assert!(strangers.contains(&class), "{strangers}");
+    for hidden in ["security-missing", "soapstone_step_seconds", "process_"] {
+        assert!(!strangers.contains(hidden), "{hidden}");
+        assert!(operators.contains(hidden), "{hidden} in {operators}");
+    }
 }

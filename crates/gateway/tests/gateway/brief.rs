@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::support::{Backend, Folder, get, post, send};
+use crate::support::{Backend, Folder, post, send};
 
 const USER: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
 const SHARED: &str = "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\" }\n\
@@ -34,7 +34,7 @@ async fn seats_taken(folder: &Folder, tables: &str, octets: usize) -> [u64; 2] {
     assert_eq!(answer.status, StatusCode::OK, "{tables}: {}", answer.body);
     let mut counts = [0; 2];
     for (gateway, count) in [&service, &client].into_iter().zip(&mut counts) {
-        let metrics = send(gateway.address(), get("/metrics")).await.body;
+        let metrics = gateway.metrics();
         let line = "soapstone_crypto_wait_seconds_count ";
         let found = metrics.lines().find_map(|found| found.strip_prefix(line));
         *count = found

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
 
-use crate::support::{Folder, get, send};
+use crate::support::Folder;
 
 const FIRST: &str = "2024-01-01T00:00:00Z";
 const LAST: &str = "2024-06-01T00:00:00Z";
@@ -104,7 +104,7 @@ async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
             .filter(|line| line.starts_with("soapstone_certificate_expires_seconds{"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    let metrics = send(gateway.address(), get("/metrics")).await.body;
+    let metrics = gateway.metrics();
     let last = moment(LAST).as_second();
     let labelled = |direction: &str, usage: &str, second: i64| {
         format!(
@@ -128,7 +128,7 @@ async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
         "peer = { certificate = \"old.pem\" }",
         "peer = { certificate = \"early.pem\" }",
     )));
-    let metrics = send(gateway.address(), get("/metrics")).await.body;
+    let metrics = gateway.metrics();
     assert!(
         expires(&metrics).contains(&labelled("inbound", "peer", end.as_second())),
         "{metrics}"
@@ -199,7 +199,7 @@ security = { mechanism = "sign" }
     assert_eq!(said.times(&list), 1);
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!((said.times(&list), said.times(use_of)), (2, 2));
-    let metrics = send(gateway.address(), get("/metrics")).await.body;
+    let metrics = gateway.metrics();
     let expires = format!(
         "soapstone_certificate_expires_seconds{{route=\"books\",direction=\"inbound\",use=\"trust.crls\"}} {}",
         moment(LAST).as_second()

@@ -13,7 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, Nobody, get, post, reason, send, soon};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, Nobody, post, reason, send, soon};
 
 const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
                            <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
@@ -63,7 +63,7 @@ async fn called(client: &Running) {
 
 /// The value of a line of a gateway's metrics; 0 where there is no such line.
 pub(crate) async fn metric(gateway: &Running, line: &str) -> u64 {
-    let body = send(gateway.address(), get("/metrics")).await.body;
+    let body = gateway.metrics();
     let value = body
         .lines()
         .find_map(|found| found.strip_prefix(line)?.strip_prefix(' '));

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use soapstone_gateway::Gateway;
 
 use crate::support::{
-    Backend, ENVELOPE, config, exchange, gateway_before, post, request_in_flight, send,
+    Backend, ENVELOPE, config, exchange, gateway_before, get, post, request_in_flight, send,
     silent_backend, soon,
 };
 
@@ -100,4 +100,178 @@ async fn another_configuration_serves_the_next_request_of_an_open_connection() {
     one.seen.recv().await.expect("the first request");
     other.seen.recv().await.expect("the second request");
     assert!(one.seen.try_recv().is_err());
+}
+
+/// The case `reliability/08`: both listeners were closed at once, so that nobody could learn that the gateway would end.
+#[tokio::test]
+async fn a_gateway_that_will_end_says_so_serves_on_and_tells_of_its_drain() {
+    let (address, mut accepted) = silent_backend().await;
+    let backend = Backend::echo().await;
+    let text = format!(
+        "LISTEN\nadmin = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/\"\n\
+         [[routes]]\npath = \"/slow\"\nbackend = \"http://{address}/\"\n",
+        backend.address
+    );
+    let gateway = crate::support::gateway(&text).await;
+    let (routes, admin) = (
+        gateway.address(),
+        gateway.admin_address().expect("it is configured"),
+    );
+    let ready = || async { send(admin, get("/readyz")).await };
+    assert_eq!(ready().await.status, StatusCode::OK);
+    gateway.announce_end();
+    let told = ready().await;
+    assert_eq!(told.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(
+        told.body.starts_with("ready: false\ndraining: true\n"),
+        "{}",
+        told.body
+    );
+    let answer = send(routes, post("/echo", ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    // Those of the probes.
+    while accepted.try_recv().is_ok() {}
+    let held = tokio::spawn(async move { send(routes, post("/slow", ENVELOPE)).await });
+    let mut at_backend = soon("the request", accepted.recv())
+        .await
+        .expect("the gateway connects");
+    let ending = tokio::spawn(gateway.shutdown());
+    soon("the end of the listener", async {
+        while TcpStream::connect(routes).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(send(admin, get("/healthz")).await.status, StatusCode::OK);
+    assert_eq!(ready().await.status, StatusCode::SERVICE_UNAVAILABLE);
+    at_backend
+        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+        .await
+        .expect("the gateway reads");
+    assert_eq!(
+        soon("the answer", held).await.expect("no panic").body,
+        "done"
+    );
+    assert_eq!(soon("the end", ending).await.expect("no panic"), 0);
+    assert!(TcpStream::connect(admin).await.is_err());
+}
+
+#[tokio::test]
+async fn who_has_connected_before_the_end_gets_an_answer() {
+    let backend = Backend::echo().await;
+    let gateway = gateway_before(backend.address, "").await;
+    let mut client = TcpStream::connect(gateway.address())
+        .await
+        .expect("it listens");
+    let address = gateway.address();
+    let ending = tokio::spawn(gateway.shutdown());
+    soon("the end of the listener", async {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let request = b"POST /echo HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi";
+    let answer = soon("an answer", exchange(&mut client, request, |_| false)).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.ends_with("hi"), "{answer}");
+    assert_eq!(soon("the end", ending).await.expect("no panic"), 0);
+}
+
+#[tokio::test]
+async fn a_socket_that_was_passed_has_to_be_named() {
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = socket.local_addr().expect("it is bound");
+    let text = "LISTEN\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9\"\n";
+    let error = Gateway::start_on(config(text), vec![socket])
+        .await
+        .expect_err("it is not named");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "a socket that listens on {address} was passed, and neither `listen` nor `admin` is that address"
+        )
+    );
+}
+
+/// Calls over new connections until told to stop: how many there were, and which failed.
+fn calls(
+    address: std::net::SocketAddr,
+    stop: Arc<std::sync::atomic::AtomicBool>,
+) -> tokio::task::JoinHandle<(u32, Vec<String>)> {
+    tokio::spawn(async move {
+        let (mut made, mut failed) = (0, Vec::new());
+        while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            made += 1;
+            let call = async {
+                let mut client = TcpStream::connect(address).await?;
+                let request = b"POST /echo HTTP/1.1\r\nHost: g\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi";
+                client.write_all(request).await?;
+                let mut answer = String::new();
+                tokio::io::AsyncReadExt::read_to_string(&mut client, &mut answer).await?;
+                Ok::<_, std::io::Error>(answer)
+            };
+            match call.await {
+                Ok(answer) if answer.starts_with("HTTP/1.1 200 OK") => {}
+                Ok(answer) => failed.push(answer),
+                Err(error) => failed.push(error.to_string()),
+            }
+        }
+        (made, failed)
+    })
+}
+
+/// Five times another gateway takes over while clients call over new connections.
+async fn restarted(text: &str, socket: Option<std::net::TcpListener>) -> (u32, Vec<String>) {
+    let passed = || {
+        let socket = socket
+            .as_ref()
+            .map(|socket| socket.try_clone().expect("a descriptor"));
+        socket.into_iter().collect::<Vec<_>>()
+    };
+    let start = || Gateway::start_on(config(text), passed());
+    let mut gateway = start().await.expect("the port is free");
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let clients: Vec<_> = (0..4)
+        .map(|_| calls(gateway.address(), Arc::clone(&stop)))
+        .collect();
+    for _ in 0..5 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        let next = start().await.expect("the port is shared");
+        let former = std::mem::replace(&mut gateway, next);
+        assert_eq!(soon("the end", former.shutdown()).await, 0);
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let (mut made, mut failed) = (0, Vec::new());
+    for client in clients {
+        let (calls, failures) = soon("the last answer", client).await.expect("no panic");
+        made += calls;
+        failed.extend(failures);
+    }
+    (made, failed)
+}
+
+fn before(address: std::net::SocketAddr, more: &str, backend: &Backend) -> String {
+    format!(
+        "listen = \"{address}\"\n{more}\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/\"\n",
+        backend.address
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restarts_on_a_socket_that_a_supervisor_keeps_lose_no_connection() {
+    let backend = Backend::echo().await;
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = socket.local_addr().expect("it is bound");
+    let (made, failed) = restarted(&before(address, "", &backend), Some(socket)).await;
+    assert_eq!(failed, Vec::<String>::new(), "of {made}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restarts_on_a_shared_port_lose_no_connection() {
+    let backend = Backend::echo().await;
+    let address = crate::support::free_address();
+    let text = before(address, "reuse_port = true", &backend);
+    let (made, failed) = restarted(&text, None).await;
+    assert_eq!(failed, Vec::<String>::new(), "of {made}");
 }

@@ -164,6 +164,22 @@ async fn a_head_that_trickles_in_is_cut_off() {
     assert_eq!(closed.await, 0);
 }
 
+/// Whoever connects and is silent holds a descriptor: for the time of a head, and not for that of an idle connection.
+#[tokio::test]
+async fn a_connection_that_never_sends_a_byte_is_closed() {
+    let backend = Backend::echo().await;
+    let more = "timeouts = { header = \"200ms\", idle = \"1h\" }";
+    let gateway = gateway_before(backend.address, more).await;
+    let mut client = TcpStream::connect(gateway.address())
+        .await
+        .expect("it listens");
+    let mut rest = Vec::new();
+    soon("the end of the connection", client.read_to_end(&mut rest))
+        .await
+        .expect("it ends");
+    assert!(rest.is_empty());
+}
+
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
     let backend = Backend::echo().await;

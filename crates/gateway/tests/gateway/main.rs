@@ -3,8 +3,10 @@
 mod admin;
 mod agreements;
 mod answers;
+mod audited;
 mod brief;
 mod certificates;
+mod closing;
 mod configuration;
 mod contexts;
 mod conversations;
@@ -23,6 +25,7 @@ mod reflections;
 mod relations;
 mod replays;
 mod secured;
+mod shares;
 mod support;
 mod tls;
 mod tls_conversations;

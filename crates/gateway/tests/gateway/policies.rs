@@ -97,12 +97,12 @@ async fn a_conversation_is_held_as_a_policy_says_with_addressing_by_the_gateways
             let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
             assert!(!body.contains("addressing"), "{cell}: {body}");
         }
-        let metrics = send(client.address(), get("/metrics")).await.body;
+        let metrics = client.metrics();
         let line = "soapstone_handshakes_total{route=\"/echo\",outcome=\"established\"} 1";
         assert!(metrics.lines().any(|found| found == line), "{metrics}");
         // The client says when it is done.
         client.shutdown().await;
-        let metrics = send(service.address(), get("/metrics")).await.body;
+        let metrics = service.metrics();
         for line in [
             "soapstone_contexts_total{route=\"/echo\",event=\"cancelled\"} 1",
             "soapstone_conversations{route=\"/echo\",direction=\"inbound\"} 0",
@@ -129,7 +129,7 @@ async fn a_context_is_not_cancelled_where_the_policy_rules_it_out() {
     let answer = call(&client).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     client.shutdown().await;
-    let metrics = send(service.address(), get("/metrics")).await.body;
+    let metrics = service.metrics();
     let held = "soapstone_conversations{route=\"/echo\",direction=\"inbound\"} 1";
     assert!(metrics.lines().any(|found| found == held), "{metrics}");
     let events = metrics
@@ -148,7 +148,7 @@ async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_
     let (service, client) = both(&folder, &backend, &policy).await;
     let answer = call(&client).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
-    let metrics = send(service.address(), get("/metrics")).await.body;
+    let metrics = service.metrics();
     for line in [
         "soapstone_contexts_total{route=\"/echo\",event=\"refused\"} 1",
         "soapstone_faults_total{route=\"/echo\",code=\"wst:FailedAuthentication\"} 1",
@@ -183,7 +183,7 @@ async fn what_a_policy_leaves_to_tls_is_refused_without_it() {
         answer.body
     );
     assert!(backend.seen.try_recv().is_err());
-    let metrics = send(service.address(), get("/metrics")).await.body;
+    let metrics = service.metrics();
     let line = "soapstone_failures_total{route=\"/echo\",reason=\"needs-tls\"} 1";
     assert!(metrics.lines().any(|found| found == line), "{metrics}");
 }

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use soapstone_gateway::Running;
 use tokio::net::TcpListener;
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, reason, send};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, post, reason, send};
 
 /// Somebody on the way to a service, who passes requests on and keeps copies, or sends them back.
 struct Way {
@@ -152,7 +152,7 @@ impl Scene {
             "soapstone_refusals_total{{route=\"/echo\",direction=\"{direction}\",mechanism=\"{}\",reason=\"reflected\"}} ",
             self.mechanism
         );
-        let metrics = send(gateway.address(), get("/metrics")).await.body;
+        let metrics = gateway.metrics();
         let count = metrics.lines().find_map(|found| found.strip_prefix(&line));
         count.map_or(0, |count| count.parse().expect("a count"))
     }

@@ -79,7 +79,7 @@ pub(crate) fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
 }
 
 pub(crate) async fn metrics(gateway: &Running) -> String {
-    send(gateway.address(), get("/metrics")).await.body
+    gateway.metrics()
 }
 
 #[tokio::test]

@@ -301,6 +301,12 @@ pub(crate) async fn request_in_flight(
     (client, at_backend)
 }
 
+/// An address that was free a moment ago, for a program or a gateway that has to bind it itself.
+pub(crate) fn free_address() -> SocketAddr {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    free.local_addr().expect("it is bound")
+}
+
 /// An address where nobody listens, and which no other test is given meanwhile.
 pub(crate) struct Nobody {
     pub(crate) address: SocketAddr,

@@ -10,7 +10,7 @@ use soapstone_gateway::{Config, Running};
 use soapstone_store::MemoryReplay;
 use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send, send_over, soon};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, post, send, send_over, soon};
 use crate::tls::connect;
 
 const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
@@ -87,21 +87,11 @@ async fn send_over_tls(service: &Running, path: &str, message: Vec<u8>) -> Answe
     send_over(stream, request).await.expect("an answer")
 }
 
-fn counted(metrics: &Answer, line: &str) -> u64 {
-    let mut lines = metrics.body.lines();
+fn counted(gateway: &Running, line: &str) -> u64 {
+    let metrics = gateway.metrics();
+    let mut lines = metrics.lines();
     let value = lines.find_map(|found| found.strip_prefix(line)?.strip_prefix(' '));
     value.map_or(0, |value| value.parse().expect("a count"))
-}
-
-async fn clients(client: &Running, line: &str) -> u64 {
-    counted(&send(client.address(), get("/metrics")).await, line)
-}
-
-async fn services(service: &Running, line: &str) -> u64 {
-    let stream = connect(service.address(), b"http/1.1", false).await;
-    let stream = stream.expect("a handshake");
-    let metrics = send_over(stream, get("/metrics")).await;
-    counted(&metrics.expect("an answer"), line)
 }
 
 fn event(name: &str) -> String {
@@ -138,9 +128,9 @@ async fn users_and_certificates_begin_conversations_that_tls_protects() {
             backend.seen.try_recv().is_err(),
             "the handshake is not the backend's"
         );
-        assert_eq!(clients(&client, ESTABLISHED).await, 1, "{who} {options}");
-        assert_eq!(services(&service, &event("issued")).await, 1);
-        assert_eq!(services(&service, HELD).await, 1);
+        assert_eq!(counted(&client, ESTABLISHED), 1, "{who} {options}");
+        assert_eq!(counted(&service, &event("issued")), 1);
+        assert_eq!(counted(&service, HELD), 1);
     }
 }
 
@@ -153,26 +143,26 @@ async fn a_conversation_over_tls_is_renewed_lost_found_again_and_ended() {
     let (service, client) = both(&folder, &backend, short).await;
     called(&client).await;
     let renewal = async {
-        while services(&service, &event("renewed")).await == 0 {
+        while counted(&service, &event("renewed")) == 0 {
             called(&client).await;
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     };
     soon("a renewal", renewal).await;
     called(&client).await;
-    assert_eq!(services(&service, &event("issued")).await, 1);
+    assert_eq!(counted(&service, &event("issued")), 1);
     client.end_conversations().await;
-    assert_eq!(services(&service, HELD).await, 0);
+    assert_eq!(counted(&service, HELD), 0);
     called(&client).await;
-    assert_eq!(clients(&client, RESENT).await, 0);
+    assert_eq!(counted(&client, RESENT), 0);
     // And one that the service has lost.
     let address = service.address();
     service.shutdown().await;
     let file = service_file(&backend, "").replace("LISTEN", &format!("listen = \"{address}\""));
     let again = folder.gateway(&file).await;
     called(&client).await;
-    assert_eq!(clients(&client, RESENT).await, 1);
-    assert_eq!(services(&again, &event("issued")).await, 1);
+    assert_eq!(counted(&client, RESENT), 1);
+    assert_eq!(counted(&again, &event("issued")), 1);
 }
 
 #[tokio::test]
@@ -194,10 +184,9 @@ async fn neither_a_request_for_a_context_nor_one_within_it_is_heard_without_tls(
         let answer = send(open.address(), post("/echo", message)).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
     }
-    let metrics = send(open.address(), get("/metrics")).await;
-    assert_eq!(counted(&metrics, &event("issued")), 0);
+    assert_eq!(counted(&open, &event("issued")), 0);
     let refused = "soapstone_failures_total{route=\"/echo\",reason=\"needs-tls\"}";
-    assert_eq!(counted(&metrics, refused), 2);
+    assert_eq!(counted(&open, refused), 2);
     assert!(backend.seen.try_recv().is_err());
     // Nor is one sent.
     let file = client_file(&service).replace("https://", "http://");
@@ -229,7 +218,7 @@ async fn a_message_is_heard_once_at_its_own_route_and_while_its_context_is_there
         let answer = send_over_tls(&service, path, message).await;
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR, "{reason}");
         let line = refusals(path.trim_start_matches('/'), reason);
-        assert_eq!(services(&service, &line).await, 1, "{reason}");
+        assert_eq!(counted(&service, &line), 1, "{reason}");
     };
 
     let message = client.within(&context, ENVELOPE);
@@ -273,10 +262,10 @@ async fn a_message_is_heard_once_at_its_own_route_and_while_its_context_is_there
     let other = client.established(&service).await;
     let answer = send_over_tls(&service, "/echo", client.within(&other, &plain)).await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert_eq!(services(&service, HELD).await, 2);
+    assert_eq!(counted(&service, HELD), 2);
     let answer = send_over_tls(&service, "/echo", client.within(&context, &plain)).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_eq!(services(&service, HELD).await, 1);
+    assert_eq!(counted(&service, HELD), 1);
     unheard(
         "/echo",
         client.within(&context, ENVELOPE),
@@ -306,8 +295,8 @@ async fn a_context_is_renewed_by_who_owns_it_and_has_its_key() {
         let context = client.established(&service).await;
         let (renewed, refused) = (event("renewed"), event("refused"));
         let counts = async || {
-            let renewed = services(&service, &renewed).await;
-            (renewed, services(&service, &refused).await)
+            let renewed = counted(&service, &renewed);
+            (renewed, counted(&service, &refused))
         };
         let send = async |message: Vec<u8>| send_over_tls(&service, "/echo", message).await;
         let plain = renewing(&context);
@@ -337,7 +326,7 @@ async fn a_context_is_renewed_by_who_owns_it_and_has_its_key() {
         );
         let answer = send(client.as_both(&context, ENVELOPE)).await;
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(services(&service, &refusals).await, 1, "{of_owner}");
+        assert_eq!(counted(&service, &refusals), 1, "{of_owner}");
         // One of the signatures, or what the other side of it is, alone.
         let message = String::from_utf8(client.as_both(&context, &plain)).expect("it is UTF-8");
         let first = message.find("<ds:Signature ").expect("a signature");
@@ -389,12 +378,12 @@ async fn a_context_is_not_renewed_by_another_user_who_has_its_key() {
     let answer = send_over_tls(&service, "/echo", as_bob.into_bytes()).await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
     let fault = "soapstone_faults_total{route=\"/echo\",code=\"wsc:BadContextToken\"}";
-    assert_eq!(services(&service, fault).await, 1);
-    assert_eq!(services(&service, &event("refused")).await, 1);
+    assert_eq!(counted(&service, fault), 1);
+    assert_eq!(counted(&service, &event("refused")), 1);
     let guessed = as_alice.replace(">secret<", ">guessed<");
     let answer = send_over_tls(&service, "/echo", guessed.into_bytes()).await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert_eq!(services(&service, &event("renewed")).await, 0);
+    assert_eq!(counted(&service, &event("renewed")), 0);
 }
 
 /// Nobody without a name begins a conversation, though TLS hides everything.
@@ -407,9 +396,9 @@ async fn a_bootstrap_that_proves_nobody_gives_no_context_over_tls_either() {
     let answer = send(client.address(), post("/echo", ENVELOPE)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
     let fault = "soapstone_faults_total{route=\"/echo\",code=\"wst:FailedAuthentication\"}";
-    assert_eq!(services(&service, fault).await, 1);
-    assert_eq!(services(&service, &event("refused")).await, 1);
-    assert_eq!(services(&service, &event("issued")).await, 0);
+    assert_eq!(counted(&service, fault), 1);
+    assert_eq!(counted(&service, &event("refused")), 1);
+    assert_eq!(counted(&service, &event("issued")), 0);
 }
 
 /// A client that writes its messages itself.

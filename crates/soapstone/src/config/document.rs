@@ -37,6 +37,47 @@ pub struct LoadedFile {
     pub place: Place,
 }
 
+/// What a file was like when it was looked at: another state is another file, or other contents. A file that is not there has a state too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState(Option<[i64; 7]>);
+
+impl FileState {
+    /// What it is like now.
+    pub fn of(path: &Path) -> Self {
+        Self(
+            std::fs::metadata(path)
+                .ok()
+                .map(|metadata| state(&metadata)),
+        )
+    }
+}
+
+/// Which file it is, its length, and when its contents and what is known of it changed: a file that is moved into the place of another may
+/// be as old as that.
+#[cfg(unix)]
+fn state(metadata: &std::fs::Metadata) -> [i64; 7] {
+    use std::os::unix::fs::MetadataExt;
+    [
+        metadata.dev().cast_signed(),
+        metadata.ino().cast_signed(),
+        metadata.size().cast_signed(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    ]
+}
+
+#[cfg(not(unix))]
+fn state(metadata: &std::fs::Metadata) -> [i64; 7] {
+    let changed = metadata.modified().ok();
+    let since = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let since = since.unwrap_or_default();
+    let seconds = since.as_secs().cast_signed();
+    let length = metadata.len().cast_signed();
+    [0, 0, length, seconds, since.subsec_nanos().into(), 0, 0]
+}
+
 /// A file that another one names by a relative path, if it has no more than so many octets. Absolute paths and URLs are nowhere.
 pub fn read_beside(file: &Path, uri: &str, most: usize) -> Option<Vec<u8>> {
     let relative = Path::new(uri);
@@ -85,7 +126,7 @@ pub struct Document<'e> {
     root: Tree,
     well_formed: bool,
     problems: RefCell<Vec<Problem>>,
-    files: RefCell<Vec<PathBuf>>,
+    files: RefCell<Vec<(PathBuf, FileState)>>,
     known: RefCell<BTreeSet<KnownKey>>,
     warnings: RefCell<Vec<Warning>>,
 }
@@ -98,6 +139,7 @@ impl<'e> Document<'e> {
     /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by [`Self::finish`], beside
     /// everything that could be understood nevertheless.
     pub fn load(file: &Path, environment: &'e Environment<'e>) -> Result<Self, Problems> {
+        let before = FileState::of(file);
         let text = read_at_most(file, LONGEST_CONFIGURATION).and_then(|octets| {
             String::from_utf8(octets)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
@@ -116,17 +158,20 @@ impl<'e> Document<'e> {
                 _ => problem,
             }
         })?;
-        Ok(Self::parse(
-            &text,
-            Surroundings {
-                file: file.to_path_buf(),
-                environment,
-            },
-        ))
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        Ok(Self::parse_in(&text, surroundings, before))
     }
 
     /// Parses a text. What is wrong with its syntax is kept for [`Self::finish`].
     pub fn parse(text: &str, surroundings: Surroundings<'e>) -> Self {
+        let state = FileState::of(&surroundings.file);
+        Self::parse_in(text, surroundings, state)
+    }
+
+    fn parse_in(text: &str, surroundings: Surroundings<'e>, state: FileState) -> Self {
         let (root, errors) = Tree::parse(text);
         let problems: Vec<Problem> = errors
             .into_iter()
@@ -138,7 +183,7 @@ impl<'e> Document<'e> {
                 )
             })
             .collect();
-        let files = RefCell::new(vec![surroundings.file.clone()]);
+        let files = RefCell::new(vec![(surroundings.file.clone(), state)]);
         Self {
             surroundings,
             root,
@@ -165,9 +210,10 @@ impl<'e> Document<'e> {
         (self.surroundings.environment)(name)
     }
 
-    /// Notes that a file was read, or should have been.
+    /// Notes that a file will be read, or should be. What it is like is looked at before, so that a change while it is read is a change.
     pub(super) fn note_file(&self, path: &Path) {
-        self.files.borrow_mut().push(path.to_path_buf());
+        let state = FileState::of(path);
+        self.files.borrow_mut().push((path.to_path_buf(), state));
     }
 
     /// The file's name.
@@ -175,8 +221,8 @@ impl<'e> Document<'e> {
         &self.surroundings.file
     }
 
-    /// The file itself, and every file that it named so far and that was read, found or not.
-    pub fn files(&self) -> Vec<PathBuf> {
+    /// The file itself, and every file that it named so far and that was read, found or not, each as it was just before that.
+    pub fn files(&self) -> Vec<(PathBuf, FileState)> {
         self.files.borrow().clone()
     }
 

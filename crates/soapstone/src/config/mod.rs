@@ -25,7 +25,7 @@ mod values;
 mod warning;
 
 pub use confidential::Confidential;
-pub use document::{Document, Environment, LoadedFile, Surroundings, read_beside};
+pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{
     EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, TrustConfig, UserConfig,
 };

@@ -63,6 +63,9 @@ const BITS: u32 = 2048;
 /// Octets of a password that nobody has to remember.
 const PASSWORD_OCTETS: usize = 24;
 
+/// How far behind its port a gateway tells of its health: 9901, the port of guides, for a gateway at 8443.
+const ADMIN_PORTS_BEHIND: u16 = 9901 - 8443;
+
 /// Arguments of `soapstone init`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -162,6 +165,20 @@ impl Plan {
             client_listen,
             days: arguments.days.unwrap_or(DAYS),
         })
+    }
+
+    /// Where a gateway that listens there tells of its health: on this machine alone, at a port that none of the gateways listens at.
+    fn admin(&self, listen: SocketAddr) -> SocketAddr {
+        let at = |port| SocketAddr::new(loopback(listen), port);
+        let below = |port: u16| port.checked_sub(ADMIN_PORTS_BEHIND).map(at);
+        let port = listen.port();
+        let behind = port.checked_add(ADMIN_PORTS_BEHIND).map(at);
+        let is_free = |admin: &SocketAddr| {
+            !share_a_port(self.listen, *admin) && !share_a_port(self.client_listen, *admin)
+        };
+        let found = behind.into_iter().chain(below(port)).find(is_free);
+        // The other gateway is where this one was looked for, and there is nothing on the other side: any free port will do.
+        found.unwrap_or_else(|| at(ADMIN_PORTS_BEHIND))
     }
 
     /// Whether messages are protected by the connection alone.

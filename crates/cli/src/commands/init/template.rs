@@ -51,6 +51,7 @@ pub(super) fn gateway(plan: &Plan) -> String {
     let tls = if plan.needs_tls() { SERVER_TLS } else { "" };
     let values = [
         ("listen", &*quoted(&plan.listen.to_string())),
+        ("admin", &quoted(&plan.admin(plan.listen).to_string())),
         ("path", &quoted(plan.path())),
         ("backend", &quoted(&plan.backend.to_string())),
         ("tls", tls),
@@ -65,6 +66,10 @@ pub(super) fn client_gateway(plan: &Plan) -> String {
     let backend_tls = if plan.needs_tls() { CLIENT_TLS } else { "" };
     let values = [
         ("listen", &*quoted(&plan.client_listen.to_string())),
+        (
+            "admin",
+            &quoted(&plan.admin(plan.client_listen).to_string()),
+        ),
         ("path", &quoted(plan.path())),
         ("backend", &quoted(&plan.service_url())),
         ("backend_tls", backend_tls),

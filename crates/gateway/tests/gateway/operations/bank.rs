@@ -11,7 +11,7 @@ use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
 use soapstone_gateway::Running;
 
-use crate::support::{Answer, Backend, Folder, Seen, get, post, send};
+use crate::support::{Answer, Backend, Folder, Seen, post, send};
 
 pub(super) const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
 pub(super) const WSA: &str = "http://www.w3.org/2005/08/addressing";
@@ -242,7 +242,7 @@ impl Site {
 }
 
 pub(super) async fn metrics(gateway: &Running) -> String {
-    send(gateway.address(), get("/metrics")).await.body
+    gateway.metrics()
 }
 
 pub(super) async fn count(gateway: &Running, line: &str) -> u64 {

@@ -1,9 +1,15 @@
 //! Log lines: for people, or as JSON for machines, on standard error.
 //!
+//! A thread of its own writes them ([`queue`]): a reader that stands still costs lines and nothing else.
+//!
 //! The rule kept here: operators read the exact reason; what messages held is not in the log. Names that came with a message are, and
 //! one event is one line whatever they are made of.
 
+mod queue;
+
 use std::fmt::{self, Write};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use tracing::field::Field;
 use tracing::{Level, Subscriber};
@@ -14,18 +20,61 @@ use tracing_subscriber::fmt::format::{self, Writer};
 
 use crate::config::{LogConfig, LogFormat};
 
+pub(crate) use queue::Lines;
+
+/// Most bytes of lines that wait for their reader: some four thousand lines, four seconds of a gateway that refuses a thousand messages a
+/// second.
+const MOST_WAITING: usize = 1 << 20;
+
+/// How long the end of a process waits for the reader of its last lines.
+pub(crate) const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// The lines of the log of this process.
+static LOG: OnceLock<Lines> = OnceLock::new();
+
 /// Has the process log as configured. Does nothing when it already logs.
 pub fn install(config: LogConfig) {
     // https://no-color.org: whatever it is set to, unless to nothing.
     let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let ansi = !is_colourless && std::io::IsTerminal::is_terminal(&std::io::stderr());
-    // An error means that another subscriber is there, which then has the say.
-    let _ = tracing::subscriber::set_global_default(subscriber(config, ansi, std::io::stderr));
+    install_on(config, ansi, std::io::stderr());
 }
 
 /// The same into a file, where standard error shows something else.
 pub fn install_into(config: LogConfig, file: std::fs::File) {
-    let _ = tracing::subscriber::set_global_default(subscriber(config, false, file));
+    install_on(config, false, file);
+}
+
+fn install_on(config: LogConfig, ansi: bool, sink: impl std::io::Write + Send + 'static) {
+    if LOG.get().is_some() {
+        return;
+    }
+    let tell = |lines| {
+        tracing::error!(
+            lines,
+            "lines of the log were lost: its reader stood still, or there was no room"
+        );
+    };
+    // Where the system gives no thread, nothing else will start either, and it is said without the log.
+    let Ok(lines) = Lines::to(sink, MOST_WAITING, tell) else {
+        return;
+    };
+    let lines = LOG.get_or_init(|| lines);
+    // An error means that another subscriber is there, which then has the say.
+    let _ =
+        tracing::subscriber::set_global_default(subscriber(config, ansi, move || lines.clone()));
+}
+
+/// Waits for the last lines of the log to be written, for a second at most. To be called before the process ends.
+pub fn flush() {
+    if let Some(lines) = LOG.get() {
+        lines.flush(LAST_LINES);
+    }
+}
+
+/// How many lines of the log were lost.
+pub(crate) fn lost_lines() -> u64 {
+    LOG.get().map_or(0, Lines::lost)
 }
 
 fn subscriber<W>(config: LogConfig, ansi: bool, writer: W) -> Box<dyn Subscriber + Send + Sync>

@@ -1,0 +1,152 @@
+//! Token buckets: so many at once, and so many in a time.
+//!
+//! A bucket is the moment at which it will be full again (the generic cell rate algorithm, ITU-T I.371 annex A): one number that is moved
+//! on by each token.
+//!
+//! The rule kept here: a token that is refused costs nothing, so that whoever waits as told gets one.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How many in which time, and how many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Nanoseconds for each.
+    each: u64,
+    /// Nanoseconds for as many as may come at once.
+    depth: u64,
+}
+
+impl Rate {
+    /// So many in a time, of which `burst` may come at once. `None` unless both are at least one.
+    pub fn new(count: u64, time: Duration, burst: u64) -> Option<Self> {
+        let time = u64::try_from(time.as_nanos()).ok()?;
+        let each = time.checked_div(count)?.max(1);
+        let depth = each.checked_mul(burst)?;
+        (burst > 0).then_some(Self { each, depth })
+    }
+
+    /// Reads `"100/s"`, `"30/m"` or `"500/h"`. Unless `burst` says otherwise, all of them may come at once.
+    pub(crate) fn parse(text: &str, burst: Option<u64>) -> Option<Self> {
+        let (count, unit) = text.split_once('/')?;
+        let count: u64 = count.trim().parse().ok()?;
+        let seconds = match unit.trim() {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return None,
+        };
+        Self::new(count, Duration::from_secs(seconds), burst.unwrap_or(count))
+    }
+}
+
+/// A bucket of tokens, full at first.
+#[derive(Debug, Default)]
+pub(crate) struct Bucket {
+    /// When it is full again: nanoseconds since [`nanoseconds`] began to count.
+    full: AtomicU64,
+}
+
+impl Bucket {
+    /// Takes a token.
+    ///
+    /// # Errors
+    ///
+    /// How long to wait for one.
+    pub(crate) fn take(&self, rate: Rate, now: Instant) -> Result<(), Duration> {
+        let now = nanoseconds(now);
+        let next = |full: u64| {
+            let next = full.max(now).saturating_add(rate.each);
+            (next - now <= rate.depth).then_some(next)
+        };
+        self.full
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+            .map(drop)
+            .map_err(|full| {
+                let missing = full.max(now).saturating_add(rate.each) - now - rate.depth;
+                Duration::from_nanos(missing)
+            })
+    }
+
+    /// Takes a token, or what there is of one.
+    pub(crate) fn drain(&self, rate: Rate, now: Instant) {
+        let now = nanoseconds(now);
+        let next = |full: u64| {
+            let next = full.max(now).saturating_add(rate.each);
+            Some(next.min(now.saturating_add(rate.depth)))
+        };
+        // It always says how it goes on.
+        let _ = self
+            .full
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    }
+
+    /// Whether there is a token.
+    pub(crate) fn has_one(&self, rate: Rate, now: Instant) -> bool {
+        let now = nanoseconds(now);
+        let full = self.full.load(Ordering::Relaxed).max(now);
+        full.saturating_add(rate.each) - now <= rate.depth
+    }
+
+    /// Whether nobody has to wait for it.
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        self.full.load(Ordering::Relaxed) <= nanoseconds(now)
+    }
+}
+
+/// Since the first look at a bucket: small numbers that no clock sets back.
+fn nanoseconds(now: Instant) -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let since = now.saturating_duration_since(*START.get_or_init(|| now));
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_gives_its_burst_and_then_one_at_a_time() {
+        let rate = Rate::parse("10/s", Some(3)).expect("a rate");
+        let (bucket, start) = (Bucket::default(), Instant::now());
+        for _ in 0..3 {
+            bucket.take(rate, start).expect("the burst");
+        }
+        assert!(!bucket.is_full(start));
+        assert_eq!(bucket.take(rate, start), Err(Duration::from_millis(100)));
+        let later = start + Duration::from_millis(40);
+        assert_eq!(bucket.take(rate, later), Err(Duration::from_millis(60)));
+        let later = start + Duration::from_millis(100);
+        bucket.take(rate, later).expect("it waited as told");
+        assert_eq!(bucket.take(rate, later), Err(Duration::from_millis(100)));
+        assert!(bucket.is_full(start + Duration::from_millis(400)));
+    }
+
+    #[test]
+    fn what_drains_a_bucket_keeps_it_empty_for_no_longer_than_it_takes_to_fill() {
+        let rate = Rate::parse("1/s", Some(2)).expect("a rate");
+        let (bucket, start) = (Bucket::default(), Instant::now());
+        assert!(bucket.has_one(rate, start));
+        for _ in 0..100 {
+            bucket.drain(rate, start);
+        }
+        assert!(!bucket.has_one(rate, start));
+        assert!(bucket.has_one(rate, start + Duration::from_secs(1)));
+        assert!(bucket.is_full(start + Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_rate_is_a_number_in_a_second_a_minute_or_an_hour() {
+        assert_eq!(
+            Rate::parse("60/m", None),
+            Rate::new(60, Duration::from_secs(60), 60)
+        );
+        for wrong in ["60", "0/s", "1/d", "-1/s", "x/s", "/s"] {
+            assert_eq!(Rate::parse(wrong, None), None, "{wrong}");
+        }
+        assert_eq!(Rate::parse("1/s", Some(0)), None);
+    }
+}
