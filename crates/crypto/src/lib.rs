@@ -24,6 +24,7 @@ mod derived_keys;
 pub mod digest;
 mod error;
 mod fetched;
+pub mod hexadecimal;
 mod identity;
 pub mod issue;
 pub mod key;

@@ -13,10 +13,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use redis::Value;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone::wss::{ContextName, ContextOwner, SecurityContext};
 
-use crate::hexadecimal;
 use crate::remote::{Effect, Remote, Unanswered};
 use crate::sealing::SealKeys;
 
@@ -293,7 +292,7 @@ fn short(texts: &[&str]) -> Result<String, StoreUnavailable> {
         hashed.extend_from_slice(text.as_bytes());
     }
     let digest = digest::digest(DigestAlgorithm::Sha256, &hashed).map_err(refused)?;
-    Ok(hexadecimal(&digest.as_ref()[..16]))
+    Ok(hexadecimal::encode(&digest.as_ref()[..16]))
 }
 
 /// A moment as it stands before a sealed value.

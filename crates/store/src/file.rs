@@ -15,10 +15,11 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use soapstone::crypto::hexadecimal;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
-use crate::{StoreError, hexadecimal};
+use crate::StoreError;
 
 /// Expired lines that are left alone: fewer are not worth writing the file anew.
 const EXPIRED_LINES_BORNE: usize = 256;
@@ -179,7 +180,7 @@ fn append(path: &Path) -> std::io::Result<File> {
 
 fn line(mark: &Mark) -> (String, i64) {
     (
-        hexadecimal(&mark.key),
+        hexadecimal::encode(&mark.key),
         mark.until.as_second() + i64::from(mark.until.subsec_nanosecond() > 0),
     )
 }

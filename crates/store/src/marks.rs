@@ -15,11 +15,10 @@ use std::time::Instant;
 use jiff::Timestamp;
 use redis::Value;
 use soapstone::config::WhenUnavailable;
-use soapstone::crypto::random;
+use soapstone::crypto::{hexadecimal, random};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
-use crate::hexadecimal;
 use crate::memory::MemoryReplay;
 use crate::remote::{Effect, Remote, Unanswered};
 
@@ -165,7 +164,11 @@ impl RedisReplay {
 
     /// 128 bits of the mark's hash name it, as in memory.
     fn entry(&self, mark: &Mark, now: Timestamp) -> Entry {
-        let key = format!("{}:seen:{}", self.prefix, hexadecimal(&mark.key[..16]));
+        let key = format!(
+            "{}:seen:{}",
+            self.prefix,
+            hexadecimal::encode(&mark.key[..16])
+        );
         let end = mark.until.as_millisecond() + MARGIN_MILLISECONDS;
         let life = (end - now.as_millisecond()).max(MARGIN_MILLISECONDS);
         Entry { key, life, end }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone::wss::Tuning;
 use soapstone_lab::study::{self, LineError, Options, Record, Scale, Stack};
 
@@ -274,7 +274,6 @@ fn revision() -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(Failure::new)?;
     let octets = std::fs::read(&program).map_err(|error| Failure::file(&program, error))?;
     let digest = digest(DigestAlgorithm::Sha256, &octets).map_err(Failure::new)?;
-    let digits = digest.as_ref().iter().map(|octet| format!("{octet:02x}"));
-    let digits: String = digits.collect();
+    let digits = hexadecimal::encode(digest.as_ref());
     Ok(format!("{commit}program-{}", &digits[..DIGITS]))
 }
