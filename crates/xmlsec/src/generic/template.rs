@@ -91,9 +91,9 @@ fn fill_x509(
                 edits.replace(document, child.id(), whole_path());
                 continue;
             }
-            (DSIG, "X509SubjectName") => escaped(own.subject()),
+            (DSIG, "X509SubjectName") => escape::text_of(own.subject()),
             (DSIG, "X509IssuerSerial") if child.children().all(is_empty) => {
-                let name = element(child, "X509IssuerName", &escaped(own.issuer()));
+                let name = element(child, "X509IssuerName", &escape::text_of(own.issuer()));
                 name + &element(child, "X509SerialNumber", own.serial_decimal())
             }
             (DSIG, "X509SKI") => text(own.ski(), line),
@@ -147,12 +147,6 @@ fn element(like: Element<'_>, local: &str, content: &str) -> String {
 
 fn text(octets: &[u8], line: usize) -> String {
     String::from_utf8(base64_lines(octets, line)).unwrap_or_default()
-}
-
-fn escaped(value: &str) -> String {
-    let mut text = Vec::new();
-    escape::text(value, &mut text);
-    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Whether an element has no child and no text but white space.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use soapstone::xml::{Buffers, Document, Element, ParseOptions};
+use soapstone::xml::{Buffers, Document, Element, ParseOptions, escape};
 
 /// Columns that a line should not exceed.
 const WIDTH: usize = 110;
@@ -113,17 +113,18 @@ fn shortened(text: &str) -> String {
         }
         let length = word.chars().count();
         if length <= 2 * SHOWN {
-            shown.push_str(&escaped(word));
+            shown.push_str(&escape::text_of(word));
         } else {
             let cut: String = word.chars().take(SHOWN).collect();
-            let _ = write!(shown, "{}… ({} more)", escaped(&cut), length - SHOWN);
+            let _ = write!(
+                shown,
+                "{}… ({} more)",
+                escape::text_of(&cut),
+                length - SHOWN
+            );
         }
     }
     shown
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 #[cfg(test)]
