@@ -27,12 +27,12 @@ setup: ## install the Debian packages that building needs, those that are missin
 	@.ci/packages gcc pkg-config libssl-dev
 
 .PHONY: build
-build: setup ## build the release program
-	$(call step,building the release program)
-	@cargo build --release --bin soapstone
+build: setup ## build the release programs
+	$(call step,building the release programs)
+	@cargo build --release --bin soapstone --bin soapstone-lab
 
 .PHONY: optimized
-optimized: setup ## build the program for long use, trained on its own work: target/optimized/soapstone
+optimized: setup ## build the programs for long use, trained on their own work: target/optimized/soapstone
 	@deploy/optimized
 
 .PHONY: demo
@@ -73,7 +73,8 @@ report-check: unit ## the lab's report in a browser, at the width of a phone and
 .PHONY: end-to-end
 end-to-end: setup ## the demo, as a test
 	$(call step,end to end: the demo)
-	@cargo run --quiet --bin soapstone -- demo
+	@cargo build --quiet --bin soapstone --bin soapstone-lab
+	@$(target)/debug/soapstone demo
 
 .PHONY: dependencies
 dependencies: ## licences, sources and duplicates of what we depend on

@@ -7,6 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use soapstone_cli::arguments::address;
 use soapstone_services::{
     Config, Controller, ControllerLocation, DatabaseError, DatabaseLocation, Device, Service,
     Services, StartError,
@@ -90,13 +91,6 @@ struct ControllerArguments {
     /// What decides which requests get none
     #[arg(long, value_name = "NUMBER", default_value_t = Device::default().seed)]
     seed: u64,
-}
-
-/// An address as a gateway's file has it: names are not looked up.
-pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        "expected an address and a port, such as 127.0.0.1:9000 or [::1]:9000".to_owned()
-    })
 }
 
 fn hundredths(text: &str) -> Result<i16, String> {

@@ -1,5 +1,6 @@
 //! `soapstone lab advise`: from measurements to a gateway's file that loads.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use common::Folder;

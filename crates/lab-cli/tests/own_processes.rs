@@ -1,8 +1,9 @@
 //! `soapstone lab run STUDY --own-processes`: services and gateways in processes of their own.
 #![cfg(target_os = "linux")]
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
-#[path = "common/server.rs"]
+#[path = "../../cli/tests/common/server.rs"]
 mod server;
 
 use std::time::{Duration, Instant};

@@ -11,6 +11,8 @@ use std::process::{self, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use soapstone_cli::sibling;
+
 use crate::failure::Failure;
 
 /// How long a process may take until it says where it listens: a short processor makes it slow.
@@ -57,8 +59,19 @@ impl Order {
 /// What is answered when an order was carried out.
 pub(crate) const DONE: &str = "done";
 
-fn program() -> Result<PathBuf, String> {
+fn own_program() -> Result<PathBuf, String> {
     std::env::current_exe().map_err(|error| error.to_string())
+}
+
+/// The program that has this command.
+fn program_of(command: &OsStr) -> Result<PathBuf, String> {
+    if sibling::COMMANDS.iter().any(|own| command == *own) {
+        return own_program();
+    }
+    sibling::program(sibling::SOAPSTONE).map_err(|failure| match failure {
+        Failure::Failed { message, .. } => message,
+        other => other.to_string(),
+    })
 }
 
 impl Child {
@@ -71,7 +84,7 @@ impl Child {
         arguments: &[&OsStr],
         log: Option<&File>,
     ) -> Result<Self, String> {
-        let program = program()?;
+        let program = program_of(arguments.first().copied().unwrap_or_default())?;
         let mut words = before.iter();
         let mut command = match words.next() {
             Some(first) => {
@@ -96,7 +109,7 @@ impl Child {
         variable: Option<(&str, String)>,
         log: Option<&File>,
     ) -> Result<Self, String> {
-        let mut command = Command::new(program()?);
+        let mut command = Command::new(own_program()?);
         command.args(["lab", "apart"]).args(arguments);
         command.envs(variable).stdin(Stdio::piped());
         #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! `soapstone lab run --stack`: programs of other stacks, and what becomes of a run when they are not what they should be.
 #![cfg(unix)]
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use std::os::unix::fs::PermissionsExt;

@@ -22,7 +22,7 @@ fn revision() -> Option<String> {
     // A package that is unpacked somewhere below another repository is not of that one.
     git(
         root,
-        &["ls-files", "--error-unmatch", "crates/cli/build.rs"],
+        &["ls-files", "--error-unmatch", "crates/lab-cli/build.rs"],
     )?;
     // Its last line is another after each commit, checkout and reset; what is looked for must be there, or everything is built each time.
     let moved = root.join(git(root, &["rev-parse", "--git-path", "logs/HEAD"])?);

@@ -1,8 +1,9 @@
 //! `soapstone lab`: studies run again, and the report of what came of it.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 #[cfg(unix)]
-#[path = "common/server.rs"]
+#[path = "../../cli/tests/common/server.rs"]
 mod server;
 
 use common::Folder;
@@ -287,8 +288,7 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 
     let folder = Folder::new();
     let mut child = folder
-        .command()
-        .args([
+        .command_with(&[
             "lab",
             "run",
             "mchale2012/3",

@@ -15,10 +15,10 @@ use tempfile::TempDir;
 
 use super::apart::LOOPBACK;
 use super::{Layout, Route};
-use crate::commands::keys::convert::write_pair;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::suites::Keys;
+use soapstone_cli::commands::keys::convert::write_pair;
 
 /// The user of the `username` mechanism.
 const USER: &str = "alice";

@@ -1,5 +1,6 @@
 //! `soapstone lab report`: from kept runs to a page.
 
+#[path = "../../cli/tests/common/mod.rs"]
 mod common;
 
 use common::Folder;
