@@ -23,7 +23,6 @@ const LONGEST_KEY: usize = 64;
 
 /// A parsed `xenc11:KeyDerivationMethod`.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum KeyDerivationMethod {
     /// ConcatKDF (NIST SP 800-56A). It has no key length of its own.
     ConcatKdf(ConcatKdf),
