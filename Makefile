@@ -77,10 +77,14 @@ end-to-end: setup ## the demo, as a test
 	@$(target)/debug/soapstone demo
 
 .PHONY: dependencies
-dependencies: ## licences, sources and duplicates of what we depend on
+dependencies: ## licences, sources, duplicates and advisories of what we depend on
 	$(call step,dependencies)
 	@.ci/cargo-tool cargo-deny
 	@cargo deny --log-level error check bans licenses sources
+	@cargo deny --config deny-gateway.toml --manifest-path crates/gateway/Cargo.toml --exclude-dev --log-level error check bans
+	@cargo deny --config deny-engine.toml --manifest-path crates/wss/Cargo.toml --exclude-dev --log-level error check bans
+	$(call step,advisories)
+	@.ci/advisories
 
 .PHONY: fuzz
 fuzz: setup ## each fuzz target for FUZZ_SECONDS
