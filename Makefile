@@ -30,12 +30,12 @@ setup: ## install the Debian packages that building needs, those that are missin
 	@.ci/packages gcc pkg-config libssl-dev
 
 .PHONY: build
-build: setup ## build the release program
-	$(call step,building the release program)
-	@cargo build --release --bin soapstone
+build: setup ## build the release programs
+	$(call step,building the release programs)
+	@cargo build --release --bin soapstone --bin soapstone-lab
 
 .PHONY: optimized
-optimized: setup ## build the program for long use, trained on its own work: target/optimized/soapstone
+optimized: setup ## build the programs for long use, trained on their own work: target/optimized/soapstone
 	@deploy/optimized
 
 .PHONY: demo
@@ -78,13 +78,18 @@ report-check: unit ## the lab's report in a browser, at the width of a phone and
 .PHONY: end-to-end
 end-to-end: setup ## the demo, as a test
 	$(call step,end to end: the demo)
-	@cargo run --quiet --bin soapstone -- demo
+	@cargo build --quiet --bin soapstone --bin soapstone-lab
+	@$(target)/debug/soapstone demo
 
 .PHONY: dependencies
-dependencies: ## licences, sources and duplicates of what we depend on
+dependencies: ## licences, sources, duplicates and advisories of what we depend on
 	$(call step,dependencies)
 	@.ci/cargo-tool cargo-deny
 	@cargo deny --log-level error check bans licenses sources
+	@cargo deny --config deny-gateway.toml --manifest-path crates/gateway/Cargo.toml --exclude-dev --log-level error check bans
+	@cargo deny --config deny-engine.toml --manifest-path crates/wss/Cargo.toml --exclude-dev --log-level error check bans
+	$(call step,advisories)
+	@.ci/advisories
 
 .PHONY: fuzz
 fuzz: setup ## each fuzz target for FUZZ_SECONDS

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use soapstone_fuzz::reading;
-use soapstone_xml::nodes::{Tree, canonicalize_nodes};
+use soapstone_xmltools::nodes::{Tree, canonicalize_nodes};
 use soapstone_xml::{Apex, C14nOptions, Canonicalization, Element, NodeId};
 
 fuzz_target!(|bytes: &[u8]| {

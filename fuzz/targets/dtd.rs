@@ -5,7 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use soapstone_fuzz::reading;
-use soapstone_xml::{Limits, dtd};
+use soapstone_xml::Limits;
+use soapstone_xmltools::dtd;
 
 fuzz_target!(|bytes: &[u8]| {
     let (source, external) = match bytes.iter().position(|byte| *byte == 0) {

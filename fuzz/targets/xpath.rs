@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use soapstone_fuzz::reading;
 use soapstone_xml::Canonicalization;
-use soapstone_xml::nodes::xpath::{Evaluation, Expression};
-use soapstone_xml::nodes::{Tree, canonicalize_nodes};
+use soapstone_xmltools::nodes::xpath::{Evaluation, Expression};
+use soapstone_xmltools::nodes::{Tree, canonicalize_nodes};
 
 /// Operations for one input: some milliseconds.
 const OPERATIONS: u64 = 200_000;

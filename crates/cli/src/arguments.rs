@@ -3,12 +3,13 @@
 //! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept here: every command
 //! says what it is for, how it ends, and shows examples that work as they stand.
 
+use std::net::SocketAddr;
+
 use clap::{Parser, Subcommand};
 
-use crate::commands::{
-    completions, demo, gateway, init, keys, lab, open, policy, secure, services, xml,
-};
+use crate::commands::{completions, gateway, init, keys, open, policy, secure, xml};
 use crate::logging::LogArguments;
+use crate::sibling;
 
 const ABOUT: &str = "\
 Soapstone seals SOAP messages.
@@ -56,8 +57,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Send real calls through two gateways, under each mechanism, and show what it costs
-    #[command(long_about = demo::ABOUT)]
-    Demo(demo::Arguments),
+    Demo(sibling::Words),
     /// Write keys and configuration for a gateway before a service, and for its clients
     #[command(long_about = init::ABOUT)]
     Init(init::Arguments),
@@ -77,16 +77,24 @@ pub enum Command {
     #[command(subcommand)]
     Keys(keys::Command),
     /// Run the sample services alone (plain SOAP)
-    #[command(long_about = services::ABOUT)]
-    Services(services::Arguments),
+    Services(sibling::Words),
     /// Single XML-Security operations, with the flags of xmlsec1
     #[command(subcommand)]
     Xml(Box<xml::Command>),
     /// Measure what each security mechanism costs
-    #[command(subcommand)]
-    Lab(lab::Command),
+    Lab(sibling::Words),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
+}
+
+/// Reads an address as a gateway's file has it: names are not looked up.
+///
+/// # Errors
+/// What is expected.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an address and a port, such as 127.0.0.1:9000 or [::1]:9000".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`](failure::Failure) is the one
 //! way in which a command can end other than well. What commands share is beside them: reading and writing of files
-//! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]), progress on a
-//! terminal, and the services and gateways that calls are measured through.
+//! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]) and the runtime of servers
+//! ([`runtime`]). The commands of `soapstone-lab` go to that program ([`sibling`]), which shares this library.
 //!
 //! The rule kept here: standard output carries results only; everything said to people about how it went is on standard error.
 #![forbid(unsafe_code)]
@@ -14,11 +14,10 @@ pub mod failure;
 pub mod files;
 pub mod logging;
 pub mod password;
-mod progress;
 pub mod runtime;
-mod suites;
+pub mod sibling;
+pub mod suites;
 pub mod table;
-mod testbed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,27 +26,30 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use arguments::Arguments;
+use failure::Failure;
 
 /// Runs one command line, the program's name first, and says with which code to exit.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words = commands::xml::spelling::normalize(words.into_iter().collect());
-    let arguments = match Arguments::try_parse_from(words) {
-        Ok(arguments) => arguments,
-        Err(error) => return explain(&error),
-    };
-    let done = commands::run(arguments);
-    soapstone_gateway::flush_log();
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.report(&mut std::io::stderr().lock());
-            ExitCode::from(failure.exit_code())
-        }
+    if sibling::helps(&words) {
+        return end(sibling::run(&words));
+    }
+    match Arguments::try_parse_from(&words) {
+        Ok(arguments) => end(commands::run(arguments, &words)),
+        Err(error) => explain(&error),
     }
 }
 
+/// Says how a command ended, if not well.
+pub fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
+    outcome.unwrap_or_else(|failure| {
+        failure.report(&mut std::io::stderr().lock());
+        ExitCode::from(failure.exit_code())
+    })
+}
+
 /// Prints what the argument parser has to say: help that was asked for, or what is wrong with the arguments.
-fn explain(error: &clap::Error) -> ExitCode {
+pub fn explain(error: &clap::Error) -> ExitCode {
     // Nobody is left to be told when the terminal is gone.
     let _ = error.print();
     match error.kind() {

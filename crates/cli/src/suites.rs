@@ -9,7 +9,7 @@ use soapstone::wss::{SHA256_SIGNATURES, SUITE_NAMES, Suite};
 ///
 /// # Errors
 /// What the names are.
-pub(crate) fn name(text: &str) -> Result<String, String> {
+pub fn name(text: &str) -> Result<String, String> {
     if SUITE_NAMES.contains(&text) {
         Ok(text.to_owned())
     } else {
@@ -21,7 +21,7 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// What the names are.
-pub(crate) fn name_in_files(text: &str) -> Result<String, String> {
+pub fn name_in_files(text: &str) -> Result<String, String> {
     if Suite::called(text).is_some() {
         Ok(text.to_owned())
     } else {
@@ -34,16 +34,16 @@ pub(crate) fn name_in_files(text: &str) -> Result<String, String> {
 
 /// Which keys a party needs for a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Keys {
+pub struct Keys {
     /// The one that signs.
-    pub(crate) signing: KeyKind,
+    pub signing: KeyKind,
     /// The one that messages are encrypted to; the same, where it can be.
-    pub(crate) decrypting: KeyKind,
+    pub decrypting: KeyKind,
 }
 
 impl Keys {
     /// Of a suite by its name, with RSA keys of so many bits where it takes RSA keys; an unknown one takes those.
-    pub(crate) fn of(suite: &str, bits: u32) -> Self {
+    pub fn of(suite: &str, bits: u32) -> Self {
         let rsa = KeyKind::Rsa { bits };
         let kinds = [
             rsa,
@@ -74,7 +74,7 @@ impl Keys {
     }
 
     /// The key that decrypts, where it is not the one that signs.
-    pub(crate) fn apart(self) -> Option<KeyKind> {
+    pub fn apart(self) -> Option<KeyKind> {
         (self.signing != self.decrypting).then_some(self.decrypting)
     }
 }

@@ -6,11 +6,28 @@
 //! required, stands only at the end, and unused bits are zero.
 
 use std::fmt;
+use std::sync::LazyLock;
 
-use base64_simd::STANDARD;
+use base64::Engine as _;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use base64::engine::GeneralPurpose;
+use base64::engine::GeneralPurposeConfig;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use base64::engine::Simd;
 
-/// Characters gathered before they are handed to the decoder: a multiple of every usual line length times four, small enough
-/// to stay in the first-level cache.
+/// The standard alphabet, with padding that must be there and unused bits that must be zero: the defaults of the library.
+const STRICT: GeneralPurposeConfig = GeneralPurposeConfig::new();
+
+/// The engine with the widest vectors of this processor, which are looked up once.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static STANDARD: LazyLock<Simd> = LazyLock::new(|| Simd::standard(STRICT));
+/// Other processors have no vectors here.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+static STANDARD: LazyLock<GeneralPurpose> =
+    LazyLock::new(|| GeneralPurpose::new(&base64::alphabet::STANDARD, STRICT));
+
+/// Characters that are decoded at once, whole groups of four: few enough to stay in the first-level cache, which makes it cheap
+/// that safe code clears the room for the result first.
 const BLOCK: usize = 8 * 1024;
 
 /// The text is not base64.
@@ -33,13 +50,20 @@ pub const fn encoded_length(octets: usize) -> usize {
 
 /// Appends the encoding of `octets`, without line breaks.
 pub fn encode_into(octets: &[u8], output: &mut Vec<u8>) {
-    STANDARD.encode_append(octets, output);
+    output.reserve(encoded_length(octets.len()));
+    for piece in octets.chunks(BLOCK / 4 * 3) {
+        let before = output.len();
+        output.resize(before + encoded_length(piece.len()), 0);
+        STANDARD
+            .encode_slice(piece, &mut output[before..])
+            .expect("the room is as long as the encoding");
+    }
 }
 
 /// The encoding of `octets`, without line breaks.
 #[must_use]
 pub fn encode(octets: &[u8]) -> String {
-    STANDARD.encode_to_string(octets)
+    STANDARD.encode(octets)
 }
 
 /// Appends what `text` encodes. White space is not accepted.
@@ -48,9 +72,12 @@ pub fn encode(octets: &[u8]) -> String {
 ///
 /// [`Base64Error`]; `output` is then as it was.
 pub fn decode(text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
-    STANDARD
-        .decode_append(text, output)
-        .map_err(|_| Base64Error)
+    let before = output.len();
+    let decoded = STANDARD.decode_vec(text, output);
+    if decoded.is_err() {
+        output.truncate(before);
+    }
+    decoded.map_err(|_| Base64Error)
 }
 
 /// Appends what `text` encodes, skipping XML white space (space, tab, CR, LF) wherever it stands.
@@ -108,8 +135,19 @@ const LOOKAHEAD: usize = 1024;
 
 fn decode_trimmed(mut text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
     output.reserve(text.len() / 4 * 3 + 3);
-    // Most text has no white space inside; the decoder itself finds out soon enough when there is some.
-    if decode(text, output).is_ok() {
+    // Most text has no white space inside. The decoder soon meets white space that is there; what it decoded before that stays.
+    while let Some((block, rest)) = text.split_at_checked(BLOCK) {
+        let before = output.len();
+        if decode(block, output).is_err() {
+            break;
+        }
+        let padded = output.len() - before != BLOCK / 4 * 3;
+        if padded && !rest.is_empty() {
+            return Err(Base64Error);
+        }
+        text = rest;
+    }
+    if text.len() < BLOCK && decode(text, output).is_ok() {
         return Ok(());
     }
     let mut blocks = Blocks::new(output);
@@ -313,6 +351,20 @@ mod tests {
         assert!(text.ends_with('='));
         text.push_str("\nZm9v");
         assert_eq!(decode_xml_to_vec(text.as_bytes()), Err(Base64Error));
+    }
+
+    #[test]
+    fn white_space_after_whole_blocks_without_any_is_skipped() {
+        let plain = octets(3 * BLOCK);
+        let text = encode(&plain);
+        for at in [1, 4, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, text.len() - 1] {
+            let mut broken = text.clone();
+            broken.insert(at, '\n');
+            assert_eq!(decode_xml_to_vec(broken.as_bytes()).unwrap(), plain, "{at}");
+        }
+        let mut long = text.into_bytes();
+        long[BLOCK - 1] = b'=';
+        assert_eq!(decode_xml_to_vec(&long), Err(Base64Error));
     }
 
     #[test]

@@ -549,7 +549,7 @@ pub(crate) fn time(reader: &mut Reader<'_>) -> Result<Timestamp, NotDer> {
     let date =
         jiff::civil::DateTime::new(year, part(0)?, part(2)?, part(4)?, part(6)?, part(8)?, 0)
             .map_err(|_| NotDer)?;
-    date.to_zoned(jiff::tz::TimeZone::UTC)
+    date.to_zoned_datetime(jiff::tz::TimeZone::UTC)
         .map(|zoned| zoned.timestamp())
         .map_err(|_| NotDer)
 }

@@ -12,18 +12,12 @@ use aws_lc_rs::cipher::{
 };
 use aws_lc_rs::hmac;
 use aws_lc_rs::iv::FixedLength;
-use openssl::cipher_ctx::CipherCtx;
-use zeroize::Zeroizing;
 
 use crate::algorithms::{DataEncryption, DigestAlgorithm};
 use crate::error::{CryptoError, DecryptFailed, OrLibrary};
-use crate::fetched;
 use crate::key::SymmetricKey;
 use crate::random::Supply;
 use crate::schedule::Schedule;
-
-/// Octets handed to OpenSSL at once: enough that the call costs nothing beside Triple DES itself.
-const TRIPLE_DES_STEP: usize = 4096;
 
 /// Encrypts the end of `buffer` in place.
 ///
@@ -318,91 +312,89 @@ fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Result<LessSafeKey, Cry
         .or_library("scheduling an AES key")
 }
 
-fn aes(algorithm: DataEncryption, key: &SymmetricKey) -> Result<UnboundCipherKey, CryptoError> {
+/// The key of a block cipher. Triple DES refuses keys in which two of the three parts are equal or one is weak (SP 800-67 section 2):
+/// they are no stronger than two keys, or one.
+#[expect(
+    deprecated,
+    reason = "Triple DES is deprecated everywhere, and runs only where a plan names it"
+)]
+pub(crate) fn block_cipher(
+    algorithm: DataEncryption,
+    key: &[u8],
+) -> Result<UnboundCipherKey, CryptoError> {
     let known = match algorithm.key_length() {
+        _ if algorithm == DataEncryption::TripleDesCbc => &aws::DES_EDE3_FOR_LEGACY_USE_ONLY,
         16 => &aws::AES_128,
         24 => &aws::AES_192,
         _ => &aws::AES_256,
     };
-    UnboundCipherKey::new(known, key.expose()).or_library("scheduling an AES key")
+    UnboundCipherKey::new(known, key).map_err(|_| unusable(algorithm))
+}
+
+/// Why a key of the right length is refused.
+fn unusable(algorithm: DataEncryption) -> CryptoError {
+    if algorithm == DataEncryption::TripleDesCbc {
+        CryptoError::Unsupported {
+            what: "a Triple DES key with equal or weak parts".to_owned(),
+        }
+    } else {
+        CryptoError::Library {
+            operation: "scheduling an AES key",
+        }
+    }
 }
 
 /// CBC over whole blocks, without padding.
-fn encrypt_blocks(
+pub(crate) fn encrypt_blocks(
     algorithm: DataEncryption,
     key: &SymmetricKey,
     vector: &[u8],
     body: &mut [u8],
 ) -> Result<(), CryptoError> {
-    if algorithm == DataEncryption::TripleDesCbc {
-        return triple_des(Direction::Encrypt, key.expose(), vector, body);
-    }
     let failed = "encrypting data";
-    let vector = FixedLength::try_from(vector).or_library(failed)?;
-    let make = || EncryptingKey::cbc(aes(algorithm, key)?).or_library(failed);
-    key.schedules().encrypting.with(algorithm, make, |key| {
-        key.less_safe_encrypt(body, EncryptionContext::Iv128(vector))
-            .map(drop)
-            .or_library(failed)
-    })
-}
-
-fn decrypt_blocks(
-    algorithm: DataEncryption,
-    key: &SymmetricKey,
-    vector: &[u8],
-    body: &mut [u8],
-) -> Result<(), CryptoError> {
-    if algorithm == DataEncryption::TripleDesCbc {
-        return triple_des(Direction::Decrypt, key.expose(), vector, body);
-    }
-    let failed = "decrypting data";
-    let vector = FixedLength::try_from(vector).or_library(failed)?;
-    let make = || DecryptingKey::cbc(aes(algorithm, key)?).or_library(failed);
-    key.schedules().decrypting.with(algorithm, make, |key| {
-        key.decrypt(body, DecryptionContext::Iv128(vector))
-            .map(drop)
-            .or_library(failed)
-    })
-}
-
-/// Which way a block cipher runs.
-#[derive(Clone, Copy)]
-pub(crate) enum Direction {
-    Encrypt,
-    Decrypt,
-}
-
-/// Triple DES in CBC mode over whole blocks of 8 octets, in place.
-pub(crate) fn triple_des(
-    direction: Direction,
-    key: &[u8],
-    vector: &[u8],
-    body: &mut [u8],
-) -> Result<(), CryptoError> {
-    let failed = "running Triple DES";
-    let cipher = fetched::triple_des_cbc()?;
-    let mut context = CipherCtx::new().or_library(failed)?;
-    match direction {
-        Direction::Encrypt => context.encrypt_init(Some(cipher), Some(key), Some(vector)),
-        Direction::Decrypt => context.decrypt_init(Some(cipher), Some(key), Some(vector)),
+    let context = if algorithm == DataEncryption::TripleDesCbc {
+        FixedLength::try_from(vector).map(EncryptionContext::Iv64)
+    } else {
+        FixedLength::try_from(vector).map(EncryptionContext::Iv128)
     }
     .or_library(failed)?;
-    context.set_padding(false);
-    // OpenSSL wants a block of room after its output, which the end of `body` does not have.
-    let mut output = Zeroizing::new([0; TRIPLE_DES_STEP + 8]);
-    for step in body.chunks_mut(TRIPLE_DES_STEP) {
-        let length = context
-            .cipher_update(step, Some(&mut output[..]))
-            .or_library(failed)?;
-        step.copy_from_slice(
-            output
-                .get(..length)
-                .filter(|made| made.len() == step.len())
-                .ok_or(CryptoError::Library { operation: failed })?,
-        );
+    let make = || {
+        EncryptingKey::cbc(block_cipher(algorithm, key.expose())?).map_err(|_| unusable(algorithm))
+    };
+    key.schedules().encrypting.with(algorithm, make, |key| {
+        key.less_safe_encrypt(body, context)
+            .map(drop)
+            .or_library(failed)
+    })
+}
+
+/// The same, backwards.
+pub(crate) fn decrypt_blocks(
+    algorithm: DataEncryption,
+    key: &SymmetricKey,
+    vector: &[u8],
+    body: &mut [u8],
+) -> Result<(), CryptoError> {
+    let failed = "decrypting data";
+    let context = decryption_context(algorithm, vector)?;
+    let make = || {
+        DecryptingKey::cbc(block_cipher(algorithm, key.expose())?).map_err(|_| unusable(algorithm))
+    };
+    key.schedules().decrypting.with(algorithm, make, |key| {
+        key.decrypt(body, context).map(drop).or_library(failed)
+    })
+}
+
+pub(crate) fn decryption_context(
+    algorithm: DataEncryption,
+    vector: &[u8],
+) -> Result<DecryptionContext, CryptoError> {
+    if algorithm == DataEncryption::TripleDesCbc {
+        FixedLength::try_from(vector).map(DecryptionContext::Iv64)
+    } else {
+        FixedLength::try_from(vector).map(DecryptionContext::Iv128)
     }
-    Ok(())
+    .or_library("decrypting data")
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use openssl::md_ctx::MdCtx;
 use crate::algorithms::DigestAlgorithm;
 use crate::error::{CryptoError, OrLibrary};
 use crate::fetched;
+use crate::hexadecimal::Digits;
 
 /// Longest digest, in octets (SHA-512).
 const LONGEST: usize = 64;
@@ -59,9 +60,7 @@ impl AsRef<[u8]> for Digest {
 
 impl fmt::Debug for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_ref()
-            .iter()
-            .try_for_each(|octet| write!(formatter, "{octet:02x}"))
+        fmt::Display::fmt(&Digits(self.as_ref()), formatter)
     }
 }
 

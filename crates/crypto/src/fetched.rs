@@ -1,11 +1,10 @@
-//! OpenSSL's algorithm objects, fetched once.
+//! OpenSSL's digests, fetched once.
 //!
 //! OpenSSL 3 looks up a provider each time an algorithm is used by its old static name, which costs more than hashing a short
 //! message. Objects fetched once and kept here do not pay that. They are immutable.
 
 use std::sync::OnceLock;
 
-use openssl::cipher::Cipher;
 use openssl::md::{Md, MdRef};
 
 use crate::algorithms::DigestAlgorithm;
@@ -34,16 +33,5 @@ pub(crate) fn md(algorithm: DigestAlgorithm) -> Result<&'static MdRef, CryptoErr
         .as_deref()
         .ok_or_else(|| CryptoError::Unsupported {
             what: format!("{algorithm}: the installed OpenSSL does not offer it"),
-        })
-}
-
-/// Triple DES with three keys in CBC mode.
-pub(crate) fn triple_des_cbc() -> Result<&'static Cipher, CryptoError> {
-    static FETCHED: OnceLock<Option<Cipher>> = OnceLock::new();
-    FETCHED
-        .get_or_init(|| Cipher::fetch(None, "DES-EDE3-CBC", None).ok())
-        .as_ref()
-        .ok_or_else(|| CryptoError::Unsupported {
-            what: "Triple DES: the installed OpenSSL does not offer it".to_owned(),
         })
 }

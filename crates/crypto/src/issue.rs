@@ -388,7 +388,7 @@ pub(crate) fn extension(oid: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
 
 /// UTCTime until 2049, GeneralizedTime from then on (RFC 5280 section 4.1.2.5).
 fn time(moment: Timestamp) -> Vec<u8> {
-    let date = moment.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+    let date = moment.to_zoned_datetime(jiff::tz::TimeZone::UTC).datetime();
     if (1950..2050).contains(&date.year()) {
         der::element(
             der::UTC_TIME,

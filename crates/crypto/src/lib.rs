@@ -1,7 +1,7 @@
 //! Keys, certificates and the algorithms of XML security, behind one interface.
 //!
 //! This is the only crate of the project that names a cryptographic primitive. What `aws-lc-rs` offers comes from there; what it
-//! lacks (RSA-SHA1 signatures, OAEP with different digests, DSA, Triple DES, uncommon curves and digests) comes from OpenSSL.
+//! lacks (RSA-SHA1 signatures, OAEP with different digests, DSA, uncommon curves and digests) comes from OpenSSL.
 //! Callers see neither: they see [algorithms] keyed by their URI, [keys](key) that know what they may be used for,
 //! [certificates](certificate) and the [trust] put in them.
 //!
@@ -61,6 +61,7 @@ mod derived_keys;
 pub mod digest;
 mod error;
 mod fetched;
+pub mod hexadecimal;
 mod identity;
 pub mod issue;
 pub mod key;

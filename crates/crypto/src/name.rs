@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
+use crate::hexadecimal::{self, Digits};
 
 /// A distinguished name: a sequence of sets of attributes, as X.501 has it.
 #[derive(Clone, Debug)]
@@ -355,9 +356,7 @@ impl Attribute {
             }
             _ => {
                 text.push('#');
-                for octet in self.value_der() {
-                    let _ = write!(text, "{octet:02x}");
-                }
+                let _ = write!(text, "{}", Digits(&self.value_der()));
             }
         }
     }
@@ -551,26 +550,16 @@ fn parse_hexadecimal(text: &str) -> Result<(Value, &str), CryptoError> {
     let digits = text[1..]
         .find(|character: char| !character.is_ascii_hexdigit())
         .unwrap_or(text.len() - 1);
-    let (hexadecimal, rest) = text[1..].split_at(digits);
-    let octets = from_hexadecimal(hexadecimal)
-        .ok_or_else(|| malformed(format!("`#{hexadecimal}`, which is no hexadecimal DER")))?;
+    let (digits, rest) = text[1..].split_at(digits);
+    let octets = hexadecimal::decode(digits)
+        .ok_or_else(|| malformed(format!("`#{digits}`, which is no hexadecimal DER")))?;
     let mut reader = Reader::new(&octets);
     match reader.any() {
         Ok(element) if reader.is_empty() => Ok((Value::of(element), rest)),
         _ => Err(malformed(format!(
-            "`#{hexadecimal}`, which is no hexadecimal DER"
+            "`#{digits}`, which is no hexadecimal DER"
         ))),
     }
-}
-
-fn from_hexadecimal(digits: &str) -> Option<Vec<u8>> {
-    if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok())
-        .collect()
 }
 
 fn parse_quoted(text: &str) -> Result<(Value, &str), CryptoError> {
@@ -634,7 +623,7 @@ impl Unescaped {
     /// What follows a backslash: two hexadecimal digits or any one character.
     fn push_escaped(&mut self, characters: &mut std::str::Chars<'_>) -> Option<()> {
         let rest = characters.as_str();
-        if let Some(octet) = rest.get(..2).and_then(from_hexadecimal) {
+        if let Some(octet) = rest.get(..2).and_then(hexadecimal::decode) {
             self.octets.extend(octet);
             *characters = rest[2..].chars();
         } else {

@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::hexadecimal;
 use crate::key::{KeyKind, PrivateKey};
 
 /// Octets from hexadecimal digits.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
-        .collect()
+    hexadecimal::decode(text).unwrap()
 }
 
 /// A key of this kind, the same one each time: large ones take seconds to make.

@@ -7,8 +7,8 @@ use aws_lc_rs::constant_time;
 use aws_lc_rs::key_wrap::{AES_128, AES_256, AesBlockCipher, AesKek, KeyWrap as _};
 use openssl::aes::{self, AesKey};
 
-use crate::algorithms::{DigestAlgorithm, KeyWrap};
-use crate::cipher::{Direction, triple_des};
+use crate::algorithms::{DataEncryption, DigestAlgorithm, KeyWrap};
+use crate::cipher::{decrypt_blocks, encrypt_blocks};
 use crate::digest::digest;
 use crate::error::{CryptoError, DecryptFailed, OrLibrary};
 use crate::key::SymmetricKey;
@@ -17,6 +17,9 @@ use crate::secret::SecretBytes;
 
 /// Both algorithms work on blocks of 8 octets.
 const BLOCK: usize = 8;
+
+/// What RFC 3217 wraps with.
+const TRIPLE_DES: DataEncryption = DataEncryption::TripleDesCbc;
 
 /// The fixed vector of RFC 3217 section 3.1, step 8.
 const SECOND_VECTOR: [u8; BLOCK] = [0x4a, 0xdd, 0xa2, 0x2c, 0x79, 0xe8, 0x21, 0x05];
@@ -52,7 +55,7 @@ impl SymmetricKey {
             });
         }
         if algorithm == KeyWrap::TripleDes {
-            return triple_des_wrap(self.expose(), secret);
+            return triple_des_wrap(self, secret);
         }
         let mut output = vec![0; secret.len() + BLOCK];
         match aws_cipher(algorithm) {
@@ -81,7 +84,7 @@ impl SymmetricKey {
             return Err(DecryptFailed);
         }
         if algorithm == KeyWrap::TripleDes {
-            return triple_des_unwrap(self.expose(), wrapped);
+            return triple_des_unwrap(self, wrapped);
         }
         let mut secret = SecretBytes::new(vec![0; wrapped.len() - BLOCK]);
         match aws_cipher(algorithm) {
@@ -108,30 +111,30 @@ fn checksum(secret: &[u8]) -> Result<[u8; BLOCK], CryptoError> {
     Ok(checksum)
 }
 
-fn triple_des_wrap(key: &[u8], secret: &[u8]) -> Result<Vec<u8>, CryptoError> {
+fn triple_des_wrap(key: &SymmetricKey, secret: &[u8]) -> Result<Vec<u8>, CryptoError> {
     let vector: [u8; BLOCK] = random::bytes();
     triple_des_wrap_with(key, secret, &vector)
 }
 
 fn triple_des_wrap_with(
-    key: &[u8],
+    key: &SymmetricKey,
     secret: &[u8],
     vector: &[u8; BLOCK],
 ) -> Result<Vec<u8>, CryptoError> {
     let mut output = [&vector[..], secret, &checksum(secret)?].concat();
-    triple_des(Direction::Encrypt, key, vector, &mut output[BLOCK..])?;
+    encrypt_blocks(TRIPLE_DES, key, vector, &mut output[BLOCK..])?;
     output.reverse();
-    triple_des(Direction::Encrypt, key, &SECOND_VECTOR, &mut output)?;
+    encrypt_blocks(TRIPLE_DES, key, &SECOND_VECTOR, &mut output)?;
     Ok(output)
 }
 
-fn triple_des_unwrap(key: &[u8], wrapped: &[u8]) -> Result<SecretBytes, DecryptFailed> {
+fn triple_des_unwrap(key: &SymmetricKey, wrapped: &[u8]) -> Result<SecretBytes, DecryptFailed> {
     let mut work = SecretBytes::copy_of(wrapped);
     let octets = work.expose_mut();
-    triple_des(Direction::Decrypt, key, &SECOND_VECTOR, octets).map_err(|_| DecryptFailed)?;
+    decrypt_blocks(TRIPLE_DES, key, &SECOND_VECTOR, octets).map_err(|_| DecryptFailed)?;
     octets.reverse();
     let (vector, body) = octets.split_at_mut(BLOCK);
-    triple_des(Direction::Decrypt, key, vector, body).map_err(|_| DecryptFailed)?;
+    decrypt_blocks(TRIPLE_DES, key, vector, body).map_err(|_| DecryptFailed)?;
     let (secret, found) = body.split_at(body.len() - BLOCK);
     let expected = checksum(secret).map_err(|_| DecryptFailed)?;
     constant_time::verify_slices_are_equal(&expected, found).map_err(|_| DecryptFailed)?;
@@ -189,7 +192,7 @@ mod tests {
     /// RFC 3217 section 3.4.
     #[test]
     fn the_example_of_rfc_3217_holds() {
-        let kek = hex("255e0d1c07b646dfb3134cc843ba8aa71f025b7c0838251f");
+        let kek = key("255e0d1c07b646dfb3134cc843ba8aa71f025b7c0838251f");
         let secret = hex("2923bf85e06dd6ae529149f1f1bae9eab3a7da3d860d3e98");
         let vector = [0x5d, 0xd4, 0xcb, 0xfc, 0x96, 0xf5, 0x45, 0x3b];
         let wrapped = triple_des_wrap_with(&kek, &secret, &vector).unwrap();

@@ -10,6 +10,7 @@
 use http::{HeaderValue, Response, StatusCode, header};
 use soapstone::wss::names::{WSSE, WSU};
 use soapstone::wss::{FaultCode, SoapVersion};
+use soapstone::xml::escape;
 
 use crate::body::Reply;
 use crate::media;
@@ -168,7 +169,7 @@ fn envelope(version: SoapVersion, cause: Cause, reason: &str) -> String {
         _ => None,
     };
     let declaration = namespace.map_or(String::new(), |uri| format!(" xmlns:{prefix}=\"{uri}\""));
-    let (reason, soap) = (escape(reason), version.namespace());
+    let (reason, soap) = (escape::text_of(reason), version.namespace());
     match version {
         SoapVersion::V11 => format!(
             "<soap:Envelope xmlns:soap=\"{soap}\"><soap:Body><soap:Fault><faultcode{declaration}>{code}</faultcode>\
@@ -190,12 +191,6 @@ fn envelope(version: SoapVersion, cause: Cause, reason: &str) -> String {
             )
         }
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

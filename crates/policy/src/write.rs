@@ -73,7 +73,7 @@ impl Writer {
         }
         self.line(depth, &format!("{start}>"));
         if !text.is_empty() {
-            self.line(depth + 1, &escaped_text(text));
+            self.line(depth + 1, &escape::text_of(text));
         }
         for parameter in parameters {
             self.node(depth + 1, parameter, &scope);
@@ -97,7 +97,7 @@ impl Writer {
         }
         self.line(depth, &format!("{start}>"));
         if !text.is_empty() {
-            self.line(depth + 1, &escaped_text(text));
+            self.line(depth + 1, &escape::text_of(text));
         }
         for child in &node.children {
             self.node(depth + 1, child, &scope);
@@ -109,7 +109,10 @@ impl Writer {
         if text.is_empty() {
             self.line(depth, &format!("{start}/>"));
         } else {
-            self.line(depth, &format!("{start}>{}</{name}>", escaped_text(text)));
+            self.line(
+                depth,
+                &format!("{start}>{}</{name}>", escape::text_of(text)),
+            );
         }
     }
 
@@ -177,12 +180,6 @@ impl Writer {
         };
         (name.clone(), format!("<{name}{declarations}{attributes}"))
     }
-}
-
-fn escaped_text(text: &str) -> String {
-    let mut out = Vec::new();
-    escape::text(text, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Whatever stands before a colon in a value: perhaps a prefix.

@@ -13,11 +13,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use redis::Value;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone::wss::{ContextName, ContextOwner, SecurityContext};
 
 use crate::canary::Canary;
-use crate::hexadecimal;
 use crate::remote::{Effect, Unanswered};
 
 /// Added to the life of a conversation's hash, so that it outlives its contexts though the clocks of servers and nodes differ by that much.
@@ -293,7 +292,7 @@ fn short(texts: &[&str]) -> Result<String, StoreUnavailable> {
         hashed.extend_from_slice(text.as_bytes());
     }
     let digest = digest::digest(DigestAlgorithm::Sha256, &hashed).map_err(refused)?;
-    Ok(hexadecimal(&digest.as_ref()[..16]))
+    Ok(hexadecimal::encode(&digest.as_ref()[..16]))
 }
 
 /// A moment as it stands before a sealed value.

@@ -19,9 +19,9 @@ use soapstone::attempts::{KeyName, Tally};
 use soapstone::crypto::random;
 use soapstone::wss::Mark;
 
-use crate::hexadecimal;
 use crate::remote::{Effect, Remote, Unanswered};
 use crate::tallies::Change;
+use soapstone::crypto::hexadecimal;
 
 /// Added to the life of keys, so that they outlive their messages though the clocks of primaries
 /// and replicas differ by that much.
@@ -231,11 +231,15 @@ impl Ledger {
 
     /// 128 bits of the mark's hash name it, as in memory.
     fn mark_key(&self, mark: &Mark) -> String {
-        format!("{}:seen:{}", self.prefix, hexadecimal(&mark.key[..16]))
+        format!(
+            "{}:seen:{}",
+            self.prefix,
+            hexadecimal::encode(&mark.key[..16])
+        )
     }
 
     fn tally_key(&self, name: &KeyName) -> String {
-        format!("{}:tried:{}", self.prefix, hexadecimal(&name[..16]))
+        format!("{}:tried:{}", self.prefix, hexadecimal::encode(&name[..16]))
     }
 }
 

@@ -317,10 +317,6 @@ fn failures_after(before: &[Tally]) -> u32 {
     failed.saturating_add(1)
 }
 
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
-}
-
 /// Why a message is refused that ends no later than marks that are dropped, by the second of their end: in time it would have been too old.
 fn set_back(forgotten: i64) -> ReplayError {
     let ended = Timestamp::from_second(forgotten).unwrap_or(Timestamp::MAX);

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use soapstone_crypto::hexadecimal::Digits;
 use soapstone_crypto::{Certificate, base64};
 use soapstone_xml::Element;
 
@@ -47,25 +48,19 @@ pub(crate) enum KeyLocator {
 
 impl fmt::Display for KeyLocator {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hex = |octets: &[u8]| {
-            octets
-                .iter()
-                .map(|octet| format!("{octet:02x}"))
-                .collect::<String>()
-        };
         match self {
             Self::Token(id) => write!(out, "the token `#{id}`"),
             Self::Certificate(_) => out.write_str("the certificate in the message"),
             Self::Path(_) => out.write_str("the certification path in the message"),
             Self::SubjectKeyIdentifier(octets) => {
-                write!(out, "the subject key identifier {}", hex(octets))
+                write!(out, "the subject key identifier {}", Digits(octets))
             }
-            Self::Thumbprint(octets) => write!(out, "the SHA-1 thumbprint {}", hex(octets)),
+            Self::Thumbprint(octets) => write!(out, "the SHA-1 thumbprint {}", Digits(octets)),
             Self::IssuerSerial { issuer, serial } => {
                 write!(out, "serial number {serial} of issuer `{issuer}`")
             }
             Self::EncryptedKeySha1(octets) => {
-                write!(out, "the encrypted key with SHA-1 {}", hex(octets))
+                write!(out, "the encrypted key with SHA-1 {}", Digits(octets))
             }
             Self::Context(name) => name.fmt(out),
             Self::Name(name) => write!(out, "the key name `{name}`"),

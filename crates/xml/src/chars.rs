@@ -1,14 +1,16 @@
-//! Characters and names of XML 1.0, 5th edition.
+//! Characters and names of XML 1.0, 5th edition: a seam, too, for readers of more than the scanner reads.
 //!
 //! The rule: productions are written as the specification writes them; speed comes from asking only where it matters.
 
 /// Production 2, `Char`.
-pub(crate) fn is_char(c: char) -> bool {
+#[must_use]
+pub fn is_char(c: char) -> bool {
     matches!(c, '\u{9}' | '\u{A}' | '\u{D}' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..='\u{10FFFF}')
 }
 
 /// Production 4, `NameStartChar`, without the colon.
-pub(crate) fn is_name_start(c: char) -> bool {
+#[must_use]
+pub fn is_name_start(c: char) -> bool {
     matches!(c,
         'A'..='Z' | 'a'..='z' | '_'
         | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}' | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}'
@@ -17,14 +19,16 @@ pub(crate) fn is_name_start(c: char) -> bool {
 }
 
 /// Production 4a, `NameChar`, without the colon.
-pub(crate) fn is_name_char(c: char) -> bool {
+#[must_use]
+pub fn is_name_char(c: char) -> bool {
     is_name_start(c)
         || matches!(c, '-' | '.' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
 }
 
 /// Production 3, `S`, of one byte.
 #[inline]
-pub(crate) fn is_space(byte: u8) -> bool {
+#[must_use]
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
@@ -41,7 +45,8 @@ const NAME_BYTE: [bool; 256] = {
 
 /// The end of the NCName that starts at `start`, or `None` if there is none.
 #[inline]
-pub(crate) fn ncname_end(text: &str, start: usize) -> Option<usize> {
+#[must_use]
+pub fn ncname_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let first = *bytes.get(start)?;
     let mut at = start;

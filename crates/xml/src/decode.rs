@@ -33,6 +33,16 @@ pub(crate) fn decode(source: Vec<u8>) -> Result<String, (Vec<u8>, Box<Failure>)>
     }
 }
 
+/// The text of a document or of an entity, in any encoding that the scanner knows (XML 4.3.3). A seam for readers of what the
+/// scanner refuses, such as documents with a DTD.
+///
+/// # Errors
+///
+/// The offset in bytes and what is wrong there.
+pub fn decode_text(source: &[u8]) -> Result<String, (usize, Problem)> {
+    decode(source.to_vec()).map_err(|(_, failure)| (failure.offset, failure.problem))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Utf8,

@@ -5,6 +5,8 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 
+use crate::chars::is_char;
+
 /// Appends character data: `&`, `<`, `>` and CR become references.
 pub fn text(text: &str, output: &mut Vec<u8>) {
     /// Pieces of text in which one character to escape makes the whole piece slow.
@@ -39,6 +41,48 @@ pub fn attribute(value: &str, output: &mut Vec<u8>) {
         b'\r' => Some("&#xD;"),
         _ => None,
     });
+}
+
+/// `text` as character data in a string: escaped like [`text`], and a character that XML cannot hold (XML 1.0 production 2) becomes
+/// U+FFFD. For text of any origin.
+#[must_use]
+pub fn text_of(text: &str) -> String {
+    replaced(text, |character| match character {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '\r' => Some("&#xD;"),
+        _ => None,
+    })
+}
+
+/// `value` for an attribute in quotes of either kind, which is good as character data, too. Characters that XML cannot hold become
+/// U+FFFD.
+#[must_use]
+pub fn value_of(value: &str) -> String {
+    replaced(value, |character| match character {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        '\t' => Some("&#x9;"),
+        '\n' => Some("&#xA;"),
+        '\r' => Some("&#xD;"),
+        _ => None,
+    })
+}
+
+fn replaced(text: &str, reference: impl Fn(char) -> Option<&'static str>) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    for character in text.chars() {
+        match reference(character) {
+            Some(reference) => replaced.push_str(reference),
+            None if is_char(character) => replaced.push(character),
+            None => replaced.push(char::REPLACEMENT_CHARACTER),
+        }
+    }
+    replaced
 }
 
 /// Whether character data holds nothing to escape.
@@ -140,6 +184,20 @@ mod tests {
             attribute(&format!("{before}\n{after}"), &mut output);
             assert_eq!(output, format!("{before}&#xA;{after}").as_bytes());
         }
+    }
+
+    #[test]
+    fn text_of_any_origin_becomes_what_xml_can_hold() {
+        let origin = "a<b>&\"c\"'d'\t\n\r\0\u{b}\u{fffe}\u{10ffff}";
+        let (bad, last) = ('\u{fffd}', '\u{10ffff}');
+        assert_eq!(
+            text_of(origin),
+            format!("a&lt;b&gt;&amp;\"c\"'d'\t\n&#xD;{bad}{bad}{bad}{last}")
+        );
+        assert_eq!(
+            value_of(origin),
+            format!("a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39;&#x9;&#xA;&#xD;{bad}{bad}{bad}{last}")
+        );
     }
 
     #[test]

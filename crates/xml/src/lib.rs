@@ -7,13 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+pub mod base;
 mod buffers;
 mod c14n;
-mod chars;
+pub mod chars;
 mod content;
 mod decode;
 mod document;
-pub mod dtd;
 mod element;
 mod error;
 pub mod escape;
@@ -21,7 +21,6 @@ mod graft;
 mod ids;
 mod limits;
 mod names;
-pub mod nodes;
 mod scan;
 mod sink;
 mod tape;
@@ -33,11 +32,13 @@ pub use c14n::{
     canonical_start_tag, canonicalize, canonicalize_each,
 };
 pub use content::{Content, Contents};
+pub use decode::decode_text;
 pub use document::{Document, ParseOptions};
 pub use element::Element;
 pub use error::{DuplicateId, Limit, ParseError, Position, Problem};
 pub use graft::{Graft, Grafted};
 pub use ids::IdAttributes;
 pub use limits::Limits;
+pub use names::XML_NAMESPACE;
 pub use sink::{FnSink, Sink};
 pub use tape::NodeId;

@@ -35,10 +35,10 @@ pub struct Limits {
     /// namespace declaration on every sibling that uses it, so that a long namespace name on many short elements would grow
     /// without bound. Default 16: RPC-style messages with `xsi:type` on every element grow by 2 to 3.
     pub canonical: u16,
-    /// Most entity expansions while a DTD is flattened (`dtd`). The fast path knows no entities but the five predefined
+    /// Most entity expansions while `xmltools` flattens a DTD. The scanner refuses a DTD, and knows no entities but the five predefined
     /// ones. Default 10,000.
     pub entities: u32,
-    /// Most bytes that entity expansion may produce while a DTD is flattened (`dtd`). Default 8 MiB.
+    /// Most bytes that entity expansion may produce while `xmltools` flattens a DTD. Default 8 MiB.
     pub expansion: usize,
 }
 

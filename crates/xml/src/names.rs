@@ -12,7 +12,8 @@ use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
-pub(crate) const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+/// What the prefix `xml` is bound to, always.
+pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 pub(crate) const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 
 /// "No such": an undeclared prefix, an empty table place.

@@ -1,7 +1,7 @@
 //! Reading the content models of the specifications: which child may follow which, with nothing tolerated.
 //!
 //! The one rule: an element that the schema does not allow at a place is an error that says what was expected, what was
-//! found and where. Leniency at this layer is how one document comes to mean two things to two readers.
+//! found and where. It is a seam, too: `xmltools` reads with it what only `soapstone xml` knows. Leniency at this layer is how one document comes to mean two things to two readers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct StructureError {
 
 impl StructureError {
     /// `element` should have had `expected`; it has `found`.
-    pub(crate) fn new(element: Element<'_>, expected: &'static str, found: Option<String>) -> Self {
+    pub fn new(element: Element<'_>, expected: &'static str, found: Option<String>) -> Self {
         let (line, column) = element.line_column();
         Self {
             element: element.qualified_name().to_owned(),
@@ -54,13 +54,14 @@ impl fmt::Display for StructureError {
 impl std::error::Error for StructureError {}
 
 /// A cursor over the child elements of one element.
-pub(crate) struct Children<'d> {
+pub struct Children<'d> {
     parent: Element<'d>,
     next: Option<Element<'d>>,
 }
 
 impl<'d> Children<'d> {
-    pub(crate) fn of(parent: Element<'d>) -> Self {
+    /// A cursor before the first child element.
+    pub fn of(parent: Element<'d>) -> Self {
         Self {
             parent,
             next: parent.first_child(),
@@ -68,14 +69,14 @@ impl<'d> Children<'d> {
     }
 
     /// The next child if it is `{namespace}local`; the cursor stays otherwise.
-    pub(crate) fn optional(&mut self, namespace: &str, local: &str) -> Option<Element<'d>> {
+    pub fn optional(&mut self, namespace: &str, local: &str) -> Option<Element<'d>> {
         let child = self.next.filter(|child| child.is(namespace, local))?;
         self.next = child.next_sibling();
         Some(child)
     }
 
     /// The next child, which must be `{namespace}local`.
-    pub(crate) fn required(
+    pub fn required(
         &mut self,
         namespace: &str,
         local: &str,
@@ -86,19 +87,19 @@ impl<'d> Children<'d> {
     }
 
     /// The next child whatever it is; the cursor stays.
-    pub(crate) fn peek(&self) -> Option<Element<'d>> {
+    pub fn peek(&self) -> Option<Element<'d>> {
         self.next
     }
 
     /// The next child whatever it is.
-    pub(crate) fn any(&mut self) -> Option<Element<'d>> {
+    pub fn any(&mut self) -> Option<Element<'d>> {
         let child = self.next?;
         self.next = child.next_sibling();
         Some(child)
     }
 
     /// There must be no further child.
-    pub(crate) fn end(&self, expected: &'static str) -> Result<(), StructureError> {
+    pub fn end(&self, expected: &'static str) -> Result<(), StructureError> {
         match self.next {
             None => Ok(()),
             Some(_) => Err(self.unexpected(expected)),
@@ -115,7 +116,7 @@ impl<'d> Children<'d> {
 }
 
 /// The attribute `local` (no namespace), which must be there.
-pub(crate) fn required_attribute<'d>(
+pub fn required_attribute<'d>(
     element: Element<'d>,
     local: &str,
     expected: &'static str,
@@ -126,13 +127,13 @@ pub(crate) fn required_attribute<'d>(
 }
 
 /// An optional attribute as an owned string.
-pub(crate) fn owned_attribute(element: Element<'_>, local: &str) -> Option<String> {
+pub fn owned_attribute(element: Element<'_>, local: &str) -> Option<String> {
     element.attribute("", local).map(Cow::into_owned)
 }
 
 /// The simple content of `element`: character data only. A comment, a processing instruction or a child element inside it
 /// is an error, so that no reader can see a different value.
-pub(crate) fn simple_content<'d>(element: Element<'d>) -> Result<Cow<'d, str>, StructureError> {
+pub fn simple_content<'d>(element: Element<'d>) -> Result<Cow<'d, str>, StructureError> {
     element.text_strict().ok_or_else(|| {
         StructureError::new(element, "character data only", Some("markup".to_owned()))
     })

@@ -2,11 +2,15 @@
 //!
 //! The rule kept here: the script is made from the same definitions that parse the command line.
 
+use std::ffi::OsString;
+use std::process::ExitCode;
+
 use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::failure::Failure;
 use crate::files;
+use crate::sibling;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,17 +27,25 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints the script.
+/// Prints the script, with the commands of `soapstone-lab` if that program is there.
 ///
 /// # Errors
 /// [`Failure`] when standard output is closed.
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure> {
+    if sibling::program(sibling::LAB).is_ok() {
+        let asked = [OsString::from("--of-soapstone")];
+        return sibling::run(&[words, &asked].concat());
+    }
+    let own = crate::arguments::Arguments::command();
+    print(arguments.shell, own, sibling::SOAPSTONE).map(|()| ExitCode::SUCCESS)
+}
+
+/// Prints the script for a command line and the name of its program.
+///
+/// # Errors
+/// [`Failure`] when standard output is closed.
+pub fn print(shell: Shell, mut command: clap::Command, name: &str) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut crate::arguments::Arguments::command(),
-        "soapstone",
-        &mut script,
-    );
+    clap_complete::generate(shell, &mut command, name, &mut script);
     files::print(script)
 }

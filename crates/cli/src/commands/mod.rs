@@ -3,35 +3,33 @@
 //! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an exit code.
 
 pub mod completions;
-pub mod demo;
 pub mod gateway;
 pub mod init;
 pub mod keys;
-pub mod lab;
 pub mod open;
 pub mod policy;
 pub mod secure;
-pub mod services;
 pub mod xml;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
 
 use tracing::Level;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
+use crate::sibling;
 
-/// Runs the command of a parsed command line.
+/// Runs the command of a parsed command line, whose words, the program's name first, the commands of the other program need.
 ///
 /// # Errors
 /// How it ended, if not well.
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    // Servers start logging themselves, with what their configuration says, and the lab where it keeps a run.
+pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure> {
+    // Servers start logging themselves, with what their configuration says.
     let log = arguments.log;
     let quiet = || log.start_at(Level::WARN);
     match arguments.command {
-        Command::Demo(arguments) => {
-            quiet();
-            demo::run(arguments)
-        }
+        Command::Demo(_) | Command::Services(_) | Command::Lab(_) => return sibling::run(words),
         Command::Init(arguments) => {
             quiet();
             init::run(&arguments)
@@ -53,12 +51,11 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             quiet();
             keys::run(command)
         }
-        Command::Lab(command) => lab::run(command, log),
-        Command::Services(arguments) => services::run(arguments, log),
         Command::Xml(command) => {
             quiet();
             xml::run(*command)
         }
-        Command::Completions(arguments) => completions::run(arguments),
+        Command::Completions(arguments) => return completions::run(arguments, words),
     }
+    .map(|()| ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use soapstone::crypto::Certificate;
+use soapstone::crypto::{Certificate, hexadecimal};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::wss::{Envelope, Extent, FaultCode, KeyEvidence, Rejected, Signer, Verified};
 use soapstone::xml::{Buffers, NodeId};
@@ -306,7 +306,7 @@ fn certificate_found(certificate: &Certificate) -> SignerFound {
         subject: certificate.subject().to_string(),
         issuer: certificate.issuer().to_string(),
         serial: certificate.serial_decimal().to_string(),
-        thumbprint: hexadecimal(&certificate.thumbprint_sha256()),
+        thumbprint: hexadecimal::encode(&certificate.thumbprint_sha256()),
     }
 }
 
@@ -316,10 +316,6 @@ fn expanded_name(envelope: &Envelope, node: NodeId) -> String {
         "" => element.local().to_owned(),
         namespace => format!("{{{namespace}}}{}", element.local()),
     }
-}
-
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 fn json(verdict: &Verdict) -> String {

@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+/// The program of the package whose tests these are.
+const SOAPSTONE: Option<&str> = option_env!("CARGO_BIN_EXE_soapstone");
+const LAB: Option<&str> = option_env!("CARGO_BIN_EXE_soapstone-lab");
+
 /// A scratch folder in which the program is run.
 pub(crate) struct Folder(tempfile::TempDir);
 
@@ -59,8 +63,7 @@ impl Folder {
     /// Runs `soapstone` with these words, with nobody to read its standard output.
     pub(crate) fn run_unread(&self, words: &str) -> Run {
         let mut child = self
-            .command()
-            .args(words.split(' '))
+            .command_with(&words.split(' ').collect::<Vec<_>>())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -72,22 +75,78 @@ impl Folder {
 
     /// The program, to be started in this folder with further settings.
     pub(crate) fn command(&self) -> Command {
-        command(self.0.path())
+        command(self.0.path(), &[])
+    }
+
+    /// The program with these words, to be started in this folder with further settings.
+    pub(crate) fn command_with(&self, words: &[&str]) -> Command {
+        command(self.0.path(), words)
     }
 }
 
-fn command(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_soapstone"));
+/// `soapstone`, or `soapstone-lab` where the package of these tests has that and the command is one of its own.
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let of_lab = matches!(words.first(), Some(&("demo" | "lab" | "services")));
+    let program = match (SOAPSTONE, LAB) {
+        (Some(own), _) => {
+            if of_lab {
+                build("soapstone-lab", Path::new(own));
+            }
+            PathBuf::from(own)
+        }
+        (None, Some(own)) => {
+            // The lab starts it as a gateway under conditions.
+            let soapstone = build("soapstone", Path::new(own));
+            if of_lab {
+                PathBuf::from(own)
+            } else {
+                soapstone
+            }
+        }
+        (None, None) => panic!("expected a package that has one of both programs"),
+    };
+    let mut command = Command::new(program);
     command
+        .args(words)
         .current_dir(folder)
         .env("ALICE_PASSWORD", "correct horse")
         .env_remove("NO_COLOR");
     command
 }
 
+/// Has cargo build the program of the other package, in the folder of this package's program, `own`; it does nothing if that is up to date.
+fn build(name: &str, own: &Path) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    let program = own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    BUILT.get_or_init(|| {
+        let folder = own.parent().and_then(Path::file_name).expect("a folder");
+        let profile = if folder == "debug" {
+            "dev".as_ref()
+        } else {
+            folder
+        };
+        let built = Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                &format!("{name}-cli"),
+                "--profile",
+            ])
+            .arg(profile)
+            .status()
+            .expect("cargo runs");
+        assert!(
+            built.success() && program.is_file(),
+            "cargo builds {}",
+            program.display()
+        );
+    });
+    program
+}
+
 fn run_in(folder: &Path, words: &[&str], input: &[u8]) -> Run {
-    let mut child = command(folder)
-        .args(words)
+    let mut child = command(folder, words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -21,8 +21,7 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it and waits until it has said `last`.
     pub(crate) fn start(folder: &Folder, words: &str, last: &str) -> Self {
-        let mut command = folder.command();
-        command.args(words.split(' '));
+        let mut command = folder.command_with(&words.split(' ').collect::<Vec<_>>());
         Self::start_command(command.stderr(Stdio::null()), last)
     }
 

@@ -241,8 +241,40 @@ fn published_ciphertexts_decrypt() {
 /// NIST SP 800-67's sample keys with the ciphertext of its ECB example turned into one CBC block by a zero vector.
 #[test]
 fn triple_des_encrypts_the_published_block() {
-    let key = hex("0123456789abcdef23456789abcdef01456789abcdef0123");
+    let algorithm = DataEncryption::TripleDesCbc;
+    let key = SymmetricKey::new(hex("0123456789abcdef23456789abcdef01456789abcdef0123")).unwrap();
     let mut block = hex("5468652071756663");
-    triple_des(Direction::Encrypt, &key, &[0; 8], &mut block).unwrap();
+    encrypt_blocks(algorithm, &key, &[0; 8], &mut block).unwrap();
     assert_eq!(block, hex("a826fd8ce53b855f"));
+    decrypt_blocks(algorithm, &key, &[0; 8], &mut block).unwrap();
+    assert_eq!(block, hex("5468652071756663"));
+}
+
+/// SP 800-67 section 2: the three keys are different, and none is one of the weak keys of DES.
+#[test]
+fn a_triple_des_key_that_is_weaker_than_three_keys_is_refused() {
+    let algorithm = DataEncryption::TripleDesCbc;
+    let (one, two, three, weak) = (
+        "0123456789abcdef",
+        "23456789abcdef01",
+        "456789abcdef0123",
+        "0101010101010101",
+    );
+    for parts in [
+        [one, one, two],
+        [one, two, two],
+        [one, two, one],
+        [one, one, one],
+        [weak, two, three],
+    ] {
+        let key = SymmetricKey::new(hex(&parts.concat())).unwrap();
+        assert_eq!(
+            seal(algorithm, &key, b"plain"),
+            Err(CryptoError::Unsupported {
+                what: "a Triple DES key with equal or weak parts".to_owned()
+            }),
+            "{parts:?}"
+        );
+        assert_eq!(open(algorithm, &key, &[7; 24]), Err(DecryptFailed));
+    }
 }

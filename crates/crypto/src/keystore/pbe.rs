@@ -3,13 +3,15 @@
 //! New files use PBES2 (RFC 8018): PBKDF2 with AES or Triple DES in CBC mode. Old ones use the scheme of PKCS#12 itself (RFC 7292
 //! appendices B and C) with Triple DES or RC2; RC2 is asked of OpenSSL's legacy provider, and only when a file needs it.
 
-use openssl::cipher::{Cipher, CipherRef};
+use aws_lc_rs::cipher::PaddedBlockDecryptingKey;
+use openssl::cipher::Cipher;
 use openssl::cipher_ctx::CipherCtx;
 use openssl::lib_ctx::LibCtx;
 use openssl::provider::Provider;
 use zeroize::Zeroizing;
 
-use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm};
+use crate::algorithms::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
+use crate::cipher::{block_cipher, decryption_context};
 use crate::der::{self, NotDer, Reader};
 use crate::derive::Pbkdf2;
 use crate::digest::Hasher;
@@ -65,32 +67,19 @@ pub(super) fn open(
 /// A block cipher in CBC mode with the usual padding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BlockCipher {
-    Aes128,
-    Aes192,
-    Aes256,
-    TripleDes,
+    Modern(DataEncryption),
     Rc2With40Bits,
     Rc2With128Bits,
 }
 
 impl BlockCipher {
+    const TRIPLE_DES: Self = Self::Modern(DataEncryption::TripleDesCbc);
+
     const fn key_length(self) -> usize {
         match self {
+            Self::Modern(algorithm) => algorithm.key_length(),
             Self::Rc2With40Bits => 5,
-            Self::Aes128 | Self::Rc2With128Bits => 16,
-            Self::Aes192 | Self::TripleDes => 24,
-            Self::Aes256 => 32,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Aes128 => "AES-128-CBC",
-            Self::Aes192 => "AES-192-CBC",
-            Self::Aes256 => "AES-256-CBC",
-            Self::TripleDes => "DES-EDE3-CBC",
-            Self::Rc2With40Bits => "RC2-40-CBC",
-            Self::Rc2With128Bits => "RC2-CBC",
+            Self::Rc2With128Bits => 16,
         }
     }
 
@@ -100,33 +89,52 @@ impl BlockCipher {
         vector: &[u8],
         encrypted: &[u8],
     ) -> Result<SecretBytes, CryptoError> {
-        let missing = |_| CryptoError::Unsupported {
-            what: format!("{}: the installed OpenSSL does not offer it", self.name()),
-        };
-        if matches!(self, Self::Rc2With40Bits | Self::Rc2With128Bits) {
-            // A context of its own, so that nothing else in the process gains old algorithms.
-            let context = LibCtx::new().map_err(missing)?;
-            let provider = Provider::load(Some(&context), "legacy").map_err(missing)?;
-            let cipher = Cipher::fetch(Some(&context), self.name(), None).map_err(missing)?;
-            let decrypted = decrypt_with(&cipher, key, vector, encrypted);
-            drop((cipher, provider));
-            return decrypted;
+        match self {
+            Self::Modern(algorithm) => decrypt(algorithm, key, vector, encrypted),
+            Self::Rc2With40Bits => decrypt_rc2("RC2-40-CBC", key, vector, encrypted),
+            Self::Rc2With128Bits => decrypt_rc2("RC2-CBC", key, vector, encrypted),
         }
-        let cipher = Cipher::fetch(None, self.name(), None).map_err(missing)?;
-        decrypt_with(&cipher, key, vector, encrypted)
     }
 }
 
-fn decrypt_with(
-    cipher: &CipherRef,
+/// PKCS#7 padding, all of it checked (RFC 8018 section 6.1.1): that is how a wrong password shows.
+fn decrypt(
+    algorithm: DataEncryption,
     key: &[u8],
     vector: &[u8],
     encrypted: &[u8],
 ) -> Result<SecretBytes, CryptoError> {
+    let key = block_cipher(algorithm, key).and_then(|key| {
+        PaddedBlockDecryptingKey::cbc_pkcs7(key).or_library("decrypting a keystore")
+    })?;
+    let context = decryption_context(algorithm, vector)?;
+    let mut plain = SecretBytes::copy_of(encrypted);
+    let length = key
+        .decrypt(plain.expose_mut(), context)
+        .map_err(|_| CryptoError::WrongPassword)?
+        .len();
+    plain.expose_mut().truncate(length);
+    Ok(plain)
+}
+
+fn decrypt_rc2(
+    name: &str,
+    key: &[u8],
+    vector: &[u8],
+    encrypted: &[u8],
+) -> Result<SecretBytes, CryptoError> {
+    let missing = |_| CryptoError::Unsupported {
+        what: format!("{name}: the installed OpenSSL does not offer it"),
+    };
+    // A context of its own, so that nothing else in the process gains old algorithms.
+    let library = LibCtx::new().map_err(missing)?;
+    // Dropped last: what was fetched from it is in use until then.
+    let _provider = Provider::load(Some(&library), "legacy").map_err(missing)?;
+    let cipher = Cipher::fetch(Some(&library), name, None).map_err(missing)?;
     let mut context = CipherCtx::new().or_library("decrypting a keystore")?;
     let mut plain = SecretBytes::new(Vec::with_capacity(encrypted.len() + 16));
     context
-        .decrypt_init(Some(cipher), Some(key), Some(vector))
+        .decrypt_init(Some(&cipher), Some(key), Some(vector))
         .and_then(|()| context.cipher_update_vec(encrypted, plain.expose_mut()))
         .and_then(|_| context.cipher_final_vec(plain.expose_mut()))
         .map_err(|_| CryptoError::WrongPassword)?;
@@ -160,7 +168,7 @@ impl<'a> Scheme<'a> {
             return Self::read_pbes2(parameters);
         }
         let cipher = match oid.strip_prefix(PKCS) {
-            Some([12, 1, 3]) => BlockCipher::TripleDes,
+            Some([12, 1, 3]) => BlockCipher::TRIPLE_DES,
             Some([12, 1, 5]) => BlockCipher::Rc2With128Bits,
             Some([12, 1, 6]) => BlockCipher::Rc2With40Bits,
             _ => return Ok(Err(unsupported(oid))),
@@ -200,19 +208,14 @@ impl<'a> Scheme<'a> {
         let mut encryption = parameters.enter(der::SEQUENCE)?;
         let oid = encryption.expect(der::OID)?;
         let cipher = match (oid.strip_prefix(NIST), oid.strip_prefix(RSADSI)) {
-            (Some([1, 2]), _) => BlockCipher::Aes128,
-            (Some([1, 22]), _) => BlockCipher::Aes192,
-            (Some([1, 42]), _) => BlockCipher::Aes256,
-            (_, Some([3, 7])) => BlockCipher::TripleDes,
+            (Some([1, 2]), _) => DataEncryption::Aes128Cbc,
+            (Some([1, 22]), _) => DataEncryption::Aes192Cbc,
+            (Some([1, 42]), _) => DataEncryption::Aes256Cbc,
+            (_, Some([3, 7])) => DataEncryption::TripleDesCbc,
             _ => return Ok(Err(unsupported(oid))),
         };
         let vector = encryption.expect(der::OCTET_STRING)?;
-        let block = if cipher == BlockCipher::TripleDes {
-            8
-        } else {
-            16
-        };
-        if vector.len() != block {
+        if vector.len() != cipher.iv_length() {
             return Err(NotDer);
         }
         let parameters = Pbkdf2 {
@@ -221,7 +224,7 @@ impl<'a> Scheme<'a> {
             iterations,
         };
         Ok(Ok(Self {
-            cipher,
+            cipher: BlockCipher::Modern(cipher),
             derivation: Derivation::Pbkdf2 { parameters, vector },
         }))
     }

@@ -29,6 +29,10 @@ const EXPECTED: &str = "a PKCS#12 file";
 /// Iterations that OpenSSL is told to use: what OWASP recommends is for servers; a file is opened once.
 const ITERATIONS: u32 = 10_000;
 
+/// Shortest key that a `MacData` may ask for: as long as the shortest hash. Whoever writes the file chooses the length, and finds
+/// a short key without the password.
+const PBMAC1_KEY_LENGTH: usize = 20;
+
 /// Whether it begins as one of version 3 does (RFC 7292, 4): no key and no certificate has that version there.
 pub(super) fn looks_like_pkcs12(file: &[u8]) -> bool {
     const INDEFINITE: [u8; 5] = [0x30, 0x80, 2, 1, 3];
@@ -121,7 +125,17 @@ fn check_mac(mac: &[u8], safe: &[u8], password: &str) -> Result<Result<(), Crypt
         [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 3] => DigestAlgorithm::Sha512,
         [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 4] => DigestAlgorithm::Sha224,
         _ if oid.strip_prefix(PKCS) == Some(&[5, 14]) => {
-            let (parameters, length, prf) = read_pbmac1(algorithm.enter(der::SEQUENCE)?)?;
+            let parameters = algorithm.enter(der::SEQUENCE).and_then(read_pbmac1);
+            let (parameters, length, prf) =
+                match parameters.map_err(NotDer::reading("the parameters of PBMAC1")) {
+                    Ok(read) => read,
+                    Err(error) => return Ok(Err(error)),
+                };
+            if length < PBMAC1_KEY_LENGTH {
+                return Ok(Err(CryptoError::Unsupported {
+                    what: format!("a PKCS#12 file whose PBMAC1 key has {length} octets"),
+                }));
+            }
             let password = SecretBytes::copy_of(password.as_bytes());
             return Ok(parameters
                 .derive(&password, length)

@@ -12,7 +12,7 @@ const NAME: &str = "\
     300a060355042a0c034d6178310f300d06035504040c064d7573746572310b3009060355040c0c024472";
 
 fn name() -> DistinguishedName {
-    DistinguishedName::from_der(&from_hexadecimal(NAME).unwrap()).unwrap()
+    DistinguishedName::from_der(&hexadecimal::decode(NAME).unwrap()).unwrap()
 }
 
 #[test]

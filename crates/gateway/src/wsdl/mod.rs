@@ -13,7 +13,7 @@ use std::ops::Range;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header, response};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
-use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions};
+use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions, escape};
 use tokio::time::Instant;
 
 use crate::answer_head;
@@ -318,7 +318,7 @@ impl Rewriting<'_> {
                     Some((text_content(source, open, end)?, to))
                 }),
             };
-            edits.extend(edit.map(|(range, to)| (range, escape(&to))));
+            edits.extend(edit.map(|(range, to)| (range, escape::value_of(&to))));
         }
         // What is put in stands before what is taken out at the same place.
         edits.sort_by_key(|(range, _)| (range.start, range.end));
@@ -508,14 +508,6 @@ fn text_content(source: &[u8], open: usize, end: usize) -> Option<Range<usize>> 
         .windows(2)
         .rposition(|pair| pair == b"</")?;
     Some(open..open + close)
-}
-
-fn escape(value: &str) -> String {
-    value
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&apos;")
 }
 
 #[cfg(test)]

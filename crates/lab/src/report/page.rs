@@ -4,7 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::plot::{self, escape};
+use soapstone::xml::escape::value_of as escape;
+
+use super::plot;
 use super::shown::Shown;
 use super::table::{self, Cell, Kind, Table};
 use super::{Report, Run, absent, manifest, words};

@@ -629,7 +629,7 @@ impl<'d> Table<'d> {
                 .parse::<jiff::civil::Date>()
                 .ok()
                 .filter(|_| !text.contains([':', 'T', 't', ' ']))?;
-            date.to_zoned(jiff::tz::TimeZone::UTC)
+            date.to_zoned_datetime(jiff::tz::TimeZone::UTC)
                 .ok()
                 .map(|midnight| midnight.timestamp())
         });

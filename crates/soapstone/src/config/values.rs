@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use soapstone_crypto::hexadecimal;
+
 /// Reads a duration: one or more numbers, each with its unit (`ms`, `s`, `m`, `h`, `d`), as in `5m`, `1h30m` or `500ms`.
 ///
 /// `None` when the text has another form, repeats or disorders its units, or exceeds what a `Duration` holds.
@@ -58,15 +60,7 @@ pub fn parse_size(text: &str) -> Option<u64> {
 
 /// Reads pairs of hexadecimal digits. `None` when there are none, or something else.
 pub(super) fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    let value = |digit: u8| char::from(digit).to_digit(16);
-    digits
-        .chunks_exact(2)
-        .map(|pair| u8::try_from(value(pair[0])? << 4 | value(pair[1])?).ok())
-        .collect()
+    hexadecimal::decode(text).filter(|bytes| !bytes.is_empty())
 }
 
 fn leading_number(text: &str) -> Option<(u64, &str)> {

@@ -137,6 +137,5 @@ fn described(derivation: &KeyDerivationMethod) -> String {
         KeyDerivationMethod::ConcatKdf(parameters) => parameters.digest.to_string(),
         KeyDerivationMethod::Pbkdf2(parameters, _) => parameters.prf.to_string(),
         KeyDerivationMethod::Hkdf(parameters, _) => parameters.prf.to_string(),
-        _ => "other parameters".to_owned(),
     }
 }

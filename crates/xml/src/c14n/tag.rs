@@ -6,10 +6,10 @@
 use super::ApexAttribute;
 use super::walk::Walk;
 use crate::attributes::{Places, name_end};
+use crate::base::join;
 use crate::document::Document;
 use crate::element::Element;
 use crate::names::{NONE, XML_NAMESPACE, prefix, uri};
-use crate::nodes::base::join;
 use crate::scan::reference;
 use crate::tape::{Qualified, flags};
 use std::borrow::Cow;

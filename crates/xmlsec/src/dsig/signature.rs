@@ -80,8 +80,13 @@ impl Signature {
         Self::parse_filled(document, at, rules, true)
     }
 
-    /// Reads a template: a signature whose digests and value are still to be filled in, and come out empty.
-    pub(crate) fn parse_template(
+    /// Reads a template: a signature whose digests and value are still to be filled in, and come out empty. A seam for signers that fill
+    /// templates in.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Self::parse).
+    pub fn parse_template(
         document: &Document,
         at: NodeId,
         rules: &Rules,
@@ -200,7 +205,20 @@ impl Reference {
         Self::parse_filled(reference, signature, rules, true)
     }
 
-    pub(crate) fn parse_filled(
+    /// Reads a `ds:Reference` of a template: its digest is still to be filled in, and comes out empty. A seam for signers that fill
+    /// templates in.
+    ///
+    /// # Errors
+    /// As [`Signature::parse`].
+    pub fn parse_template(
+        reference: Element<'_>,
+        signature: NodeId,
+        rules: &Rules,
+    ) -> Result<Self, SignatureError> {
+        Self::parse_filled(reference, signature, rules, false)
+    }
+
+    fn parse_filled(
         reference: Element<'_>,
         signature: NodeId,
         rules: &Rules,

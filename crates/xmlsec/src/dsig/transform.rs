@@ -1,7 +1,7 @@
 //! Canonicalization methods and transforms as they are written in a signature, and which of them a caller admits.
 //!
 //! The one rule: a transform is admitted by name before anything is executed. XSLT, XPath and base64 are never executed on this
-//! path; the command line's generic verifier has its own (`generic`).
+//! path; the command line's general verifier has its own (`xmltools`).
 
 use soapstone_xml::{Canonicalization, Element, NodeId};
 
@@ -108,7 +108,6 @@ fn prefixes(list: &str) -> Result<Vec<String>, SignatureError> {
 
 /// One `ds:Transform` of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Transform {
     /// Canonicalization; the octets that it produces are digested.
     Canonicalization(CanonicalizationMethod),
@@ -211,6 +210,14 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// The same rules, with every transform admitted. A seam for callers that execute each transform themselves, or refuse it by name:
+    /// [`Reference`](super::Reference) streams canonicalizations alone.
+    #[must_use]
+    pub fn admitting_any_transform(mut self) -> Self {
+        self.any_transform = true;
+        self
+    }
+
     pub(crate) fn admit(&self, transform: &Transform) -> Result<(), SignatureError> {
         let admitted = match transform {
             Transform::Canonicalization(_) => true,

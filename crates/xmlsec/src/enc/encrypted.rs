@@ -15,7 +15,6 @@ use crate::structure::{
 
 /// What was encrypted (`Type`, XML-Enc 3.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ContentType {
     /// One element, replaced by the `EncryptedData`.
     Element,
@@ -29,7 +28,6 @@ pub enum ContentType {
 
 /// Where the ciphertext is (`xenc:CipherData`, XML-Enc 3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum CipherData {
     /// In this `xenc:CipherValue`.
     Value(NodeId),

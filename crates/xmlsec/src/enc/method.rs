@@ -14,7 +14,6 @@ use crate::structure::{Children, StructureError, required_attribute, simple_cont
 
 /// How a key is encrypted in an `xenc:EncryptedKey`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum KeyEncryption {
     /// With an RSA public key (XML-Enc 5.5).
     Transport {

@@ -6,7 +6,7 @@
 use soapstone_crypto::derive::PBKDF2_MAXIMUM_ITERATIONS;
 use soapstone_crypto::{
     ConcatKdf, DigestAlgorithm, Hkdf, KeyAgreement, KeyDerivation, Pbkdf2, PublicKey, SecretBytes,
-    SignatureAlgorithm, base64,
+    SignatureAlgorithm, base64, hexadecimal,
 };
 use soapstone_xml::{Element, NodeId};
 
@@ -23,7 +23,6 @@ const LONGEST_KEY: usize = 64;
 
 /// A parsed `xenc11:KeyDerivationMethod`.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum KeyDerivationMethod {
     /// ConcatKDF (NIST SP 800-56A). It has no key length of its own.
     ConcatKdf(ConcatKdf),
@@ -244,7 +243,7 @@ fn concat_kdf(parameters: Element<'_>) -> Result<KeyDerivationMethod, KeyInfoErr
         if text.len() > 2 * (LONGEST_PARAMETER + 1) {
             return Err(malformed("an attribute has more than 1024 octets"));
         }
-        let octets = from_hexadecimal(text.trim())
+        let octets = hexadecimal::decode(text.trim())
             .ok_or_else(|| malformed("an attribute is not hexadecimal"))?;
         match octets.split_first() {
             None => {}
@@ -368,14 +367,4 @@ fn octets(element: Element<'_>, name: &'static str) -> Result<Vec<u8>, KeyInfoEr
         return Err(malformed("more than 1024 octets"));
     }
     base64::decode_xml_to_vec(coded.as_bytes()).map_err(|_| malformed("not base64"))
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
-        .collect()
 }

@@ -14,7 +14,6 @@ const LONGEST_NUMBER: usize = 4096;
 
 /// A key written out in a `ds:KeyValue`.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum KeyValue {
     /// `ds:RSAKeyValue`.
     Rsa(PublicKey),

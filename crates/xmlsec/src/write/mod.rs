@@ -27,8 +27,8 @@ pub use signature::{
 use soapstone_crypto::base64;
 use soapstone_xml::escape;
 
-/// ` name="value"`, escaped.
-pub(crate) fn attribute(name: &str, value: &str, out: &mut Vec<u8>) {
+/// Writes ` name="value"`, escaped: a seam for writers of other elements.
+pub fn attribute(name: &str, value: &str, out: &mut Vec<u8>) {
     out.push(b' ');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"=\"");

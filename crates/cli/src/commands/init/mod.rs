@@ -22,6 +22,7 @@ use self::place::Staging;
 use self::template::{PASSWORD, USER};
 use super::keys::convert::write_pair;
 use super::keys::new::{AUTHORITY_DAYS, DAYS, Order, VALID_DAYS};
+use crate::arguments;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::suites::{self, Keys};
@@ -114,7 +115,7 @@ fn mechanism_parser() -> impl TypedValueParser<Value = Mechanism> {
 
 /// An address that others can be told of beforehand.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let address = super::services::address(text)?;
+    let address = arguments::address(text)?;
     if address.port() == 0 {
         return Err("expected a port, found 0: the other files name it".to_owned());
     }

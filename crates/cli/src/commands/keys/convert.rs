@@ -141,7 +141,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 /// Writes `NAME.key.pem` and `NAME.cert.pem`.
-pub(crate) fn write_pair(
+///
+/// # Errors
+/// [`Failure`] when a file is there already, or cannot be written.
+pub fn write_pair(
     name: &Path,
     identity: &Identity,
     password: Option<&str>,

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use soapstone::crypto::{DigestAlgorithm, KeyKind, PublicKey, digest};
+use soapstone::crypto::{DigestAlgorithm, KeyKind, PublicKey, digest, hexadecimal};
 
 use super::entries::{self, Entry, Item, Passwords};
 use crate::failure::Failure;
@@ -105,7 +105,7 @@ fn describe(entry: &Entry) -> Listed {
         certificate: None,
         ski: digest(DigestAlgorithm::Sha1, key.key_bits())
             .ok()
-            .map(|digest| hexadecimal(digest.as_ref())),
+            .map(|digest| hexadecimal::encode(digest.as_ref())),
     };
     match &entry.item {
         Item::PrivateKey(key) => with_key("private-key", key.public_key()),
@@ -120,7 +120,7 @@ fn describe(entry: &Entry) -> Listed {
             ski: None,
         },
         Item::Certificate(certificate) => Listed {
-            ski: Some(hexadecimal(certificate.ski())),
+            ski: Some(hexadecimal::encode(certificate.ski())),
             certificate: Some(CertificateListed {
                 subject: certificate.subject().to_owned(),
                 issuer: certificate.issuer().to_owned(),
@@ -128,8 +128,8 @@ fn describe(entry: &Entry) -> Listed {
                 not_before: certificate.not_before().to_string(),
                 not_after: certificate.not_after().to_string(),
                 authority: certificate.is_authority(),
-                thumbprint_sha1: hexadecimal(&certificate.thumbprint_sha1()),
-                thumbprint_sha256: hexadecimal(&certificate.thumbprint_sha256()),
+                thumbprint_sha1: hexadecimal::encode(&certificate.thumbprint_sha1()),
+                thumbprint_sha256: hexadecimal::encode(&certificate.thumbprint_sha256()),
             }),
             ..with_key("certificate", certificate.public_key())
         },
@@ -144,10 +144,6 @@ fn name(kind: KeyKind) -> String {
         KeyKind::Ec(curve) => format!("EC {}", curve.name()),
         other => other.to_string(),
     }
-}
-
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 fn table(listed: &[Listed]) -> Table {

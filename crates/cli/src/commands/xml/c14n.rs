@@ -5,13 +5,13 @@
 
 use std::path::PathBuf;
 
-use soapstone::xml::dtd::{self, DeclaredId};
-use soapstone::xml::nodes::xpath::{Evaluation, Expression, XPathError};
-use soapstone::xml::nodes::{Tree, canonicalize_nodes};
 use soapstone::xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, Element, IdAttributes,
     Limits, NodeId, ParseOptions, canonicalize,
 };
+use soapstone_xmltools::dtd::{self, DeclaredId};
+use soapstone_xmltools::nodes::xpath::{Evaluation, Expression, XPathError};
+use soapstone_xmltools::nodes::{Tree, canonicalize_nodes};
 
 use super::resolver::Resolver;
 use crate::failure::{Failure, Refusal};

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: every failure on the way from a key to the plaintext is told as the same one.
 
-use soapstone_xmlsec::generic;
+use soapstone_xmltools::generic;
 
 use super::operation::{self, OperationArguments};
 use crate::failure::Failure;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use soapstone_xmlsec::generic::{self, PlainData, SessionKey};
+use soapstone_xmltools::generic::{self, PlainData, SessionKey};
 
 use super::operation::{self, OperationArguments};
 use crate::failure::Failure;

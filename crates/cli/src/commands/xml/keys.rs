@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use soapstone_xmlsec::generic::{GenericError, Keys, Options, SecretKind};
+use soapstone_xmltools::generic::{GenericError, Keys, Options, SecretKind};
 use zeroize::Zeroizing;
 
 use super::spelling::Named;

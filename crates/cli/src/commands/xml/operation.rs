@@ -10,14 +10,14 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use soapstone::crypto::CryptoError;
 use soapstone::wss::{EnvelopeError, Rejected};
-use soapstone::xml::dtd::DtdError;
 use soapstone::xml::{ParseError, Problem};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
-use soapstone_xmlsec::generic::{
+use soapstone_xmlsec::keyinfo::KeyInfoError;
+use soapstone_xmltools::dtd::DtdError;
+use soapstone_xmltools::generic::{
     EnabledKeyData, EnabledUris, GenericError, IdAttribute, Keys, Options, Session, StartNode,
 };
-use soapstone_xmlsec::keyinfo::KeyInfoError;
 
 use super::keys::KeyArguments;
 use super::resolver::Resolver;

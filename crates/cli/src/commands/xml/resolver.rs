@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use soapstone_xmlsec::generic;
+use soapstone_xmltools::generic;
 
 /// Files that a document may refer to.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: everything in the template that is not filled in stays as its author wrote it.
 
-use soapstone_xmlsec::generic;
+use soapstone_xmltools::generic;
 
 use super::operation::{self, OperationArguments};
 use crate::failure::Failure;

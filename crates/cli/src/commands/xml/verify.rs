@@ -3,7 +3,7 @@
 //! The rule kept here: only a verified signature ends with exit code 0, and what was verified is said.
 
 use soapstone_gateway::OneLine;
-use soapstone_xmlsec::generic::{self, ReferenceReport, VerifyReport};
+use soapstone_xmltools::generic::{self, ReferenceReport, VerifyReport};
 
 use super::operation::{self, OperationArguments};
 use crate::failure::Failure;

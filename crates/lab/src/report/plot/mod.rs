@@ -9,8 +9,6 @@ mod scale;
 mod stacked;
 mod svg;
 
-pub(super) use svg::escape;
-
 use super::shown::{Series, Shown, Value};
 use crate::study::{Reported, Shows, Stack};
 use svg::{Anchor, Svg, width_of};

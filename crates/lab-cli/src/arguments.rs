@@ -1,0 +1,95 @@
+//! What can be typed: the commands and the options that all of them share.
+//!
+//! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept here: every command
+//! says what it is for, how it ends, and shows examples that work as they stand.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{completions, demo, lab, services};
+use crate::logging::LogArguments;
+
+const ABOUT: &str = "\
+Measures what WS-Security costs, shows it at work, and runs the sample services.
+
+`soapstone lab`, `soapstone demo` and `soapstone services` are these commands: soapstone starts this program, which stands in the \
+same folder or in PATH.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone demo                  see calls travel through two gateways
+  soapstone lab run all --quick   run every study at a glance
+  soapstone lab advise --help     ask which mechanism to choose
+  soapstone services              serve plain SOAP";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "soapstone-lab",
+    version,
+    about = "Soapstone's lab, demo and sample services",
+    long_about = ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 110
+)]
+pub struct Arguments {
+    /// How and how much is logged.
+    #[command(flatten)]
+    pub log: LogArguments,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Send real calls through two gateways, under each mechanism, and show what it costs
+    #[command(long_about = demo::ABOUT)]
+    Demo(demo::Arguments),
+    /// Run the sample services alone (plain SOAP)
+    #[command(long_about = services::ABOUT)]
+    Services(services::Arguments),
+    /// Measure what each security mechanism costs
+    #[command(subcommand)]
+    Lab(lab::Command),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_teaches_with_an_example() {
+        fn check(command: &clap::Command) {
+            for inner in command.get_subcommands() {
+                check(inner);
+            }
+            if command.get_name() != "help" {
+                let examples = command
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                assert!(
+                    examples.contains("soapstone "),
+                    "{} shows no example",
+                    command.get_name()
+                );
+                assert!(
+                    command.get_about().is_some(),
+                    "{} says nothing",
+                    command.get_name()
+                );
+            }
+        }
+        check(&Arguments::command());
+    }
+}

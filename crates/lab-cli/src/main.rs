@@ -1,0 +1,10 @@
+//! The `soapstone-lab` command: everything it does is in the library beside it.
+//!
+//! The rule kept here: the exit code is 0 (done), 2 (a message was refused) or 1 (anything else).
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    soapstone_lab_cli::run(std::env::args_os())
+}

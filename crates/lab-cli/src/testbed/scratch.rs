@@ -1,0 +1,316 @@
+//! The scratch folder: keys, certificates, a password, and the configuration files of both gateways.
+//!
+//! The rule kept here: whatever is in it is made anew each time, and gone when it is dropped.
+
+use std::fmt::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{Curve, Identity, KeyKind, SecretBytes, base64};
+use soapstone::wss::Mechanism;
+use soapstone_lab::study::Proof;
+use tempfile::TempDir;
+
+use super::apart::LOOPBACK;
+use super::{Layout, Route};
+use crate::failure::Failure;
+use crate::files::{self, Existing, Privacy};
+use crate::suites::Keys;
+use soapstone_cli::commands::keys::convert::write_pair;
+
+/// The user of the `username` mechanism.
+const USER: &str = "alice";
+
+/// The folder. Its contents are removed with it.
+pub(crate) struct Scratch {
+    folder: TempDir,
+    authority: Identity,
+}
+
+/// Where the gateway for clients finds what is behind it, on localhost.
+#[derive(Clone, Copy)]
+pub(super) struct Ports {
+    pub(super) inbound: u16,
+    /// Behind TLS.
+    pub(super) inbound_tls: Option<u16>,
+    pub(super) tap: u16,
+}
+
+/// A key that both sides hold.
+const SHARED_KEY: &str = "shared.key";
+/// Its octets: as many as AES-256 wants.
+const SHARED_OCTETS: usize = 32;
+
+/// Bits of keys for DSA-SHA-1, which goes with no others.
+const DSA_BITS: u32 = 1024;
+
+/// Bits of the authority's key, and of the parties', unless a route asks for others.
+const BITS: u32 = 2048;
+
+impl Scratch {
+    /// Makes a folder named after its purpose, and in it a certificate authority, a client and a server with keys of 2048 bits, and a password.
+    pub(crate) fn make(purpose: &str) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("soapstone-{purpose}-"))
+            .tempdir()
+            .map_err(|error| {
+                Failure::new(format_args!("no scratch folder can be made: {error}"))
+            })?;
+        let rsa = KeyKind::Rsa { bits: BITS };
+        let validity = Validity::days(Timestamp::now(), 1);
+        let authority =
+            issue::authority("CN=Soapstone scratch CA", rsa, validity).map_err(Failure::new)?;
+        let scratch = Self { folder, authority };
+        scratch.write_identity("ca", &scratch.authority)?;
+        scratch.issue(rsa)?;
+        let mut password = Vec::new();
+        base64::encode_into(SecretBytes::random(24).expose(), &mut password);
+        files::create(
+            &scratch.folder().join("password"),
+            &password,
+            Privacy::Secret,
+            Existing::Keep,
+        )?;
+        Ok(scratch)
+    }
+
+    /// Makes the keys of a layout's routes that are not there yet.
+    pub(super) fn make_keys(&self, layout: &Layout) -> Result<(), Failure> {
+        for route in &layout.routes {
+            let there = |name: &str| self.folder().join(name).exists();
+            if route.proof == Proof::SharedKey {
+                if !there(SHARED_KEY) {
+                    let key = SecretBytes::random(SHARED_OCTETS);
+                    let path = self.folder().join(SHARED_KEY);
+                    files::create(&path, key.expose(), Privacy::Secret, Existing::Keep)?;
+                }
+                continue;
+            }
+            let keys = route.keys();
+            for kind in [keys.signing, keys.decrypting] {
+                if !there(&(party("server", kind) + ".key.pem")) {
+                    self.issue(kind)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes keys of a kind and their certificates for both parties.
+    fn issue(&self, kind: KeyKind) -> Result<(), Failure> {
+        for name in ["client", "server"] {
+            let validity = Validity::days(Timestamp::now(), 1);
+            let template = Template::new(&format!("CN={name}"), validity)
+                .map_err(Failure::new)?
+                .with_alternative_names(["localhost"]);
+            let identity = issue::identity(&self.authority, kind, &template);
+            self.write_identity(&party(name, kind), &identity.map_err(Failure::new)?)?;
+        }
+        Ok(())
+    }
+
+    fn write_identity(&self, name: &str, identity: &Identity) -> Result<(), Failure> {
+        write_pair(&self.folder().join(name), identity, None, Existing::Keep)
+    }
+
+    /// The certificate of the authority that everybody trusts.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.folder().join("ca.cert.pem")
+    }
+
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes the file of the gateway before the services, which listens at this address and whose instances are at `services`; with TLS or
+    /// without.
+    pub(super) fn write_inbound(
+        &self,
+        layout: &Layout,
+        listen: IpAddr,
+        services: &[SocketAddr],
+        tls: bool,
+    ) -> Result<PathBuf, Failure> {
+        let purpose = "The gateway before the services: opens requests, secures responses.";
+        let mut text = heading(purpose, layout, listen);
+        if tls {
+            text.push_str("[tls]\ncertificate = \"server.cert.pem\"\nkey = \"server.key.pem\"\n");
+        }
+        for route in &layout.routes {
+            let address = services
+                .get(route.instance)
+                .ok_or_else(|| Failure::new("a route leads to services that are not there"))?;
+            let backend = format!("http://{address}{}", route.service.path());
+            append(&mut text, layout, route, &route.path(), &backend, "inbound");
+        }
+        let name = if tls { "inbound-tls" } else { "inbound" };
+        self.write(layout, name, &text)
+    }
+
+    /// Writes the file of the gateway for clients; each route twice, the second time by way of the tap.
+    pub(super) fn write_outbound(&self, layout: &Layout, ports: Ports) -> Result<PathBuf, Failure> {
+        let purpose = "The gateway for clients: secures requests, opens responses.";
+        let mut text = heading(purpose, layout, LOOPBACK);
+        for route in &layout.routes {
+            let path = route.path();
+            let backend = match ports.inbound_tls.filter(|_| route.tls) {
+                Some(port) => format!("https://localhost:{port}{path}"),
+                None => format!("http://127.0.0.1:{}{path}", ports.inbound),
+            };
+            append(&mut text, layout, route, &path, &backend, "outbound");
+            let backend = format!("http://127.0.0.1:{}{path}", ports.tap);
+            let path = format!("/tapped{path}");
+            append(&mut text, layout, route, &path, &backend, "outbound");
+        }
+        self.write(layout, "outbound", &text)
+    }
+
+    fn write(&self, layout: &Layout, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.folder().join(format!("{}-{name}.toml", layout.name));
+        files::create(&path, text.as_bytes(), Privacy::Public, Existing::Replace)?;
+        Ok(path)
+    }
+}
+
+/// What every gateway's file begins with. A thousand clients that call at once may wait long, and that is what is measured: nobody is turned
+/// away for it.
+fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
+    format!(
+        "# {purpose}\nlisten = \"{}\"\n[timeouts]\nheader = \"60s\"\nrequest = \"120s\"\nconnect = \"60s\"\nresponse = \"120s\"\n\
+         [limits]\nbody = \"{}MiB\"\n",
+        SocketAddr::new(listen, 0),
+        layout.largest_message
+    )
+}
+
+impl Route {
+    /// What kinds of private keys both sides have.
+    fn keys(&self) -> Keys {
+        let kind = match self.proof {
+            Proof::Dsa => KeyKind::Dsa { bits: DSA_BITS },
+            Proof::Ecdsa => KeyKind::Ec(Curve::P256),
+            _ => return Keys::of(&self.suite, self.rsa_bits),
+        };
+        Keys {
+            signing: kind,
+            decrypting: kind,
+        }
+    }
+}
+
+/// The name of a party's files.
+fn party(name: &str, kind: KeyKind) -> String {
+    match kind {
+        KeyKind::Rsa { bits: BITS } => name.to_owned(),
+        KeyKind::Rsa { bits } => format!("{name}-{bits}"),
+        KeyKind::Ec(_) => format!("{name}-ec"),
+        KeyKind::Ed25519 => format!("{name}-ed25519"),
+        KeyKind::X25519 => format!("{name}-x25519"),
+        _ => format!("{name}-dsa"),
+    }
+}
+
+/// Writes a route at the end of a gateway's file.
+fn append(
+    text: &mut String,
+    layout: &Layout,
+    route: &Route,
+    path: &str,
+    backend: &str,
+    side: &str,
+) {
+    let mechanism = route.mechanism;
+    let (own, peer) = if side == "inbound" {
+        ("server", "client")
+    } else {
+        ("client", "server")
+    };
+    // Writing to a String does not fail.
+    let _ = writeln!(
+        text,
+        "\n[[routes]]\npath = \"{path}\"\nbackend = \"{backend}\""
+    );
+    if backend.starts_with("https:") {
+        text.push_str("tls = { ca = [\"ca.cert.pem\"] }\n");
+    }
+    let _ = writeln!(
+        text,
+        "[routes.{side}]\nlimits = {{ message = \"{}MiB\" }}",
+        layout.largest_message
+    );
+    let keys = route.keys();
+    let peer_files = party(peer, keys.signing);
+    let security = match route.proof {
+        _ if !mechanism.signs() && !mechanism.encrypts() => match route.proof {
+            Proof::PasswordText => format!("mechanism = \"{mechanism}\", password = \"text\""),
+            _ => format!("mechanism = \"{mechanism}\""),
+        },
+        Proof::SharedKey => {
+            let _ = writeln!(text, "shared_key = {{ file = \"{SHARED_KEY}\" }}");
+            format!(
+                "mechanism = \"{mechanism}\", suite = \"{}\", key_reference = \"key-name\"",
+                route.suite
+            )
+        }
+        Proof::Dsa => {
+            // No path validation knows its keys, and no suite its signatures.
+            append_keys(
+                text,
+                keys,
+                [own, peer],
+                &format!("pinned = [\"{peer_files}.cert.pem\"], min_rsa_bits = {DSA_BITS}"),
+            );
+            format!(
+                "mechanism = \"{mechanism}\", \
+                 algorithms = {{ signature = [\"dsa-sha1\"], digest = [\"sha1\"], canonicalization = [\"exc-c14n\"] }}"
+            )
+        }
+        Proof::Ecdsa => {
+            append_keys(text, keys, [own, peer], &anchored(peer));
+            format!(
+                "mechanism = \"{mechanism}\", algorithms = {{ signature = [\"ecdsa-sha256\"], digest = [\"sha256\"], \
+                 canonicalization = [\"exc-c14n\"] }}"
+            )
+        }
+        Proof::Usual | Proof::PasswordText => {
+            // Below 2048 bits a key is weak, and only taken where that is said.
+            let weak = match route.rsa_bits {
+                bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
+                _ => String::new(),
+            };
+            append_keys(text, keys, [own, peer], &(anchored(peer) + &weak));
+            format!("mechanism = \"{mechanism}\", suite = \"{}\"", route.suite)
+        }
+    };
+    let _ = writeln!(text, "security = {{ {security} }}");
+    if mechanism == Mechanism::Username {
+        let _ = writeln!(
+            text,
+            "users = [{{ name = \"{USER}\", password_file = \"password\" }}]"
+        );
+    }
+}
+
+/// Trust in a peer whose certificate the authority has signed.
+fn anchored(peer: &str) -> String {
+    format!("anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]")
+}
+
+/// Writes whose keys a route has.
+fn append_keys(text: &mut String, keys: Keys, [own, peer]: [&str; 2], trust: &str) {
+    let pair = |name: &str| format!("key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\"");
+    let decryption = keys.apart().map_or(String::new(), |kind| {
+        format!(", decryption = {{ {} }}", pair(&party(own, kind)))
+    });
+    let _ = writeln!(
+        text,
+        "identity = {{ {}{decryption} }}\n\
+         peer = {{ certificate = \"{}.cert.pem\" }}\n\
+         trust = {{ {trust} }}",
+        pair(&party(own, keys.signing)),
+        party(peer, keys.decrypting)
+    );
+}
