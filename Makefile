@@ -10,7 +10,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 
 # How long each fuzz target runs in `make test`.
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 15
 
 target := $(or $(CARGO_TARGET_DIR),target)
 # Where .ci/cargo-tool installs what is missing.

@@ -1,7 +1,7 @@
 //! Messages that are made to cost much, to reach out, or to be computed with before anything is proven.
 
 use soapstone_crypto::base64;
-use soapstone_wss::names::{WSSE11, XENC};
+use soapstone_wss::names::WSSE11;
 use soapstone_wss::{FaultCode, Mechanism, Rejected};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::namespaces::DSIG;
