@@ -5,6 +5,7 @@
 //! lines make the same page, octet for octet.
 
 mod absent;
+mod conclusions;
 mod counted;
 mod csv;
 mod findings;
@@ -21,6 +22,7 @@ mod values;
 mod words;
 
 use crate::study::{Record, Study};
+use conclusions::Judged;
 use held::Headline;
 use shown::Shown;
 
@@ -40,6 +42,7 @@ pub struct Report<'r> {
     runs: &'r [Run],
     shown: Vec<Shown<'r>>,
     headlines: Vec<(Headline, usize)>,
+    judged: Vec<Judged>,
 }
 
 /// A file beside the page.
@@ -73,10 +76,15 @@ impl<'r> Report<'r> {
                 }
             }
         }
+        let asked = studies
+            .iter()
+            .filter(|study| conclusions::is_asked(study, runs));
+        let judged = asked.flat_map(|study| conclusions::judged(study, runs));
         Self {
             runs,
             shown,
             headlines,
+            judged: judged.collect(),
         }
     }
 

@@ -2,10 +2,15 @@
 //!
 //! The rule kept here: a cell is text; who writes it escapes it.
 
+mod conclusions;
+
+pub(super) use conclusions::{conclusions, counted, drawn};
+
 use super::held::{self, Held};
 use super::number::{Unit, tick};
 use super::shown::{Series, Shown, place};
 use super::{Report, Run, absent, words};
+use crate::statistics::NORMAL;
 use crate::study::{Line, Shows, Stack};
 
 /// A table.
@@ -249,7 +254,7 @@ fn range(unit: &Unit, [least, most]: [f64; 2]) -> String {
 }
 
 /// Columns of [`figures`] behind the coordinates.
-pub(super) const FIGURES: [&str; 13] = [
+pub(super) const FIGURES: [&str; 14] = [
     "arm",
     "stack",
     "quantity",
@@ -260,6 +265,7 @@ pub(super) const FIGURES: [&str; 13] = [
     "mean",
     "its 95 % interval",
     "deviation",
+    "1.96·s/√n",
     "p95",
     "worst",
     "unit",
@@ -302,6 +308,8 @@ fn line_cells(line: &Line) -> [Cell; FIGURES.len()] {
         figure(of.mean),
         interval(of.mean_interval),
         figure(of.stdev),
+        // Half of the interval as Rodrigues et al. take it: by the normal distribution, whatever the number of samples.
+        figure(NORMAL * of.stdev / (of.n.max(1) as f64).sqrt()),
         figure(of.p95),
         figure(of.worst),
         Cell::text(unit.name),
@@ -323,7 +331,7 @@ pub(super) fn held(shown: &Shown<'_>) -> Option<Table> {
     Some(Table { head, rows })
 }
 
-fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
+fn row_of(held: &Held<'_>, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
     let reported = held.reported;
     let at = reported.at.iter();
     let at = place(
@@ -337,7 +345,7 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
     };
     let unit = &shown.unit;
     let mut row = vec![
-        Cell::name(what).with_small(reported.place),
+        Cell::name(what).with_small(reported.place.as_str()),
         Cell::number(unit.range([reported.least, reported.most])),
     ];
     for stack in stacks {
@@ -384,8 +392,10 @@ pub(super) fn sentences(shown: &Shown<'_>, runs: &[Run]) -> Sentences {
 fn unknown(shown: &Shown<'_>) -> Option<&'static str> {
     match shown.figure.reported {
         _ if !shown.figure.is_of_the_paper() => None,
-        [] => Some("The paper's values of this figure are not known here."),
-        _ => Some("Other values of the paper's figure than those given are not known here."),
+        [] => {
+            Some("The paper prints no value of this figure: it draws them, or puts them in words.")
+        }
+        _ => None,
     }
 }
 
@@ -401,24 +411,28 @@ fn verdicts(shown: &Shown<'_>) -> Vec<String> {
             .collect();
         let count = |wanted| lies.iter().filter(|it| **it == wanted).count();
         let told = [
-            (count(held::Lies::Within), "holds"),
+            (lies.iter().filter(|it| it.holds()).count(), "holds"),
             (count(held::Lies::Below), "no longer holds: here it is less"),
             (count(held::Lies::Above), "no longer holds: here it is more"),
             (count(held::Lies::Across), "holds at some points"),
         ];
-        let mut told = told.iter().filter(|it| it.0 > 0);
-        match (lies.len(), told.next(), told.next()) {
+        let by_interval = match (lies.len(), count(held::Lies::WithinInterval)) {
+            (_, 0) => String::new(),
+            (1, _) => " (it lies within our interval)".to_owned(),
+            (_, some) => format!(" ({some} within our interval)"),
+        };
+        let mut kinds = told.iter().filter(|it| it.0 > 0);
+        match (lies.len(), kinds.next(), kinds.next()) {
             (0, ..) | (_, None, _) => None,
-            (1, Some((_, what)), _) => Some(format!("On {stack}, what the paper reports {what}.")),
+            (1, Some((_, what)), _) => Some(format!(
+                "On {stack}, what the paper reports {what}{by_interval}."
+            )),
             (all, Some((_, what)), None) => Some(format!(
-                "On {stack}, what the paper reports {what}, at all {all} values."
+                "On {stack}, what the paper reports {what}, at all {all} values{by_interval}."
             )),
             (all, ..) => Some(format!(
-                "On {stack}, of {all} values that the paper reports, {} hold, {} are less here, {} are more, {} hold at some points.",
-                count(held::Lies::Within),
-                count(held::Lies::Below),
-                count(held::Lies::Above),
-                count(held::Lies::Across)
+                "On {stack}, of {all} values that the paper reports, {} hold{by_interval}, {} are less here, {} are more, {} hold at some points.",
+                told[0].0, told[1].0, told[2].0, told[3].0
             )),
         }
     };

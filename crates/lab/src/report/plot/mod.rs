@@ -12,7 +12,8 @@ mod svg;
 pub(super) use svg::escape;
 
 use super::shown::{Series, Shown, Value};
-use crate::study::{Reported, Shows, Stack};
+use crate::papers::Reported;
+use crate::study::{Shows, Stack};
 use svg::{Anchor, Svg, width_of};
 
 /// How wide a plot is drawn: for a desk, and for a phone.
@@ -96,7 +97,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
             Shows::Share { .. } => {
                 let mut parts = self.arms.clone();
                 let is_reported = |arm: &String| {
-                    let mut reported = self.shown.figure.reported.iter();
+                    let mut reported = self.shown.reported.iter();
                     reported.any(|it| it.arm == arm)
                 };
                 parts.sort_by_key(|arm| !is_reported(arm));
@@ -175,15 +176,15 @@ impl<'s, 'r> Drawn<'s, 'r> {
     }
 
     /// What the paper reported of the arms that are drawn.
-    fn reported(&self) -> impl Iterator<Item = &'static Reported> {
-        let drawn = |it: &&Reported| {
+    fn reported(&self) -> impl Iterator<Item = &'s Reported> {
+        let drawn = |it: &&'s Reported| {
             let values = |series: &&&Series| {
                 let mut values = series.values.iter();
                 values.any(|value| it.is_of(&series.arm, &value.at))
             };
             self.series.iter().any(|series| values(&series))
         };
-        self.shown.figure.reported.iter().filter(drawn)
+        self.shown.reported.iter().filter(drawn)
     }
 
     /// Values reach over two decades or more, so that a linear axis would show the large ones only.
@@ -241,6 +242,10 @@ fn title_of(shown: &Shown<'_>) -> String {
             format!("{what}, {unit} of {baseline}")
         }
         (Shows::Increment { .. }, Some(baseline)) => format!("{what}, {unit} more than {baseline}"),
+        (Shows::Added { .. }, Some(baseline)) => format!("{what} more than {baseline}, {unit}"),
+        (Shows::Portion { whole, .. }, _) => {
+            format!("{what}, {unit} of {}", super::words::quantity(*whole))
+        }
         (Shows::Overhead { .. }, Some(baseline)) => {
             format!("{what}, {unit} of it more than {baseline}")
         }
