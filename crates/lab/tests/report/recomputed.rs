@@ -1,6 +1,8 @@
 //! Every value of every figure, recomputed from the samples by other code.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use soapstone_lab::papers::Reported;
@@ -485,6 +487,10 @@ fn every_figure_of_every_study_shows_what_its_samples_say() {
 
 /// Everything that is pretended of every study, as one run.
 pub(super) fn everything() -> Vec<Run> {
+    vec![run("one", &lines_of_everything())]
+}
+
+fn lines_of_everything() -> Vec<Value> {
     let mut chance = Chance(0x1234_5678_9abc_def1);
     let mut all = Vec::new();
     for study in studies::ALL {
@@ -500,7 +506,7 @@ pub(super) fn everything() -> Vec<Run> {
         }
     }
     all.push(json!({"stack": "gsoap", "absent": "no compiler"}));
-    vec![run("one", &all)]
+    all
 }
 
 /// What deployments take, for what is drawn from it: totals that grow with messages, and the time of later ones.
@@ -532,15 +538,46 @@ fn of_deployments(
     all
 }
 
+/// The page of everything, and its lines, where tests keep their files.
+fn files_of_everything(name: &str) -> [PathBuf; 2] {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let lines = lines_of_everything();
+    let page = page_of(&[run("one", &lines)]);
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let contents = [("jsonl", text.join("\n")), ("html", page)];
+    contents.map(|(ending, contents)| {
+        let path = folder.join(format!("{name}.{ending}"));
+        std::fs::write(&path, contents).expect("a file");
+        path
+    })
+}
+
 #[test]
 fn a_page_of_every_figure_to_look_at_is_written_where_tests_keep_their_files() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let runs = everything();
-    let page = page_of(&runs);
+    let [_, page] = files_of_everything("every-figure");
+    let page = std::fs::read_to_string(page).expect("the page");
     let figures = studies::ALL.iter().flat_map(|it| it.experiments);
     for figure in figures.flat_map(|it| it.figures) {
         let article = format!("-{}\">", figure.shown_in);
         assert!(page.contains(&article), "{}", figure.shown_in);
     }
-    std::fs::write(folder.join("every-figure.html"), &page).expect("the page");
+}
+
+#[test]
+fn an_independent_program_finds_every_printed_digit_in_the_raw_lines() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/report-digits");
+    let files = files_of_everything("every-digit");
+    let found = match Command::new("python3").arg(program).args(files).output() {
+        Ok(found) => found,
+        Err(why) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: no Python 3: {why}");
+            return;
+        }
+        Err(why) => panic!("Python 3 is needed: {why}"),
+    };
+    let told = String::from_utf8_lossy(&found.stdout);
+    let wrong = String::from_utf8_lossy(&found.stderr);
+    assert!(found.status.success(), "{told}{wrong}");
+    let cells = told.split(' ').next().and_then(|it| it.parse::<u32>().ok());
+    assert!(cells.is_some_and(|it| it > 10_000), "{told}");
 }
