@@ -5,13 +5,26 @@
 use std::fmt::Write as _;
 
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, manifest, words};
+use super::{Report, Run, absent, front, manifest, words};
 use crate::study::Study;
 
 /// The report.
 pub(super) fn text(report: &Report<'_>) -> String {
     // Writing to a String does not fail.
     let mut text = String::from("# Studies of message security, run again\n");
+    if let Some(noise) = front::noise(report.runs) {
+        let _ = write!(text, "\n**{}**\n", plain(&noise));
+    }
+    if let Some(front) = front::front(report) {
+        text.push_str("\n## What does a call cost, and what shall I use?\n\n");
+        for sentence in front.sentences.iter().skip(1) {
+            let _ = write!(text, "{}\n\n", plain(sentence));
+        }
+        text.push_str(&table(&front.costs));
+        for sentence in front.sentences.iter().take(1) {
+            let _ = write!(text, "\n{}\n", plain(sentence));
+        }
+    }
     if let Some(claims) = table::claims(report) {
         let _ = write!(
             text,

@@ -1,6 +1,6 @@
 //! The report: one page of HTML, from the lines that runs of studies left.
 //!
-//! In the order of the studies: the headline claims, then each experiment's question, its plots and tables with the paper's values beside
+//! First what a call costs and what to choose, then, in the order of the studies: the headline claims, conclusions, each experiment's question, its plots and tables with the paper's values beside
 //! ours, what held, and the command that repeats it. The rule kept here: every number comes from a line or from the paper, and so the same
 //! lines make the same page, octet for octet.
 
@@ -9,6 +9,7 @@ mod conclusions;
 mod counted;
 mod csv;
 mod findings;
+mod front;
 mod held;
 mod manifest;
 mod markdown;

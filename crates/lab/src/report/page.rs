@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::plot::{self, escape};
 use super::shown::Shown;
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, manifest, words};
+use super::{Report, Run, absent, front, manifest, words};
 use crate::study::Study;
 
 const STYLE: &str = include_str!("page.css");
@@ -27,8 +27,24 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
          the runs named below, or from the paper.</p>\n",
         plot::STYLE
     );
+    if let Some(noise) = front::noise(report.runs) {
+        let _ = writeln!(h, "<p class=\"noise\" role=\"note\">{}</p>", escape(&noise));
+    }
     contents(h, report);
     h.push_str("</header>\n<main>\n");
+    if let Some(front) = front::front(report) {
+        h.push_str(
+            "<section id=\"costs\">\n<h2>What does a call cost, and what shall I use?</h2>\n",
+        );
+        for sentence in front.sentences.iter().skip(1) {
+            let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(sentence));
+        }
+        write_table(h, &front.costs, "costs");
+        for sentence in front.sentences.iter().take(1) {
+            let _ = writeln!(h, "<p class=\"note\">{}</p>", escape(sentence));
+        }
+        h.push_str("</section>\n");
+    }
     if let Some(claims) = table::claims(report) {
         let _ = writeln!(
             h,

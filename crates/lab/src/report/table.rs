@@ -57,19 +57,19 @@ impl Cell {
         }
     }
 
-    fn text(text: impl Into<String>) -> Self {
+    pub(super) fn text(text: impl Into<String>) -> Self {
         Self::new(Kind::Text, text)
     }
 
-    fn name(text: impl Into<String>) -> Self {
+    pub(super) fn name(text: impl Into<String>) -> Self {
         Self::new(Kind::Name, text)
     }
 
-    fn number(text: impl Into<String>) -> Self {
+    pub(super) fn number(text: impl Into<String>) -> Self {
         Self::new(Kind::Number, text)
     }
 
-    fn with_small(self, small: impl Into<String>) -> Self {
+    pub(super) fn with_small(self, small: impl Into<String>) -> Self {
         Self {
             small: small.into(),
             ..self
@@ -97,9 +97,12 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
         .collect();
     others.sort_unstable();
     others.dedup();
-    let mut head = vec!["claim".to_owned(), "the paper".to_owned()];
+    // Ours comes first, so that it is seen on a phone.
+    let mut head = ["claim", "soapstone", "the paper"]
+        .map(str::to_owned)
+        .to_vec();
     head.extend(others.iter().map(|stack| format!("{stack} today")));
-    head.extend(["soapstone", "goal", "met", "floor"].map(str::to_owned));
+    head.extend(["goal", "met", "floor"].map(str::to_owned));
     let head = head.into_iter().map(Cell::text).collect();
     let rows = report.headlines.iter().zip(&absent);
     let rows = rows.map(|((headline, place), absent)| {
@@ -124,10 +127,10 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
                 words::places(claim.shown_in),
                 claim.arm
             )),
+            of(Stack::Soapstone),
             Cell::number(unit.range(claim.paper)).with_small(paper.stack),
         ];
         row.extend(others.iter().map(|stack| of(*stack)));
-        row.push(of(Stack::Soapstone));
         let most = match shows {
             Shows::Factor { .. } => "at least",
             _ => "at most",

@@ -237,7 +237,7 @@ fn own(study: &'static Study) -> BTreeMap<String, String> {
     let rows = rows.map(|row| {
         let says = row.split('<').next().unwrap_or_default();
         let says = says.replace("&#39;", "'").to_lowercase();
-        let verdict = row.split("<td").nth(1).unwrap_or_default();
+        let verdict = row.split("<td").last().unwrap_or_default();
         let verdict = verdict.split('>').nth(1).unwrap_or_default();
         let verdict = verdict.split('<').next().unwrap_or_default();
         (says, verdict.to_owned())

@@ -10,6 +10,7 @@ use soapstone_lab::study::{self, Study};
 
 mod absent;
 mod findings;
+mod front;
 mod guide;
 mod model;
 mod read;

@@ -14,7 +14,7 @@ fn tables_of_page(page: &str) -> Vec<Vec<Vec<String>>> {
             .replace("&#39;", "'")
             .replace("&amp;", "&")
     };
-    let classes = ["claims", "conclusions", "values", "held"];
+    let classes = ["costs", "claims", "conclusions", "values", "held"];
     let tables = page.split("<table class=\"").skip(1);
     let tables = tables.filter(|it| {
         classes

@@ -32,11 +32,12 @@ pub(in super::super) fn conclusions(report: &Report<'_>, study: &Study) -> Optio
             small.push_str(&format!("; but {}", conclusion.but));
         }
         let says = Cell::name(words::sentence(conclusion.says)).with_small(small);
-        let mut row = vec![says, cell(&it.paper)];
+        let mut row = vec![says];
         row.extend(stacks.iter().map(|stack| {
             let found = it.stacks.iter().find(|it| it.0 == *stack);
             found.map_or_else(|| Cell::text(NOTHING), |it| cell(&it.1))
         }));
+        row.push(cell(&it.paper));
         row
     });
     let rows = rows.collect();
