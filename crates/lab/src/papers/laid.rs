@@ -1,6 +1,7 @@
 //! What of a paper is laid beside a figure of the lab, in the figure's unit.
 //!
-//! The rule kept here: a value that is computed from printed numbers keeps what their digits leave open.
+//! The rule kept here: a value that is computed from printed numbers keeps what their digits leave
+//! open.
 
 use super::{Numbers, Tags, Value};
 use crate::study::Shows;
@@ -12,7 +13,8 @@ pub struct Laid {
     pub source: &'static str,
     /// Tags that they have.
     pub with: Tags,
-    /// Coordinates that differ from the paper's, or that it does not name; `!value` is any other than that value.
+    /// Coordinates that differ from the paper's, or that it does not name; `!value` is any other
+    /// than that value.
     pub at: Tags,
     /// How they become values of the figure.
     pub made: Made,
@@ -65,9 +67,11 @@ impl Laid {
 /// A value that a paper reported, in the unit of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reported {
-    /// Of which arm; the names of the figure's arms up to their first `/` match, too. `*` is any arm.
+    /// Of which arm; the names of the figure's arms up to their first `/` match, too. `*` is any
+    /// arm.
     pub arm: &'static str,
-    /// At which points: those that have all of these coordinates. `!value` is any other than that value.
+    /// At which points: those that have all of these coordinates. `!value` is any other than that
+    /// value.
     pub at: Vec<(&'static str, &'static str)>,
     /// The value; of a range, its lower end.
     pub least: f64,
@@ -167,7 +171,8 @@ fn summed(values: &[Value], over: &str, laid: &Laid, shows: &Shows) -> Vec<Repor
     all
 }
 
-/// What a printed number is multiplied by to become a value of the figure: times are microseconds there, sizes bytes, impacts percent.
+/// What a printed number is multiplied by to become a value of the figure: times are microseconds
+/// there, sizes bytes, impacts percent.
 fn scale(unit: &str, shows: &Shows) -> f64 {
     match unit {
         "s" => 1e6,

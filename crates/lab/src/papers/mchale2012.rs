@@ -1,4 +1,5 @@
-//! McHale, O'Raw and Curran: IJWS 1(4), 2012, pages 291 to 314. The text at hand has no page numbers.
+//! McHale, O'Raw and Curran: IJWS 1(4), 2012, pages 291 to 314. The text at hand has no page
+//! numbers.
 
 use super::{Drawn, Numbers, Source, head, row, text};
 

@@ -1,8 +1,9 @@
 //! The numbers that the five papers print, each with its place, its unit and its meaning.
 //!
-//! A [`Source`] is a table or a passage as it stands in the paper: rows, columns and cells with the digits that are printed there. Tags on
-//! the source, its rows and its columns say what a cell is a value of. [`Drawn`] names what a paper draws without printing a number. The
-//! rule kept here: a cell has the paper's own digits; whatever is computed from it is computed elsewhere.
+//! A [`Source`] is a table or a passage as it stands in the paper: rows, columns and cells with the
+//! digits that are printed there. Tags on the source, its rows and its columns say what a cell is a
+//! value of. [`Drawn`] names what a paper draws without printing a number. The rule kept here: a
+//! cell has the paper's own digits; whatever is computed from it is computed elsewhere.
 
 mod laid;
 mod mchale2012;
@@ -26,7 +27,8 @@ pub(crate) use rodrigues2011::NUMBERS as RODRIGUES;
 pub(crate) use shopov2007::NUMBERS as SHOPOV;
 pub(crate) use vanengelen2008::NUMBERS as VAN_ENGELEN;
 
-/// What values are of: names and values. `arm`, `unit` and `statistic` are ours; other names are coordinates of the lab's figures.
+/// What values are of: names and values. `arm`, `unit` and `statistic` are ours; other names are
+/// coordinates of the lab's figures.
 pub type Tags = &'static [(&'static str, &'static str)];
 
 /// All numbers of a paper.
@@ -64,7 +66,8 @@ pub struct Source {
 pub struct Head {
     /// Its name in the paper; in a passage, what the sentence is about.
     pub name: &'static str,
-    /// Tags of its cells; they replace those of the source, and those of a column replace those of a row.
+    /// Tags of its cells; they replace those of the source, and those of a column replace those of
+    /// a row.
     pub tags: Tags,
 }
 

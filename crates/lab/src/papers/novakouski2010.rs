@@ -1,4 +1,5 @@
-//! Novakouski, Simanta, Peterson, Morris and Lewis: CMU/SEI-2010-TR-023. Pages are those of its table of contents.
+//! Novakouski, Simanta, Peterson, Morris and Lewis: CMU/SEI-2010-TR-023. Pages are those of its
+//! table of contents.
 
 use super::{Drawn, Head, Numbers, Source, head, row, text};
 

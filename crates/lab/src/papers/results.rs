@@ -1,4 +1,5 @@
-//! A paper's tables as results: the lines that the lab would have left, had it measured what the paper did.
+//! A paper's tables as results: the lines that the lab would have left, had it measured what the
+//! paper did.
 //!
 //! The rule kept here: figures that a table does not print follow from those that it prints.
 
@@ -107,7 +108,8 @@ fn figures(values: &[Value], n: usize) -> Option<(Figures, Vec<f64>)> {
     Some((figures, samples))
 }
 
-/// So many samples with this mean and this deviation, in ascending order: half of them on each side, and the mean itself among an odd number.
+/// So many samples with this mean and this deviation, in ascending order: half of them on each
+/// side, and the mean itself among an odd number.
 fn around(n: usize, mean: f64, stdev: f64) -> Vec<f64> {
     let half = n / 2;
     let away = if n.is_multiple_of(2) {

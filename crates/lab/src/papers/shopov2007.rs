@@ -1,4 +1,5 @@
-//! Shopov and Kakanakov: Technical University of Sofia, Plovdiv branch, 2007. The text at hand has no page and no section numbers.
+//! Shopov and Kakanakov: Technical University of Sofia, Plovdiv branch, 2007. The text at hand has
+//! no page and no section numbers.
 
 use super::{Drawn, Numbers, Source, head, row, text};
 

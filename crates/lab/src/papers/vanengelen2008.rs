@@ -52,7 +52,7 @@ pub(crate) const NUMBERS: Numbers = Numbers {
             "text-2.2",
             "2.2",
             None,
-            "digest cache",
+            "digest cache; by the paper's own formula 1e17 objects collide with a chance of 3.4e-15 only",
             &[
                 row(
                     "share of parsing in deserialization",

@@ -1,6 +1,8 @@
-//! Whether the papers' conclusions hold: on each stack that was measured, and in the numbers that the paper itself prints.
+//! Whether the papers' conclusions hold: on each stack that was measured, and in the numbers that
+//! the paper itself prints.
 //!
-//! The rule kept here: nothing is told apart where intervals overlap, and one sample of a time is told apart from nothing.
+//! The rule kept here: nothing is told apart where intervals overlap, and one sample of a time is
+//! told apart from nothing.
 
 mod data;
 mod judge;
@@ -84,7 +86,8 @@ impl Kind {
 /// The answer at one place, with the number that it is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Answer {
-    /// One of [`Kind::Holds`], [`Kind::Reversed`], [`Kind::Less`], [`Kind::More`], [`Kind::NotToldApart`].
+    /// One of [`Kind::Holds`], [`Kind::Reversed`], [`Kind::Less`], [`Kind::More`],
+    /// [`Kind::NotToldApart`].
     kind: Kind,
     /// A ratio, a share, a place along an axis.
     number: f64,

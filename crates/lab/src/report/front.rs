@@ -1,6 +1,8 @@
-//! The first screen: what a call costs by mechanism, what to choose, and whether the machine was quiet enough to say so.
+//! The first screen: what a call costs by mechanism, what to choose, and whether the machine was
+//! quiet enough to say so.
 //!
-//! The rule kept here: every number is of lines of one run, or lies on the straight line between two of its sizes.
+//! The rule kept here: every number is of lines of one run, or lies on the straight line between
+//! two of its sizes.
 
 use super::counted;
 use super::number::{Unit, number};
@@ -50,7 +52,8 @@ const MECHANISMS: [(&str, &str, &str); 8] = [
 ];
 /// Mechanisms that sign and encrypt in the message.
 const BOTH: [&str; 3] = ["sign-encrypt", "encrypt-sign", "secure-conversation"];
-/// Figures whose lines are times of an echo, the coordinate that says its size, and sizes that have names.
+/// Figures whose lines are times of an echo, the coordinate that says its size, and sizes that have
+/// names.
 const FIGURES: [(&str, u8, &str, &str); 3] = [
     ("novakouski2010", 2, "figures-2-3-table-3", "characters"),
     ("novakouski2010", 10, "large-payloads", "characters"),
@@ -97,12 +100,20 @@ pub(super) fn front(report: &Report<'_>) -> Option<Front> {
     // Of whatever has neither a mechanism nor a size there is nothing to tell.
     SIZES.iter().find_map(|it| plain(it.0))?;
     let start = handshake(report.runs, &lines);
+    // One unit for the whole table, that of its largest time.
+    let all = MECHANISMS.iter().flat_map(|mechanism| {
+        let times = SIZES
+            .iter()
+            .filter_map(|it| time(&lines, mechanism.0, it.0));
+        times.map(|it| it.0.value).collect::<Vec<_>>()
+    });
+    let unit = Unit::of_quantity(Quantity::Time, all.fold(0.0, f64::max));
     let head = ["mechanism", "gives"].into_iter();
     let head = head.chain(SIZES.map(|it| it.1)).map(Cell::text);
     let rows = MECHANISMS.into_iter().filter_map(|(arm, name, gives)| {
         let cells = SIZES.map(|(size, _)| {
             let own = time(&lines, arm, size);
-            own.map(|(own, plain)| cost(own, plain, arm == "none"))
+            own.map(|(own, plain)| cost(own, plain, &unit, arm == "none"))
         });
         cells.iter().any(Option::is_some).then(|| {
             let cells = cells.map(|it| it.unwrap_or_else(|| Cell::number("–")));
@@ -118,7 +129,7 @@ pub(super) fn front(report: &Report<'_>) -> Option<Front> {
         match start {
             Some(start) => format!(
                 " A conversation begins with a handshake of {}, which is not in the table.",
-                milliseconds(start)
+                told(start)
             ),
             None => String::new(),
         }
@@ -157,7 +168,8 @@ fn time(lines: &[Vec<&Line>], arm: &str, size: f64) -> Option<(Time, Time)> {
     })
 }
 
-/// The time of an arm at this size, on the straight line between its neighbours; nothing beyond the smallest and the largest size.
+/// The time of an arm at this size, on the straight line between its neighbours; nothing beyond the
+/// smallest and the largest size.
 fn at(lines: &[&Line], axis: &str, arm: &str, size: f64) -> Option<Time> {
     let of_arm = lines
         .iter()
@@ -179,7 +191,8 @@ fn at(lines: &[&Line], axis: &str, arm: &str, size: f64) -> Option<Time> {
     Some(before.towards(time, (size - from) / (at - from)))
 }
 
-/// What the handshake of a conversation takes: the first call of a later client above a later call of the same size.
+/// What the handshake of a conversation takes: the first call of a later client above a later call
+/// of the same size.
 fn handshake(runs: &[Run], lines: &[Vec<&Line>]) -> Option<f64> {
     let study = studies::named("novakouski2010")?;
     let all = counted::latest(study, study.experiment(3)?, "figure-4-later", runs);
@@ -194,8 +207,8 @@ fn handshake(runs: &[Run], lines: &[Vec<&Line>]) -> Option<f64> {
     Some((first.figures.mean - later.value).max(0.0))
 }
 
-fn cost(own: Time, plain: Time, is_plain: bool) -> Cell {
-    let cell = Cell::number(milliseconds(own.value));
+fn cost(own: Time, plain: Time, unit: &Unit, is_plain: bool) -> Cell {
+    let cell = Cell::number(unit.with(own.value));
     if is_plain {
         cell
     } else {
@@ -203,12 +216,14 @@ fn cost(own: Time, plain: Time, is_plain: bool) -> Cell {
     }
 }
 
-fn milliseconds(time: f64) -> String {
+/// A time in the unit that suits it.
+fn told(time: f64) -> String {
     let unit = Unit::of_quantity(Quantity::Time, time);
     unit.with(time)
 }
 
-/// One sentence of choice: which mechanism that signs and encrypts takes least at the chosen load, and which are as good.
+/// One sentence of choice: which mechanism that signs and encrypts takes least at the chosen load,
+/// and which are as good.
 fn choice(lines: &[Vec<&Line>], start: Option<f64>) -> Option<String> {
     let (size, name, calls) = CHOSEN;
     let mut all: Vec<(&str, Time, Time)> = BOTH
@@ -227,26 +242,26 @@ fn choice(lines: &[Vec<&Line>], start: Option<f64>) -> Option<String> {
     let mut text = format!(
         "For {name} requests, {calls} a conversation, that must be signed and encrypted in the message: choose {best}, {} a call, {} × the \
          plain call",
-        milliseconds(least.value),
+        told(least.value),
         number(least.value / plain.value)
     );
     for (arm, time, _) in others {
-        let told = if time.ends[0] <= least.ends[1] {
+        let beside = if time.ends[0] <= least.ends[1] {
             format!("; {arm} is as good within the error")
         } else {
             format!(
                 "; {arm} takes {}, {} × as long",
-                milliseconds(time.value),
+                told(time.value),
                 number(time.value / least.value)
             )
         };
-        text.push_str(&told);
+        text.push_str(&beside);
     }
     text.push('.');
     if let Some((tls, _)) = time(lines, "https", size) {
         text.push_str(&format!(
             " TLS takes {}, where no intermediary has to be passed.",
-            milliseconds(tls.value)
+            told(tls.value)
         ));
     }
     Some(text)
@@ -257,7 +272,8 @@ const NOISE: f64 = 0.3;
 /// The least samples of a plain call that tell of noise.
 const SAMPLES: usize = 5;
 
-/// What not to trust, if the machine was busy when a run began or plain calls spread widely: the controls that every experiment repeats.
+/// What not to trust, if the machine was busy when a run began or plain calls spread widely: the
+/// controls that every experiment repeats.
 pub(super) fn noise(runs: &[Run]) -> Option<String> {
     let mut reasons = Vec::new();
     for run in runs {

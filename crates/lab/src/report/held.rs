@@ -1,6 +1,7 @@
 //! What held of the values that the papers reported, and of their headline claims.
 //!
-//! The rule kept here: a verdict is a comparison of two numbers that stand beside it, and of what is known of both.
+//! The rule kept here: a verdict is a comparison of two numbers that stand beside it, and of what
+//! is known of both.
 
 use super::shown::{At, Shown, Value, is_arm, is_at};
 use crate::papers::Reported;

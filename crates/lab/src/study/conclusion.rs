@@ -1,6 +1,7 @@
 //! Conclusions of a paper as questions that lines of a run answer.
 //!
-//! The rule kept here: a conclusion names everything that its answer depends on: figure, quantity, arms, coordinates and bounds.
+//! The rule kept here: a conclusion names everything that its answer depends on: figure, quantity,
+//! arms, coordinates and bounds.
 
 use super::figure::Estimate;
 use super::line::Quantity;
@@ -57,7 +58,8 @@ pub enum Measure {
     Shown,
     /// A quantity of its lines.
     Itself(Quantity, Estimate),
-    /// A quantity of its lines, and beside it another quantity of the lines of another figure: of the second arms of the question.
+    /// A quantity of its lines, and beside it another quantity of the lines of another figure: of
+    /// the second arms of the question.
     Beside(Quantity, &'static str, Quantity),
 }
 
@@ -66,7 +68,8 @@ pub enum Measure {
 pub struct Of {
     /// The arms; names up to the first `/` match, too.
     pub arms: &'static [&'static str],
-    /// Coordinates of the points. `!value` is any other than that value, `<number` and `>number` are less and more.
+    /// Coordinates of the points. `!value` is any other than that value, `<number` and `>number`
+    /// are less and more.
     pub at: &'static [(&'static str, &'static str)],
 }
 
@@ -85,7 +88,8 @@ impl Of {
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Asks {
-    /// Each of the first is less than each of the second, at every point of both. Coordinates that neither names are the same.
+    /// Each of the first is less than each of the second, at every point of both. Coordinates that
+    /// neither names are the same.
     Order {
         /// The first.
         less: Of,
@@ -101,7 +105,8 @@ pub enum Asks {
         /// From where to where.
         within: [f64; 2],
     },
-    /// The sum of the first arms in percent of the sum of the second ones is within a range. Without second arms, the value itself is.
+    /// The sum of the first arms in percent of the sum of the second ones is within a range.
+    /// Without second arms, the value itself is.
     Share {
         /// The first.
         of: Of,

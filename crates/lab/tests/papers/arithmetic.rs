@@ -1,6 +1,7 @@
 //! The papers' own arithmetic: what follows from one printed number is printed in another place.
 //!
-//! The rule kept here: both sides are read from the lab's data, and what the digits leave open is the only difference that is allowed.
+//! The rule kept here: both sides are read from the lab's data, and what the digits leave open is
+//! the only difference that is allowed.
 
 use std::collections::BTreeMap;
 
@@ -218,8 +219,6 @@ fn identities() -> Vec<Identity> {
         [least],
         hundred,
     ));
-    // p = 1 − e^(−n²/2k), which is n²/2k where it is so small: less than one in a billion up to some 10^19.8 objects, so that the paper's
-    // 10^17 errs on the safe side; the order of magnitude of its chance is not exceeded.
     all
 }
 
@@ -240,7 +239,8 @@ impl Numbers {
         }
     }
 
-    /// Whether what is printed may follow from what it follows from, each within half of its last digit.
+    /// Whether what is printed may follow from what it follows from, each within half of its last
+    /// digit.
     fn holds(&self, identity: &Identity) -> bool {
         let from: Vec<Printed> = identity.from.iter().map(|it| self.printed(*it)).collect();
         if identity.counted {
@@ -284,6 +284,18 @@ fn the_papers_numbers_agree_with_each_other() {
     }
 }
 
+#[test]
+fn van_engelen_s_chance_of_a_collision_does_not_follow_from_his_formula() {
+    let numbers = as_printed("vanengelen2008");
+    let of = |row| numbers.printed(("text-2.2", row, "")).least;
+    let objects = of("objects from which on that chance is exceeded");
+    let kinds = 2_f64.powf(of("bits of SHA-1: k = 2^160"));
+    // 1 − e^(−n²/2k), which is n²/2k where it is so small.
+    let chance = objects * objects / (2.0 * kinds);
+    assert!((chance - 3.4e-15).abs() < 0.05e-15, "{chance}");
+    assert!(chance < of("chance of a collision"));
+}
+
 /// The texts that differ from this one in one digit.
 fn changed(text: &str) -> Vec<String> {
     let digits = text.char_indices().filter(|it| it.1.is_ascii_digit());
@@ -325,7 +337,8 @@ fn a_number_that_is_changed_by_one_digit_contradicts_the_paper_s_own_arithmetic(
                 ..as_printed(paper)
             };
             let is_seen = of.iter().any(|it| !numbers.holds(it));
-            // What other numbers leave open is a change of less than one part in a hundred, or of what is said roughly.
+            // What other numbers leave open is a change of less than one part in a hundred, or of
+            // what is said roughly.
             let value = Printed::read(text).expect("a number").least;
             if value == 0.0 {
                 continue;

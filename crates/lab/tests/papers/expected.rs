@@ -1,6 +1,8 @@
-//! Every number that stands in the lab, written down a second time, so that no digit changes in one place alone.
+//! Every number that stands in the lab, written down a second time, so that no digit changes in one
+//! place alone.
 //!
-//! The rule kept here: rows of tables are those of the papers' tables, and all other numbers stand one by one.
+//! The rule kept here: rows of tables are those of the papers' tables, and all other numbers stand
+//! one by one.
 
 /// Paper, source, row, and the cells of the row from left to right.
 pub(super) type Row = (

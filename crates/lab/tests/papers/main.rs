@@ -1,5 +1,5 @@
-//! The numbers of the papers: that all of them stand in the lab, that they agree with each other, and what the report says when it is given
-//! the papers' own tables as results.
+//! The numbers of the papers: that all of them stand in the lab, that they agree with each other,
+//! and what the report says when it is given the papers' own tables as results.
 
 mod arithmetic;
 mod expected;

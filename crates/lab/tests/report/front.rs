@@ -7,7 +7,8 @@ use soapstone_lab::studies;
 use super::read::{between, line};
 use super::{page_of, run};
 
-/// Echoes whose time grows by so much for each thousand characters: arm, time of the smallest, growth.
+/// Echoes whose time grows by so much for each thousand characters: arm, time of the smallest,
+/// growth.
 fn echoes(arms: &[(&str, f64, f64)]) -> Vec<Value> {
     let mut all = Vec::new();
     for (arm, start, each) in arms {

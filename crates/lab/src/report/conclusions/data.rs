@@ -1,6 +1,7 @@
 //! The values that a conclusion is asked of.
 //!
-//! The rule kept here: a value without an interval is told apart from nothing, unless it was counted.
+//! The rule kept here: a value without an interval is told apart from nothing, unless it was
+//! counted.
 
 use super::super::counted::{self, Order};
 use super::super::shown::{At, Series, Shown, Value};

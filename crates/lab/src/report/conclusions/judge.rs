@@ -1,6 +1,7 @@
 //! Answers to the questions that conclusions are.
 //!
-//! The rule kept here: values are compared at the same point, which differs only in what the question names.
+//! The rule kept here: values are compared at the same point, which differs only in what the
+//! question names.
 
 use super::super::shown::{At, is_arm, is_at};
 use super::super::values::ratio_ends;
@@ -90,7 +91,8 @@ fn others(at: &At, one: &Of, other: &Of) -> At {
         .collect()
 }
 
-/// Values that are compared with each other. Where both name the same arms, each is compared with itself.
+/// Values that are compared with each other. Where both name the same arms, each is compared with
+/// itself.
 fn pairs<'d>(
     (first, one): (&'d [Datum], &'d Of),
     (second, other): (&'d [Datum], &'d Of),

@@ -1,6 +1,8 @@
-//! What Novakouski et al. make of sequences of calls: by how much the last are above the least, and which is the first below the mean.
+//! What Novakouski et al. make of sequences of calls: by how much the last are above the least, and
+//! which is the first below the mean.
 //!
-//! The rule kept here: the paper's formulas, on the samples that lines keep in the order of measuring.
+//! The rule kept here: the paper's formulas, on the samples that lines keep in the order of
+//! measuring.
 
 use super::super::counted::{Order, besides};
 use super::{Found, Series, parted, value};
@@ -10,7 +12,8 @@ use crate::study::{Line, Quantity, Stack};
 /// How many of the last calls are averaged.
 const LAST: usize = 10;
 
-/// Lines of one arm, service and stack that differ in the coordinate along an axis only, with their place along it, in ascending order.
+/// Lines of one arm, service and stack that differ in the coordinate along an axis only, with their
+/// place along it, in ascending order.
 struct Sequence<'l> {
     stack: Stack,
     arm: &'l str,
@@ -18,7 +21,8 @@ struct Sequence<'l> {
     along: Vec<(f64, &'l Line)>,
 }
 
-/// By how many percent the mean of the last ten calls at the largest size is above the least time of any size.
+/// By how many percent the mean of the last ten calls at the largest size is above the least time
+/// of any size.
 pub(super) fn increase(x: &str, lines: &[&Line], order: &Order) -> Vec<Series> {
     let mut found = Found::default();
     for sequence in sequences("characters", Quantity::Time, lines, order) {
@@ -51,7 +55,8 @@ pub(super) fn increase(x: &str, lines: &[&Line], order: &Order) -> Vec<Series> {
     found.series
 }
 
-/// The number of the first message of a deployment whose time is no more than the mean of all its messages: the mean of all deployments.
+/// The number of the first message of a deployment whose time is no more than the mean of all its
+/// messages: the mean of all deployments.
 pub(super) fn first_below_mean(x: &str, lines: &[&Line], order: &Order) -> Vec<Series> {
     let mut found = Found::default();
     for sequence in sequences("messages", Quantity::Later, lines, order) {
@@ -87,7 +92,8 @@ fn first_of<'l>(later: &Line, lines: &[&'l Line]) -> Option<&'l Line> {
     })
 }
 
-/// The number in each deployment, of whose messages the first and the later ones are given one after the other.
+/// The number in each deployment, of whose messages the first and the later ones are given one
+/// after the other.
 fn numbers(messages: usize, later: &[f64], firsts: &[f64]) -> Option<Vec<f64>> {
     let each = messages.checked_sub(1).filter(|it| *it > 0)?;
     if firsts.is_empty() || later.len() != each * firsts.len() {

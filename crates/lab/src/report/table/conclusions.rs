@@ -1,10 +1,11 @@
 //! The table of a study's conclusions, and what is said of it.
 //!
-//! The rule kept here: a conclusion stands with its place in the paper, and with what in the paper speaks against it.
+//! The rule kept here: a conclusion stands with its place in the paper, and with what in the paper
+//! speaks against it.
 
 use super::super::conclusions::{self, Judged, Kind as Became, Verdict};
 use super::super::{Report, words};
-use super::{Cell, Kind, NOTHING, Table};
+use super::{Cell, Kind, Table};
 use crate::study::{Stack, Study};
 
 /// The conclusions of a study: one row for each; `None`, if the study was not run.
@@ -35,7 +36,7 @@ pub(in super::super) fn conclusions(report: &Report<'_>, study: &Study) -> Optio
         let mut row = vec![says];
         row.extend(stacks.iter().map(|stack| {
             let found = it.stacks.iter().find(|it| it.0 == *stack);
-            found.map_or_else(|| Cell::text(NOTHING), |it| cell(&it.1))
+            found.map_or_else(|| Cell::text(Became::NotMeasured.words()), |it| cell(&it.1))
         }));
         row.push(cell(&it.paper));
         row

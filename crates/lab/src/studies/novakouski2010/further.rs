@@ -69,7 +69,7 @@ pub(super) const SUITE_B: Experiment = Experiment {
     question: "What do the signatures of Suite B cost: ECDSA on P-256 and P-384?",
     figures: &[Figure {
         shown_in: "suite-b",
-        caption: "time to sign and verify both messages of an echo in memory; keys for encryption are not agreed on by ECDH in messages",
+        caption: "time to sign and verify both messages of an echo in memory, without encryption",
         lines: None,
         x: "characters",
         logarithmic: false,

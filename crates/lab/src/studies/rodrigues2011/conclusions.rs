@@ -1,6 +1,7 @@
 //! What Rodrigues, Estrella and Branco conclude, as questions to the lab's figures.
 //!
-//! The rule kept here: a conclusion stands with its place in the paper, and with what in the paper speaks against it.
+//! The rule kept here: a conclusion stands with its place in the paper, and with what in the paper
+//! speaks against it.
 
 use crate::study::{Asks, Conclusion, Estimate, Measure, Of, Quantity};
 
