@@ -258,6 +258,14 @@ fn choice(lines: &[Vec<&Line>], start: Option<f64>) -> Option<String> {
         text.push_str(&beside);
     }
     text.push('.');
+    if start.is_none()
+        && let Some((steady, _)) = time(lines, "secure-conversation", size)
+    {
+        text.push_str(&format!(
+            " secure-conversation takes {} once its handshake is done, which no run has measured (novakouski2010/3).",
+            told(steady.value)
+        ));
+    }
     if let Some((tls, _)) = time(lines, "https", size) {
         text.push_str(&format!(
             " TLS takes {}, where no intermediary has to be passed.",

@@ -297,7 +297,7 @@ mod tests {
             "rodrigues2011/1/tables-2-5/clients/10",
             "rodrigues2011/1/tables-2-5/clients/5",
             "rodrigues2011/3/beyond-clients/clients/10",
-            "shopov2007/3/table-2/call/echo-1-kB",
+            "shopov2007/3/table-2/call/getTemperature",
             "vanengelen2008/2/figure-3-share/proof/hmac-sha1",
             "vanengelen2008/3/figure-4/elements/1000",
             "vanengelen2008/4/figure-5/elements/1000/signed/elements",

@@ -65,6 +65,13 @@ fn the_first_screen_says_what_to_use_for_20_kb_and_50_calls_a_conversation() {
         ("encrypt-sign/Basic256", 5_010.0, 50.0),
         ("secure-conversation/Basic256", 2_000.0, 50.0),
     ]);
+    let page = page_of(&[run("one", &lines)]);
+    let said = between(&page, "<section id=\"costs\">", "</section>");
+    assert!(
+        said.contains("choose sign-encrypt, 6.00 ms a call")
+            && said.contains("secure-conversation takes 3.00 ms once its handshake is done, which no run has measured"),
+        "{said}"
+    );
     let first = json!({"characters": "12"});
     let mut newcomer = |time: f64| {
         let figure = ("novakouski2010", 3, "figure-4-later");

@@ -375,6 +375,25 @@ fn the_floor_of_clients_at_once_is_that_of_their_keys_together_where_it_is_highe
 }
 
 #[test]
+fn no_increment_lies_below_minus_100_percent_however_wide_samples_spread() {
+    let at = json!({"clients": "5"});
+    let figure = ("rodrigues2011", 1, "tables-2-5");
+    let arm = "sign/TripleDesRsa15/rsa1024";
+    // Student's t of two degrees of freedom makes the interval of this mean reach far below zero.
+    let all = [
+        ("none", [90.0, 100.0, 110.0]),
+        (arm, [10.0, 100.0, 1_000.0]),
+    ];
+    let lines =
+        all.map(|(arm, samples)| read::line(figure, &at, ("soapstone", arm), "time", &samples));
+    let rows = read::values(&[run("one", &lines)], "rodrigues2011-1-tables-2-5");
+    let row = rows.iter().find(|it| it["arm"] == arm).expect("a row");
+    let [least, most] = ["least", "most"].map(|it| row[it].parse::<f64>().expect("a number"));
+    assert_eq!(least, -100.0);
+    assert!(most > 270.0, "{most}");
+}
+
+#[test]
 fn the_last_run_of_a_point_counts() {
     let (first, second) = (lines(2.0), lines(1.0));
     let both = [run("one", &first), run("two", &second)];
