@@ -218,7 +218,11 @@ pub(crate) const NUMBERS: Numbers = Numbers {
             &[
                 row(
                     "gain at 1,000 requests for 5 books",
-                    &[("load", "1000x5"), ("unit", "times")],
+                    &[
+                        ("arm", "secure-conversation"),
+                        ("load", "1000x5"),
+                        ("unit", "times"),
+                    ],
                     &["almost 3"],
                 ),
                 row(

@@ -214,10 +214,13 @@ fn told(reported: &Reported, shown: &Shown<'_>) -> String {
 }
 
 /// Writes what a figure's values are above its axis: in two lines, where one is too narrow.
-fn axis_title(svg: &mut Svg, shown: &Shown<'_>, width: f64) {
+fn axis_title(svg: &mut Svg, shown: &Shown<'_>, logarithmic: bool, width: f64) {
     /// Titles are bold.
     const BOLD: f64 = 1.15;
-    let text = title_of(shown);
+    let mut text = title_of(shown);
+    if logarithmic {
+        text.push_str(" (logarithmic)");
+    }
     let fits = |text: &str| width_of(text) * BOLD <= width;
     let spaces = text.match_indices(' ').map(|(at, _)| at);
     match spaces.rev().find(|at| fits(&text[..*at])) {

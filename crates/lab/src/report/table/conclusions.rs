@@ -15,11 +15,10 @@ pub(in super::super) fn conclusions(report: &Report<'_>, study: &Study) -> Optio
         return None;
     }
     let stacks = stacks(&judged);
-    let mut head = vec![
-        "conclusion".to_owned(),
-        "the paper's own numbers".to_owned(),
-    ];
+    // Ours comes first, so that it is seen on a phone.
+    let mut head = vec!["conclusion".to_owned()];
     head.extend(stacks.iter().map(ToString::to_string));
+    head.push("the paper's own numbers".to_owned());
     let rows = judged.iter().map(|it| {
         let conclusion = it.conclusion;
         let mut small = format!(
