@@ -83,6 +83,15 @@ pub struct Reported {
     pub place: String,
 }
 
+impl Reported {
+    /// The place along an axis that it is of; `None`, if it is of all places, or of all but some.
+    pub fn along(&self, axis: &str) -> Option<&'static str> {
+        let mut at = self.at.iter().filter(|it| it.0 == axis);
+        let found = at.next().map(|it| it.1);
+        found.filter(|it| !it.starts_with(['!', '<', '>']))
+    }
+}
+
 /// What a paper reported of a figure.
 pub(crate) fn reported(numbers: &Numbers, laid: &[Laid], shows: &Shows) -> Vec<Reported> {
     laid.iter().flat_map(|it| of(numbers, it, shows)).collect()

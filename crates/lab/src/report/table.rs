@@ -192,7 +192,7 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
             _ => cell,
         };
         match shown.reported(&series.arm, &value.at) {
-            Some(it) if !it.at.is_empty() => {
+            Some(it) if it.along(shown.figure.x).is_some() => {
                 cell.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
             }
             _ => cell,
@@ -237,10 +237,10 @@ fn series_name(shown: &Shown<'_>, series: &Series) -> Cell {
     } else {
         series.name()
     });
-    let of_all = series.values.first();
-    let of_all = of_all.and_then(|value| shown.reported(&series.arm, &value.at));
+    let mut values = series.values.iter();
+    let of_all = values.find_map(|value| shown.reported(&series.arm, &value.at));
     match of_all {
-        Some(it) if it.at.is_empty() => {
+        Some(it) if it.along(shown.figure.x).is_none() => {
             name.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
         }
         _ => name,

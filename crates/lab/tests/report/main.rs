@@ -458,7 +458,8 @@ fn plots_have_marks_labels_titles_and_the_paper_s_values() {
     let first = &files[0].contents;
     assert!(
         first.contains("paper: sign-encrypt")
-            && first.contains("figures 5 and 6, range, percentage: 1,000 to 1,500 %"),
+            && first.contains("figures 5 and 6, range, percentage: 1,000 to 1,500 %")
+            && first.contains("class=\"band "),
         "{first}"
     );
     assert!(

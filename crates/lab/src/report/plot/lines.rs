@@ -135,11 +135,11 @@ fn paper(
         });
         let colour = series.map_or(6, |series| drawn.colour(series));
         let places = [reported.least, reported.most].map(|it| up.place(it / unit.divisor));
-        let place = reported.at.iter().find(|it| it.0 == drawn.shown.figure.x);
+        let place = reported.along(drawn.shown.figure.x);
         let title = format!("{}\n{}", words::arm(reported), told(reported, drawn.shown));
         svg.begin("reported", &title);
         match place {
-            Some((_, x)) => {
+            Some(x) => {
                 let x = along.place(number(x));
                 let [low, high] = places;
                 let ends = [reported.least, reported.most].map(|it| it / unit.divisor);
