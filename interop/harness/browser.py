@@ -18,6 +18,10 @@ ARGUMENTS = [
 ]
 PATIENCE = 60
 
+# Chromium draws no picture that is much taller, in pixels.
+TALLEST = 16_000
+
+
 
 @contextmanager
 def running():
@@ -146,8 +150,10 @@ class Page:
         return answer["result"].get("value")
 
     def picture(self, path):
-        """The whole page as PNG."""
-        data = self.command("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+        """The whole page as PNG, as far down as Chromium draws one."""
+        size = self.command("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], TALLEST), "scale": 1}
+        data = self.command("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
     def print(self):

@@ -104,6 +104,8 @@ fn mechanisms_are_ranked_with_errors_crossovers_and_a_check() {
         text.find(part)
             .unwrap_or_else(|| panic!("{part} is not in\n{text}"))
     };
+    let choice = "Choose secure-conversation/Basic128GCM because of all that satisfies the needs it adds least to a call: ";
+    assert!(text.starts_with(choice), "{text}");
     assert!(place("secure-conversation/Basic128GCM") < place("sign-encrypt/Basic128GCM"));
     for part in [
         "calls of a conversation or connection on, secure-conversation/Basic128GCM is better than sign-encrypt/Basic128GCM.",

@@ -52,7 +52,7 @@ fn a_page_is_made_of_the_runs_in_lab_results_with_plots_and_values_beside_it() {
             .contains("</svg>")
     );
     let csv = folder.read("report-files/mchale2012-1-figures-5-6.csv");
-    assert!(csv.contains("mchale2012,1,figures-5-6,soapstone,sign-encrypt/Basic256,2500,150,150,150,%,1,,1000,1500,figures 5 and 6"), "{csv}");
+    assert!(csv.contains("mchale2012,1,figures-5-6,soapstone,sign-encrypt/Basic256,2500,150,150,150,%,1,,1000,1500,\"section 4.1, text, figures 5 and 6, range, percentage\""), "{csv}");
 }
 
 #[test]

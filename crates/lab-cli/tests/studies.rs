@@ -521,7 +521,7 @@ fn a_slow_network_and_one_that_cuts_connections_delay_each_call() {
 
 #[test]
 fn clients_that_come_later_begin_their_own_conversations() {
-    let words = "lab run novakouski2010/3 --quick --filter figure-5/characters/12 --json";
+    let words = "lab run novakouski2010/3 --quick --filter figure-4-later/characters/12 --json";
     let run = Folder::new().run(words).succeeds();
     let lines = lines(run.text());
     for arm in ["direct", "none", "secure-conversation/Basic256"] {

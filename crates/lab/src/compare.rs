@@ -75,7 +75,10 @@ impl Compared<'_> {
     /// Whether the intervals of both medians overlap, or on which side the second lies; of sizes, whether they are the same.
     pub fn verdict(&self) -> Verdict {
         let (first, second) = (&self.first.figures, &self.second.figures);
-        if matches!(self.first.quantity, Quantity::Size | Quantity::Secured) {
+        if matches!(
+            self.first.quantity,
+            Quantity::Size | Quantity::Secured | Quantity::Header
+        ) {
             let more = second.median - first.median;
             return if more.abs() <= size_tolerance(first.median) {
                 Verdict::Same

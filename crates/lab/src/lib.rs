@@ -11,6 +11,7 @@ pub mod engine;
 pub mod growth;
 pub mod loopback;
 pub mod measurement;
+pub mod papers;
 mod parts;
 mod payload;
 mod peers;

@@ -12,6 +12,7 @@ mod conversation;
 mod endpoint;
 mod measure;
 mod model;
+mod opening;
 mod workload;
 
 use soapstone::wss::Mechanism;

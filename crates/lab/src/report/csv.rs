@@ -54,7 +54,7 @@ pub(super) fn file(shown: &Shown<'_>) -> String {
                 or_nothing(value.floor),
                 or_nothing(reported.map(|it| it.least)),
                 or_nothing(reported.map(|it| it.most)),
-                reported.map(|it| it.place.to_owned()).unwrap_or_default(),
+                reported.map(|it| it.place.clone()).unwrap_or_default(),
             ]);
             row(&mut text, cells.iter().map(String::as_str));
         }
@@ -65,9 +65,10 @@ pub(super) fn file(shown: &Shown<'_>) -> String {
 /// The unit that values of lines have, undivided.
 fn unit(of: &Shows) -> &'static str {
     match (of, shows(of).0) {
-        (Shows::Itself(..) | Shows::Parts { .. }, quantity) => match quantity {
+        (Shows::Itself(..) | Shows::Parts { .. } | Shows::Added { .. }, quantity) => match quantity
+        {
             Quantity::Rate => "calls/s",
-            Quantity::Size | Quantity::Secured | Quantity::Memory => "octets",
+            Quantity::Size | Quantity::Secured | Quantity::Header | Quantity::Memory => "bytes",
             _ => "µs",
         },
         _ => Unit::of(of, 0.0).name,

@@ -3,6 +3,8 @@
 //!
 //! The rule kept here: nothing is said that intervals leave open; what they leave open is told as that.
 
+mod sequences;
+
 use super::counted::Order;
 use super::number::tick;
 use super::shown::{At, Series, Value};
@@ -40,6 +42,14 @@ pub(super) fn found(
         },
         Finding::Convergence { percent } => Found {
             series: convergence(x, percent, &of(Quantity::Total), &of(Quantity::Later)),
+            notes: Vec::new(),
+        },
+        Finding::Increase => Found {
+            series: sequences::increase(x, lines, order),
+            notes: Vec::new(),
+        },
+        Finding::FirstBelowMean => Found {
+            series: sequences::first_below_mean(x, lines, order),
             notes: Vec::new(),
         },
         Finding::Spread => Found {

@@ -1,14 +1,16 @@
-//! What held of what the papers reported, and their headline claims.
+//! What held of the values that the papers reported, and of their headline claims.
 //!
-//! The rule kept here: a verdict is a comparison of two numbers that stand beside it.
+//! The rule kept here: a verdict is a comparison of two numbers that stand beside it, and of what
+//! is known of both.
 
 use super::shown::{At, Shown, Value, is_arm, is_at};
-use crate::study::{Claim, Reported, Shows, Stack, Study};
+use crate::papers::Reported;
+use crate::study::{Claim, Shows, Stack, Study};
 
 /// A value that the paper reported, and ours.
-pub(super) struct Held {
+pub(super) struct Held<'s> {
     /// The paper's.
-    pub(super) reported: &'static Reported,
+    pub(super) reported: &'s Reported,
     /// By stack: least and largest of ours, and how they lie.
     pub(super) ours: Vec<(Stack, [f64; 2], Lies)>,
 }
@@ -18,8 +20,10 @@ pub(super) struct Held {
 pub(super) enum Lies {
     /// All are below the paper's least.
     Below,
-    /// All are within.
+    /// All are within what the paper's digits leave open.
     Within,
+    /// All are so, or have intervals that reach there.
+    WithinInterval,
     /// All are above the paper's largest.
     Above,
     /// Some are here, some there.
@@ -27,16 +31,38 @@ pub(super) enum Lies {
 }
 
 impl Lies {
-    fn of(values: &[f64], [least, most]: [f64; 2]) -> Self {
-        if values.iter().all(|it| *it < least) {
-            Self::Below
-        } else if values.iter().all(|it| *it > most) {
-            Self::Above
-        } else if values.iter().all(|it| (least..=most).contains(it)) {
+    /// Of one value.
+    fn of(value: f64, spread: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Self {
+        // The last digit of a sum of binary fractions is no difference.
+        let slack = value.abs() * 1e-9;
+        let [low, high] = spread.unwrap_or([value; 2]);
+        if (least - slack..=most + slack).contains(&value) {
             Self::Within
+        } else if low <= most && least <= high {
+            Self::WithinInterval
+        } else if value < least {
+            Self::Below
         } else {
-            Self::Across
+            Self::Above
         }
+    }
+
+    /// Of all values together.
+    fn of_all(all: &[Self]) -> Self {
+        let only = |wanted: Self| all.iter().all(|it| *it == wanted);
+        let holds = all.iter().all(|it| it.holds());
+        match holds {
+            true if only(Self::Within) => Self::Within,
+            true => Self::WithinInterval,
+            false if only(Self::Below) => Self::Below,
+            false if only(Self::Above) => Self::Above,
+            false => Self::Across,
+        }
+    }
+
+    /// Whether what the paper reports holds.
+    pub(super) const fn holds(self) -> bool {
+        matches!(self, Self::Within | Self::WithinInterval)
     }
 
     /// In a word.
@@ -44,6 +70,7 @@ impl Lies {
         match self {
             Self::Below => "below",
             Self::Within => "within",
+            Self::WithinInterval => "within our interval",
             Self::Above => "above",
             Self::Across => "partly",
         }
@@ -51,15 +78,18 @@ impl Lies {
 }
 
 /// Every value that the paper reported in this figure and that something was measured for.
-pub(super) fn held(shown: &Shown<'_>) -> Vec<Held> {
-    let all = shown.figure.reported.iter().filter_map(|reported| {
+pub(super) fn held<'s>(shown: &'s Shown<'_>) -> Vec<Held<'s>> {
+    let all = shown.reported.iter().filter_map(|reported| {
         let of = |arm: &str, at: &At| reported.is_of(arm, at);
         let ours: Vec<_> = by_stack(shown, of)
             .into_iter()
             .map(|(stack, values)| {
+                let lies = values.iter();
+                let lies: Vec<Lies> = lies
+                    .map(|it| Lies::of(it.value, it.known(), reported.range))
+                    .collect();
                 let values: Vec<f64> = values.iter().map(|it| it.value).collect();
-                let lies = Lies::of(&values, [reported.least, reported.most]);
-                (stack, ends(&values), lies)
+                (stack, ends(&values), Lies::of_all(&lies))
             })
             .collect();
         (!ours.is_empty()).then_some(Held { reported, ours })
@@ -148,12 +178,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_lie_below_within_above_or_across() {
-        let lies = |values: &[f64]| Lies::of(values, [10.0, 20.0]);
-        assert_eq!(lies(&[1.0, 9.9]), Lies::Below);
-        assert_eq!(lies(&[10.0, 20.0]), Lies::Within);
-        assert_eq!(lies(&[20.1]), Lies::Above);
-        assert_eq!(lies(&[1.0, 15.0]), Lies::Across);
-        assert_eq!(lies(&[1.0, 25.0]), Lies::Across);
+    fn a_value_lies_below_within_or_above_and_its_interval_may_reach_there() {
+        let lies = |value, spread| Lies::of(value, spread, [10.0, 20.0]);
+        assert_eq!(lies(9.9, None), Lies::Below);
+        assert_eq!(lies(9.9, Some([9.5, 10.5])), Lies::WithinInterval);
+        assert_eq!(lies(10.0, Some([1.0, 90.0])), Lies::Within);
+        assert_eq!(lies(20.1, Some([20.05, 20.2])), Lies::Above);
+    }
+
+    #[test]
+    fn values_together_hold_where_each_does() {
+        use Lies::{Above, Across, Below, Within, WithinInterval};
+        let of = |all: &[Lies]| Lies::of_all(all);
+        assert_eq!(of(&[Within, Within]), Within);
+        assert_eq!(of(&[Within, WithinInterval]), WithinInterval);
+        assert_eq!(of(&[Below, Below]), Below);
+        assert_eq!(of(&[Above]), Above);
+        assert_eq!(of(&[Below, Within]), Across);
+        assert_eq!(of(&[Below, Above]), Across);
     }
 }

@@ -5,12 +5,26 @@
 use std::fmt::Write as _;
 
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, manifest, words};
+use super::{Report, Run, absent, front, manifest, words};
+use crate::study::Study;
 
 /// The report.
 pub(super) fn text(report: &Report<'_>) -> String {
     // Writing to a String does not fail.
     let mut text = String::from("# Studies of message security, run again\n");
+    if let Some(noise) = front::noise(report.runs) {
+        let _ = write!(text, "\n**{}**\n", plain(&noise));
+    }
+    if let Some(front) = front::front(report) {
+        text.push_str("\n## What does a call cost, and what shall I use?\n\n");
+        for sentence in front.sentences.iter().skip(1) {
+            let _ = write!(text, "{}\n\n", plain(sentence));
+        }
+        text.push_str(&table(&front.costs));
+        for sentence in front.sentences.iter().take(1) {
+            let _ = write!(text, "\n{}\n", plain(sentence));
+        }
+    }
     if let Some(claims) = table::claims(report) {
         let _ = write!(
             text,
@@ -35,6 +49,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
                 paper.year,
                 plain(paper.stack)
             );
+            concluded(&mut text, report, study);
         }
         if told != (Some(study.name), Some(experiment.number)) {
             let _ = write!(
@@ -73,6 +88,21 @@ pub(super) fn text(report: &Report<'_>) -> String {
     }
     runs(&mut text, report.runs);
     text
+}
+
+/// What the paper concludes, and what it only draws.
+fn concluded(text: &mut String, report: &Report<'_>, study: &Study) {
+    let Some(conclusions) = table::conclusions(report, study) else {
+        return;
+    };
+    text.push_str("\n### What it concludes\n\n");
+    for sentence in table::counted(report, study) {
+        let _ = write!(text, "{}\n\n", plain(&sentence));
+    }
+    text.push_str(&table(&conclusions));
+    if let Some(sentence) = table::drawn(study) {
+        let _ = write!(text, "\n{}\n", plain(&sentence));
+    }
 }
 
 fn runs(text: &mut String, runs: &[Run]) {

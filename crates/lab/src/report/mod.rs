@@ -1,13 +1,15 @@
 //! The report: one page of HTML, from the lines that runs of studies left.
 //!
-//! In the order of the studies: the headline claims, then each experiment's question, its plots and tables with the paper's values beside
+//! First what a call costs and what to choose, then, in the order of the studies: the headline claims, conclusions, each experiment's question, its plots and tables with the paper's values beside
 //! ours, what held, and the command that repeats it. The rule kept here: every number comes from a line or from the paper, and so the same
 //! lines make the same page, octet for octet.
 
 mod absent;
+mod conclusions;
 mod counted;
 mod csv;
 mod findings;
+mod front;
 mod held;
 mod manifest;
 mod markdown;
@@ -21,6 +23,7 @@ mod values;
 mod words;
 
 use crate::study::{Record, Study};
+use conclusions::Judged;
 use held::Headline;
 use shown::Shown;
 
@@ -40,6 +43,7 @@ pub struct Report<'r> {
     runs: &'r [Run],
     shown: Vec<Shown<'r>>,
     headlines: Vec<(Headline, usize)>,
+    judged: Vec<Judged>,
 }
 
 /// A file beside the page.
@@ -73,10 +77,15 @@ impl<'r> Report<'r> {
                 }
             }
         }
+        let asked = studies
+            .iter()
+            .filter(|study| conclusions::is_asked(study, runs));
+        let judged = asked.flat_map(|study| conclusions::judged(study, runs));
         Self {
             runs,
             shown,
             headlines,
+            judged: judged.collect(),
         }
     }
 

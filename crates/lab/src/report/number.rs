@@ -34,12 +34,15 @@ impl Unit {
     /// The unit for values of what a figure shows, none of which is above `most`.
     pub(super) fn of(shows: &Shows, most: f64) -> Self {
         match shows {
-            Shows::Itself(quantity, _) | Shows::Parts { of: quantity, .. } => {
-                Self::of_quantity(*quantity, most)
-            }
+            Shows::Itself(quantity, _)
+            | Shows::Parts { of: quantity, .. }
+            | Shows::Added { of: quantity, .. } => Self::of_quantity(*quantity, most),
             Shows::Factor { .. } => TIMES,
             Shows::Drawn { finding, .. } => match finding {
-                Finding::Crossovers | Finding::Convergence { .. } => MESSAGES,
+                Finding::Crossovers | Finding::Convergence { .. } | Finding::FirstBelowMean => {
+                    MESSAGES
+                }
+                Finding::Increase => PERCENT,
                 Finding::Rates if most >= 500.0 => Self::new(1e3, "ms/kB"),
                 Finding::Rates => Self::new(1.0, "µs/kB"),
                 Finding::Spread => Self::of_quantity(Quantity::Later, most),
@@ -75,7 +78,7 @@ impl Unit {
                 } else if most >= 2e4 {
                     unit(1e3, "kB")
                 } else {
-                    unit(1.0, "octets")
+                    unit(1.0, "bytes")
                 }
             }
         }
@@ -110,7 +113,12 @@ impl Unit {
 /// With three significant digits at least, and thousands set apart.
 pub(super) fn number(value: f64) -> String {
     if !value.is_finite() {
-        return "–".to_owned();
+        let text = match value {
+            f64::INFINITY => "∞",
+            f64::NEG_INFINITY => "−∞",
+            _ => "–",
+        };
+        return text.to_owned();
     }
     let size = value.abs();
     let decimals = match size {
@@ -167,6 +175,8 @@ mod tests {
             -5.5,
             -0.000_000_1,
             f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
         ]
         .map(number);
         assert_eq!(
@@ -185,7 +195,9 @@ mod tests {
                 "0",
                 "−5.50",
                 "0.00000",
-                "–"
+                "–",
+                "∞",
+                "−∞"
             ]
         );
         assert_eq!(

@@ -9,7 +9,8 @@ use soapstone::xml::escape::value_of as escape;
 use super::plot;
 use super::shown::Shown;
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, manifest, words};
+use super::{Report, Run, absent, front, manifest, words};
+use crate::study::Study;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -28,8 +29,24 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
          the runs named below, or from the paper.</p>\n",
         plot::STYLE
     );
+    if let Some(noise) = front::noise(report.runs) {
+        let _ = writeln!(h, "<p class=\"noise\" role=\"note\">{}</p>", escape(&noise));
+    }
     contents(h, report);
     h.push_str("</header>\n<main>\n");
+    if let Some(front) = front::front(report) {
+        h.push_str(
+            "<section id=\"costs\">\n<h2>What does a call cost, and what shall I use?</h2>\n",
+        );
+        for sentence in front.sentences.iter().skip(1) {
+            let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(sentence));
+        }
+        write_table(h, &front.costs, "costs");
+        for sentence in front.sentences.iter().take(1) {
+            let _ = writeln!(h, "<p class=\"note\">{}</p>", escape(sentence));
+        }
+        h.push_str("</section>\n");
+    }
     if let Some(claims) = table::claims(report) {
         let _ = writeln!(
             h,
@@ -91,6 +108,7 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
                 escape(&words::sentence(paper.published)),
                 escape(paper.stack)
             );
+            concluded(h, report, study);
         } else if told != Some((study.name, experiment.number)) {
             h.push_str("</section>\n");
         }
@@ -111,6 +129,26 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
     if told.is_some() {
         h.push_str("</section>\n</section>\n");
     }
+}
+
+/// What the paper concludes, and what it only draws.
+fn concluded(h: &mut String, report: &Report<'_>, study: &Study) {
+    let Some(table) = table::conclusions(report, study) else {
+        return;
+    };
+    let _ = writeln!(
+        h,
+        "<section id=\"{}-conclusions\" class=\"experiment\">\n<h3>What it concludes</h3>",
+        escape(study.name)
+    );
+    for sentence in table::counted(report, study) {
+        let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(&sentence));
+    }
+    write_table(h, &table, "conclusions");
+    if let Some(sentence) = table::drawn(study) {
+        let _ = writeln!(h, "<p class=\"note\">{}</p>", escape(&sentence));
+    }
+    h.push_str("</section>\n");
 }
 
 fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
@@ -267,8 +305,11 @@ fn reading(h: &mut String) {
     h.push_str(
         "<section id=\"reading\">\n<h2>How to read it</h2>\n<dl>\
          <dt>Whiskers</dt><dd>95 % confidence intervals: of means by Student’s t, of medians by the bootstrap (of fewer than six samples \
-         at most their range, which is too narrow), of ratios from those of both parts. Where a study keeps the best of its repetitions, from the best to the median.</dd>\
+         at most their range, which is too narrow), of ratios from those of both parts, on the logarithmic scale. Where a study keeps the best of its repetitions, from the best to the median.</dd>\
          <dt>Diamonds, bands</dt><dd>What the paper reported; a band, where it says it of the whole figure.</dd>\
+         <dt>Conclusions</dt><dd><i>Holds</i> and <i>reversed</i> only where 95 % intervals are apart; where they overlap, or where one sample has \
+         none, values are <i>not told apart</i>. <i>Less</i> and <i>more</i> say that a value is outside of the paper’s range. In small print the \
+         ratio, share or place that was found, and at how many points.</dd>\
          <dt>Impact</dt><dd>The value in percent of the plain call’s at the same point on the same stack: 100 % is no cost at all.</dd>\
          <dt>Increment</dt><dd>By how many percent it is more than the plain call’s: 0 % is no cost at all.</dd>\
          <dt>Overhead</dt><dd>How much of it is more than the plain call’s, in percent of itself: 0 % is no cost at all, 100 % nothing but \

@@ -9,7 +9,8 @@ use super::Run;
 use super::counted::{self, Order};
 use super::number::Unit;
 use super::{findings, model, values};
-use crate::study::{Experiment, Figure, LeftOut, Line, Reported, Shows, Stack, Study};
+use crate::papers::Reported;
+use crate::study::{Experiment, Figure, LeftOut, Line, Shows, Stack, Study};
 
 /// Coordinates of a point.
 pub(super) type At = BTreeMap<String, String>;
@@ -22,6 +23,8 @@ pub(super) struct Shown<'r> {
     pub(super) experiment: &'static Experiment,
     /// The figure.
     pub(super) figure: &'static Figure,
+    /// What the paper reported of it, in the unit of its values.
+    pub(super) reported: Vec<Reported>,
     /// Values along its axis, in order.
     pub(super) xs: Vec<String>,
     /// What is drawn.
@@ -88,6 +91,11 @@ impl Value {
     pub(super) fn place(&self) -> String {
         place(&self.at)
     }
+
+    /// Its interval, where one is known: one sample has none.
+    pub(super) fn known(&self) -> Option<[f64; 2]> {
+        self.spread.filter(|_| self.n > 1)
+    }
 }
 
 /// `books 2500, source memory`.
@@ -104,17 +112,27 @@ pub(super) fn is_arm(named: &str, arm: &str) -> bool {
     named == "*" || named == arm || arm.split('/').next() == Some(named)
 }
 
-/// Whether a point has all of these coordinates.
+/// Whether a point has all of these coordinates: `!value` is any other than that value, `<number` and `>number` are less and more.
 pub(super) fn is_at(wanted: &[(&str, &str)], at: &At) -> bool {
     wanted
         .iter()
-        .all(|(axis, value)| at.get(*axis).is_some_and(|it| it == value))
+        .all(|(axis, value)| at.get(*axis).is_some_and(|it| is_value(value, it)))
+}
+
+fn is_value(wanted: &str, found: &str) -> bool {
+    let numbers = || Some((found.parse::<f64>().ok()?, wanted[1..].parse::<f64>().ok()?));
+    match wanted.as_bytes().first() {
+        Some(b'!') => found != &wanted[1..],
+        Some(b'<') => numbers().is_some_and(|(found, most)| found < most),
+        Some(b'>') => numbers().is_some_and(|(found, least)| found > least),
+        _ => found == wanted,
+    }
 }
 
 impl Reported {
     /// Whether it is about this arm at this point.
     pub(super) fn is_of(&self, arm: &str, at: &At) -> bool {
-        is_arm(self.arm, arm) && is_at(self.at, at)
+        is_arm(self.arm, arm) && is_at(&self.at, at)
     }
 }
 
@@ -137,6 +155,7 @@ impl<'r> Shown<'r> {
             study,
             experiment,
             figure,
+            reported: study.reported(figure),
             xs: order.xs.clone(),
             series: Vec::new(),
             lines,
@@ -185,11 +204,16 @@ impl<'r> Shown<'r> {
         xs
     }
 
-    /// The largest value, the paper's included.
+    /// The largest value, or that of the paper, if there is no other: times of other machines would leave ours without digits.
     fn most(&self) -> f64 {
         let values = self.series.iter().flat_map(|it| &it.values);
-        let paper = self.figure.reported.iter().map(|it| it.most);
-        values.map(|it| it.value).chain(paper).fold(0.0, f64::max)
+        let own = values.map(|it| it.value).fold(0.0, f64::max);
+        let paper = self.reported.iter().map(|it| it.most);
+        if own > 0.0 {
+            own
+        } else {
+            paper.fold(0.0, f64::max)
+        }
     }
 
     /// `mchale2012-1-figures-5-6`.
@@ -209,8 +233,8 @@ impl<'r> Shown<'r> {
     }
 
     /// What the paper reported of this arm at this point.
-    pub(super) fn reported(&self, arm: &str, at: &At) -> Option<&'static Reported> {
-        let mut reported = self.figure.reported.iter();
+    pub(super) fn reported(&self, arm: &str, at: &At) -> Option<&Reported> {
+        let mut reported = self.reported.iter();
         reported.find(|it| it.is_of(arm, at))
     }
 }

@@ -2,10 +2,15 @@
 //!
 //! The rule kept here: a cell is text; who writes it escapes it.
 
+mod conclusions;
+
+pub(super) use conclusions::{conclusions, counted, drawn};
+
 use super::held::{self, Held};
 use super::number::{Unit, tick};
 use super::shown::{Series, Shown, place};
 use super::{Report, Run, absent, words};
+use crate::statistics::NORMAL;
 use crate::study::{Line, Shows, Stack};
 
 /// A table.
@@ -52,19 +57,19 @@ impl Cell {
         }
     }
 
-    fn text(text: impl Into<String>) -> Self {
+    pub(super) fn text(text: impl Into<String>) -> Self {
         Self::new(Kind::Text, text)
     }
 
-    fn name(text: impl Into<String>) -> Self {
+    pub(super) fn name(text: impl Into<String>) -> Self {
         Self::new(Kind::Name, text)
     }
 
-    fn number(text: impl Into<String>) -> Self {
+    pub(super) fn number(text: impl Into<String>) -> Self {
         Self::new(Kind::Number, text)
     }
 
-    fn with_small(self, small: impl Into<String>) -> Self {
+    pub(super) fn with_small(self, small: impl Into<String>) -> Self {
         Self {
             small: small.into(),
             ..self
@@ -92,9 +97,12 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
         .collect();
     others.sort_unstable();
     others.dedup();
-    let mut head = vec!["claim".to_owned(), "the paper".to_owned()];
+    // Ours comes first, so that it is seen on a phone.
+    let mut head = ["claim", "soapstone", "the paper"]
+        .map(str::to_owned)
+        .to_vec();
     head.extend(others.iter().map(|stack| format!("{stack} today")));
-    head.extend(["soapstone", "goal", "met", "floor"].map(str::to_owned));
+    head.extend(["goal", "met", "floor"].map(str::to_owned));
     let head = head.into_iter().map(Cell::text).collect();
     let rows = report.headlines.iter().zip(&absent);
     let rows = rows.map(|((headline, place), absent)| {
@@ -119,10 +127,10 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
                 words::places(claim.shown_in),
                 claim.arm
             )),
+            of(Stack::Soapstone),
             Cell::number(unit.range(claim.paper)).with_small(paper.stack),
         ];
         row.extend(others.iter().map(|stack| of(*stack)));
-        row.push(of(Stack::Soapstone));
         let most = match shows {
             Shows::Factor { .. } => "at least",
             _ => "at most",
@@ -184,7 +192,7 @@ pub(super) fn values(shown: &Shown<'_>) -> Table {
             _ => cell,
         };
         match shown.reported(&series.arm, &value.at) {
-            Some(it) if !it.at.is_empty() => {
+            Some(it) if it.along(shown.figure.x).is_some() => {
                 cell.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
             }
             _ => cell,
@@ -229,10 +237,10 @@ fn series_name(shown: &Shown<'_>, series: &Series) -> Cell {
     } else {
         series.name()
     });
-    let of_all = series.values.first();
-    let of_all = of_all.and_then(|value| shown.reported(&series.arm, &value.at));
+    let mut values = series.values.iter();
+    let of_all = values.find_map(|value| shown.reported(&series.arm, &value.at));
     match of_all {
-        Some(it) if it.at.is_empty() => {
+        Some(it) if it.along(shown.figure.x).is_none() => {
             name.with_small(format!("paper {}", range(&shown.unit, [it.least, it.most])))
         }
         _ => name,
@@ -249,7 +257,7 @@ fn range(unit: &Unit, [least, most]: [f64; 2]) -> String {
 }
 
 /// Columns of [`figures`] behind the coordinates.
-pub(super) const FIGURES: [&str; 13] = [
+pub(super) const FIGURES: [&str; 14] = [
     "arm",
     "stack",
     "quantity",
@@ -260,6 +268,7 @@ pub(super) const FIGURES: [&str; 13] = [
     "mean",
     "its 95 % interval",
     "deviation",
+    "1.96·s/√n",
     "p95",
     "worst",
     "unit",
@@ -302,6 +311,8 @@ fn line_cells(line: &Line) -> [Cell; FIGURES.len()] {
         figure(of.mean),
         interval(of.mean_interval),
         figure(of.stdev),
+        // Half of the interval as Rodrigues et al. take it: by the normal distribution, whatever the number of samples.
+        figure(NORMAL * of.stdev / (of.n.max(1) as f64).sqrt()),
         figure(of.p95),
         figure(of.worst),
         Cell::text(unit.name),
@@ -323,7 +334,7 @@ pub(super) fn held(shown: &Shown<'_>) -> Option<Table> {
     Some(Table { head, rows })
 }
 
-fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
+fn row_of(held: &Held<'_>, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
     let reported = held.reported;
     let at = reported.at.iter();
     let at = place(
@@ -337,7 +348,7 @@ fn row_of(held: &Held, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
     };
     let unit = &shown.unit;
     let mut row = vec![
-        Cell::name(what).with_small(reported.place),
+        Cell::name(what).with_small(reported.place.as_str()),
         Cell::number(unit.range([reported.least, reported.most])),
     ];
     for stack in stacks {
@@ -384,8 +395,10 @@ pub(super) fn sentences(shown: &Shown<'_>, runs: &[Run]) -> Sentences {
 fn unknown(shown: &Shown<'_>) -> Option<&'static str> {
     match shown.figure.reported {
         _ if !shown.figure.is_of_the_paper() => None,
-        [] => Some("The paper's values of this figure are not known here."),
-        _ => Some("Other values of the paper's figure than those given are not known here."),
+        [] => {
+            Some("The paper prints no value of this figure: it draws them, or puts them in words.")
+        }
+        _ => None,
     }
 }
 
@@ -401,24 +414,28 @@ fn verdicts(shown: &Shown<'_>) -> Vec<String> {
             .collect();
         let count = |wanted| lies.iter().filter(|it| **it == wanted).count();
         let told = [
-            (count(held::Lies::Within), "holds"),
+            (lies.iter().filter(|it| it.holds()).count(), "holds"),
             (count(held::Lies::Below), "no longer holds: here it is less"),
             (count(held::Lies::Above), "no longer holds: here it is more"),
             (count(held::Lies::Across), "holds at some points"),
         ];
-        let mut told = told.iter().filter(|it| it.0 > 0);
-        match (lies.len(), told.next(), told.next()) {
+        let by_interval = match (lies.len(), count(held::Lies::WithinInterval)) {
+            (_, 0) => String::new(),
+            (1, _) => " (it lies within our interval)".to_owned(),
+            (_, some) => format!(" ({some} within our interval)"),
+        };
+        let mut kinds = told.iter().filter(|it| it.0 > 0);
+        match (lies.len(), kinds.next(), kinds.next()) {
             (0, ..) | (_, None, _) => None,
-            (1, Some((_, what)), _) => Some(format!("On {stack}, what the paper reports {what}.")),
+            (1, Some((_, what)), _) => Some(format!(
+                "On {stack}, what the paper reports {what}{by_interval}."
+            )),
             (all, Some((_, what)), None) => Some(format!(
-                "On {stack}, what the paper reports {what}, at all {all} values."
+                "On {stack}, what the paper reports {what}, at all {all} values{by_interval}."
             )),
             (all, ..) => Some(format!(
-                "On {stack}, of {all} values that the paper reports, {} hold, {} are less here, {} are more, {} hold at some points.",
-                count(held::Lies::Within),
-                count(held::Lies::Below),
-                count(held::Lies::Above),
-                count(held::Lies::Across)
+                "On {stack}, of {all} values that the paper reports, {} hold{by_interval}, {} are less here, {} are more, {} hold at some points.",
+                told[0].0, told[1].0, told[2].0, told[3].0
             )),
         }
     };

@@ -10,13 +10,15 @@ use crate::study::{Estimate, Factor, Figure, Finding, Level, Line, Quantity, Sho
 /// The quantity that a figure shows, which figure of its samples, and the arm that others are compared with.
 pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>) {
     match *shows {
-        Shows::Itself(of, by) | Shows::Share { of, by } | Shows::Parts { of, by, .. } => {
-            (of, by, None)
-        }
+        Shows::Itself(of, by)
+        | Shows::Share { of, by, .. }
+        | Shows::Portion { of, by, .. }
+        | Shows::Parts { of, by, .. } => (of, by, None),
         Shows::Allocation { of, .. } => (of, Estimate::Mean, None),
         Shows::Impact { of, by, baseline }
         | Shows::Increment { of, by, baseline }
         | Shows::Overhead { of, by, baseline }
+        | Shows::Added { of, by, baseline }
         | Shows::Factor { of, by, baseline }
         | Shows::Modelled {
             of, by, baseline, ..
@@ -25,7 +27,8 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
             Finding::Crossovers | Finding::Convergence { .. } => {
                 (Quantity::Total, Estimate::Mean, None)
             }
-            Finding::Rates => (Quantity::Time, Estimate::Mean, None),
+            Finding::Rates | Finding::Increase => (Quantity::Time, Estimate::Mean, None),
+            Finding::FirstBelowMean => (Quantity::Later, Estimate::Mean, None),
             Finding::Spread => (Quantity::Later, Estimate::Deviation, None),
         },
     }
@@ -95,9 +98,12 @@ fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series>
         };
         let n = design.replications * responses.len();
         let effects = design.effects.iter();
-        let shares = effects.map(|it| (it.factors.join(" × "), it.variation));
-        let errors = [("errors".to_owned(), design.errors)];
-        all.extend(shares.chain(errors).map(|(arm, variation)| Series {
+        let shares = effects.map(|it| {
+            let spread = it.interval.map(|ends| share_between(&design, ends));
+            (it.factors.join(" × "), it.variation, spread)
+        });
+        let errors = [("errors".to_owned(), design.errors, None)];
+        all.extend(shares.chain(errors).map(|(arm, variation, spread)| Series {
             stack,
             arm,
             besides: Vec::new(),
@@ -106,7 +112,7 @@ fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series>
                 at: At::new(),
                 x: String::new(),
                 value: design.percent(variation),
-                spread: None,
+                spread,
                 floor: None,
                 n,
             }],
@@ -114,6 +120,16 @@ fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series>
         }));
     }
     all
+}
+
+/// From where to where the share of an effect lies whose estimate is between these ends.
+fn share_between(design: &Factorial, [least, most]: [f64; 2]) -> [f64; 2] {
+    let (near, far) = if least <= 0.0 && most >= 0.0 {
+        (0.0, least.abs().max(most))
+    } else {
+        (least.abs().min(most.abs()), least.abs().max(most.abs()))
+    };
+    [near, far].map(|estimate| design.percent(design.variation(estimate)))
 }
 
 /// The samples of each combination of levels, as many of each.
@@ -163,12 +179,33 @@ fn evaluate(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<Spread> {
     };
     let (value, spread) = match (&figure.shows, base) {
         (Shows::Itself(..) | Shows::Parts { .. }, _) => own,
-        (Shows::Share { .. }, _) => {
-            let same = lines
-                .iter()
-                .filter(|it| is_beside(it, line) && it.quantity == line.quantity);
+        (Shows::Share { among, .. }, _) => {
+            if !among.contains(&line.arm.as_str()) {
+                return None;
+            }
+            let same = lines.iter().filter(|it| {
+                is_beside(it, line)
+                    && it.quantity == line.quantity
+                    && among.contains(&it.arm.as_str())
+            });
             let whole: f64 = same.map(|it| estimate(&it.figures, by).0).sum();
             scaled(own, 100.0 / whole)
+        }
+        (Shows::Portion { whole, .. }, _) => {
+            let mut same = lines
+                .iter()
+                .filter(|it| is_beside(it, line) && it.arm == line.arm);
+            let whole = same.find(|it| it.quantity == *whole)?;
+            scaled(ratio(&line.figures, &whole.figures, by, false), 100.0)
+        }
+        (Shows::Added { .. }, Some(base)) => {
+            let (base, base_spread) = estimate(&base.figures, by);
+            let spread = own.1.zip(base_spread).map(|(own_ends, base_ends)| {
+                let down = (own.0 - own_ends[0]).hypot(base_ends[1] - base);
+                let up = (own_ends[1] - own.0).hypot(base - base_ends[0]);
+                [own.0 - base - down, own.0 - base + up]
+            });
+            (own.0 - base, spread)
         }
         (Shows::Factor { .. }, Some(base)) => {
             ratio(&base.figures, &line.figures, by, base.arm == line.arm)
@@ -214,7 +251,8 @@ fn scaled((value, spread): Spread, by: f64) -> Spread {
     (value * by, spread.map(|ends| ends.map(|end| end * by)))
 }
 
-/// A ratio, and its interval: relative errors of independent measurements add as squares. The ratio of best times reaches to that of
+/// A ratio, and its interval on the logarithmic scale: relative errors of independent measurements add as squares there, and the interval
+/// never reaches below zero. Where the interval of either part reaches zero, one end is open. The ratio of best times reaches to that of
 /// medians. Of a line with itself it is 1 without a doubt.
 fn ratio(above: &Figures, below: &Figures, by: Estimate, same: bool) -> Spread {
     let ((a, a_spread), (b, b_spread)) = (estimate(above, by), estimate(below, by));
@@ -226,12 +264,26 @@ fn ratio(above: &Figures, below: &Figures, by: Estimate, same: bool) -> Spread {
         let medians = above.median / below.median;
         return (value, Some([value.min(medians), value.max(medians)]));
     }
-    let spread = a_spread.zip(b_spread).map(|(a_ends, b_ends)| {
-        let down = ((a - a_ends[0]) / a).hypot((b_ends[1] - b) / b);
-        let up = ((a_ends[1] - a) / a).hypot((b - b_ends[0]) / b);
-        [value * (1.0 - down), value * (1.0 + up)]
-    });
-    (value, spread)
+    let spread = a_spread.zip(b_spread);
+    (
+        value,
+        spread.map(|(a_ends, b_ends)| ratio_ends((a, a_ends), (b, b_ends))),
+    )
+}
+
+/// The ends of the interval of a ratio of two values with intervals.
+pub(super) fn ratio_ends((a, a_ends): (f64, [f64; 2]), (b, b_ends): (f64, [f64; 2])) -> [f64; 2] {
+    // How far apart two values are on the logarithmic scale.
+    let apart = |less: f64, more: f64| {
+        if less > 0.0 {
+            (more / less).ln()
+        } else {
+            f64::INFINITY
+        }
+    };
+    let down = apart(a_ends[0], a).hypot(apart(b, b_ends[1]));
+    let up = apart(a, a_ends[1]).hypot(apart(b_ends[0], b));
+    [a / b * (-down).exp(), a / b * up.exp()]
 }
 
 /// What the figure would show, if of all security only private keys, digests and ciphers took time: those of the call beside all that a

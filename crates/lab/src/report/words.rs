@@ -3,7 +3,8 @@
 //! The rule kept here: words only, no measured numbers.
 
 use super::values::shows;
-use crate::study::{Estimate, Finding, Quantity, Reported, Shows};
+use crate::papers::Reported;
+use crate::study::{Estimate, Finding, Quantity, Shows};
 
 /// The command that measures what headline claims are told of, and nothing else.
 pub(super) const REPEAT_CLAIMS: &str = "soapstone lab run all --claims";
@@ -22,8 +23,9 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Newcomer => "time of the first call of a later client",
         Quantity::Total => "time of all calls",
         Quantity::Processor => "processor time",
-        Quantity::Size => "octets of plain messages",
-        Quantity::Secured => "octets as they travel",
+        Quantity::Size => "bytes of plain messages",
+        Quantity::Secured => "bytes as they travel",
+        Quantity::Header => "bytes of Security headers",
         Quantity::Rate => "rate",
         Quantity::Memory => "memory",
         Quantity::Floor => "time of private keys, digests and ciphers alone",
@@ -47,7 +49,13 @@ pub(super) fn estimate(estimate: Estimate) -> &'static str {
 pub(super) fn finding(finding: &Finding) -> String {
     match finding {
         Finding::Crossovers => "after how many the second costs less in all".to_owned(),
-        Finding::Rates => "mean time of each thousand octets more".to_owned(),
+        Finding::Rates => "mean time of each thousand bytes more".to_owned(),
+        Finding::Increase => {
+            "mean of the last ten of the largest size above the least of all".to_owned()
+        }
+        Finding::FirstBelowMean => {
+            "the first whose time is no more than the mean of all".to_owned()
+        }
         Finding::Convergence { percent } => {
             format!("after how many their mean is within {percent} % of the steady state")
         }
@@ -74,10 +82,21 @@ pub(super) const fn explained(shows: &Shows) -> Option<&'static str> {
             Finding::Convergence { .. } => {
                 "The steady state is the mean of all but the first message at the largest number, about which nothing is said therefore. \
                  The number is where straight lines between neighbouring totals meet what is allowed, beside it from where to where \
-                 intervals overlap. By what rule the paper says that times have converged is not known here."
+                 intervals overlap. The paper has another rule, which the next figure keeps."
+            }
+            Finding::FirstBelowMean => {
+                "The paper's rule, over as many messages after each deployment as are kept one by one; the paper has 10,000 after one \
+                 deployment, so that its mean is that of a longer steady state. The value is the mean of all deployments."
+            }
+            Finding::Increase => {
+                "The paper's formula: (mean of the last ten − minimum) / minimum. The minimum is the least time of any size, as in the paper, \
+                 which makes one call at each size."
             }
             Finding::Spread => return None,
         },
+        Shows::Allocation { .. } => {
+            "The intervals are those of the effects' estimates by Student's t with the errors' degrees of freedom, squared into shares."
+        }
         Shows::Modelled { .. } => {
             "The model is the paper's: α(1 − c) + (1 − α)(2 − c), where α is the share of canonical messages, and c that of \
              canonicalization in a message, as it was measured in the same run. It holds where its interval and that of the measurement \

@@ -175,6 +175,11 @@ impl Factorial {
         }
     }
 
+    /// The variation that an effect with this estimate explains: 2^k r q².
+    pub fn variation(&self, estimate: f64) -> f64 {
+        ((self.effects.len() + 1) * self.replications) as f64 * estimate * estimate
+    }
+
     /// The share of all variation that so much of it is, in percent; 0 where nothing varies.
     pub fn percent(&self, variation: f64) -> f64 {
         if self.total > 0.0 {

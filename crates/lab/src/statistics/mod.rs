@@ -22,6 +22,9 @@ pub use interval::{mean_interval, median_interval, student_t};
 /// The confidence of every interval, two-sided.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// Half of an interval of that confidence, in deviations of the normal distribution: 1.96.
+pub const NORMAL: f64 = 1.959_963_984_540_054;
+
 /// By how many percent `value` is larger than `baseline`: the increment percentage of Rodrigues et al., `(T_wss − T_plain) / T_plain × 100`.
 pub fn increment_percent(value: f64, baseline: f64) -> f64 {
     (value - baseline) / baseline * 100.0

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use soapstone::crypto::{KeyKind, SecretBytes};
 use soapstone::endpoint::{Endpoint, Memory};
 use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
+use soapstone::wss::{Envelope, KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
 use soapstone::xml::Buffers;
 use soapstone_services::{EMPLOYEES, SoapVersion, json, requests, responses};
 
@@ -207,17 +207,33 @@ impl Processing {
                 buffers.give(opened);
             }
         });
+        Line::of(Stack::Soapstone, arm, Quantity::Processor, samples.times()).map(&mut *emit);
+        self.weigh(messages, arm, emit);
+    }
+
+    /// Weighs both messages: as they are, secured, and their Security headers.
+    pub(super) fn weigh(&self, messages: &Messages, arm: &str, emit: &mut dyn FnMut(Line)) {
         let plain: usize = messages.0.iter().map(Vec::len).sum();
-        let secured: usize = copies()
-            .map(|plain| self.secure(plain, &mut Buffers::default()).len())
-            .iter()
-            .sum();
-        for (quantity, samples) in [
-            (Quantity::Processor, samples.times()),
-            (Quantity::Size, &[plain as f64]),
-            (Quantity::Secured, &[secured as f64]),
-        ] {
-            Line::of(Stack::Soapstone, arm, quantity, samples).map(&mut *emit);
+        let secured = messages
+            .0
+            .each_ref()
+            .map(|plain| self.secure(plain.clone(), &mut Buffers::default()));
+        let sizes = [
+            (Quantity::Size, plain),
+            (Quantity::Secured, secured.iter().map(Vec::len).sum()),
+            (Quantity::Header, secured.into_iter().map(header).sum()),
+        ];
+        // Where nothing is secured there is no header.
+        for (quantity, bytes) in sizes.into_iter().filter(|it| it.1 > 0) {
+            Line::of(Stack::Soapstone, arm, quantity, &[bytes as f64]).map(&mut *emit);
         }
     }
+}
+
+/// The bytes of the Security headers of a message.
+fn header(message: Vec<u8>) -> usize {
+    let envelope = Envelope::parse(message, &Payload::limits(), &mut Buffers::default());
+    let envelope = envelope.expect("an envelope of ours");
+    let headers = envelope.security_headers(None);
+    headers.map(|it| it.range().len()).sum()
 }

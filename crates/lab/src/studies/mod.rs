@@ -75,10 +75,12 @@ mod tests {
         for study in ALL {
             for claim in study.claims {
                 let experiment = study.experiment(claim.experiment).expect("the experiment");
+                let figure = study.figure(claim.experiment, claim.shown_in);
+                let lines = figure.expect("the claim's figure").lines_of();
                 let holds = |scale| {
                     let points = (experiment.points)(&scope(scale));
                     points.iter().any(|point| {
-                        point.shown_in == claim.shown_in
+                        point.shown_in == lines
                             && claim.at.iter().all(|(axis, value)| {
                                 point.at.get(axis).is_some_and(|it| it == value)
                             })
@@ -99,12 +101,11 @@ mod tests {
                 let figure = study.figure(claim.experiment, claim.shown_in);
                 let figure = figure.expect("the claim's figure");
                 let arm = claim.arm.split('/').next();
-                let mut reported = figure.reported.iter();
-                let stands = reported.any(|it| {
-                    Some(it.arm) == arm
-                        && it.at.iter().all(|at| claim.at.contains(at))
-                        && it.least <= claim.paper[0]
-                        && claim.paper[1] <= it.most
+                let reported = study.reported(figure);
+                let stands = reported.iter().any(|it| {
+                    (Some(it.arm) == arm || it.arm == claim.arm)
+                        && it.least <= claim.paper[1]
+                        && claim.paper[0] <= it.most
                 });
                 assert!(
                     stands || !figure.is_of_the_paper(),
@@ -114,6 +115,40 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn conclusions_name_figures_and_arms_that_are_measured_at_points_that_there_are() {
+        let mut all = 0;
+        for study in ALL {
+            for conclusion in study.conclusions {
+                all += 1;
+                let figure = study.figure(conclusion.experiment, conclusion.shown_in);
+                let figure = figure.unwrap_or_else(|| panic!("{}", conclusion.says));
+                let experiment = study.experiment(conclusion.experiment);
+                let points = (experiment.expect("the experiment").points)(&scope(Scale::Full));
+                let of = points.iter().filter(|it| it.shown_in == figure.lines_of());
+                let of: Vec<_> = of.collect();
+                assert!(!of.is_empty(), "{}", conclusion.says);
+                // What measures by its own means says its arms as it goes; findings and factors have names of their own.
+                let named = of.iter().flat_map(|it| &it.arms).map(|it| it.name.as_str());
+                let named: BTreeSet<&str> = named.collect();
+                let is_found = matches!(figure.shows, Shows::Allocation { .. });
+                if named.is_empty() || is_found {
+                    continue;
+                }
+                for arm in conclusion.asks.names().iter().flat_map(|it| it.arms) {
+                    let is_it = |name: &&str| name == arm || name.split('/').next() == Some(arm);
+                    assert!(
+                        named.iter().any(is_it),
+                        "{}: {}: no {arm} among {named:?}",
+                        study.name,
+                        conclusion.says
+                    );
+                }
+            }
+        }
+        assert!(all >= 60, "{all}");
     }
 
     #[test]
@@ -178,6 +213,7 @@ mod tests {
                     if let Shows::Impact { baseline, .. }
                     | Shows::Increment { baseline, .. }
                     | Shows::Overhead { baseline, .. }
+                    | Shows::Added { baseline, .. }
                     | Shows::Factor { baseline, .. } = figure.expect("the point's figure").shows
                         && !matches!(point.how, How::Own(_))
                     {

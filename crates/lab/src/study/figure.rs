@@ -2,8 +2,11 @@
 //!
 //! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
 
+use super::conclusion::Conclusion;
 use super::line::Quantity;
 use super::point::{Point, Scope};
+use crate::papers::{Laid, Numbers, Reported, Results, reported};
+use crate::statistics;
 
 /// A study.
 pub struct Study {
@@ -15,6 +18,12 @@ pub struct Study {
     pub experiments: &'static [Experiment],
     /// Its headlines.
     pub claims: &'static [Claim],
+    /// Its conclusions.
+    pub conclusions: &'static [Conclusion],
+    /// The numbers that it prints.
+    pub numbers: &'static Numbers,
+    /// Which of them are results of figures here.
+    pub results: &'static [Results],
 }
 
 /// Where a study was published.
@@ -44,6 +53,11 @@ impl Study {
         let mut figures = self.experiment(experiment)?.figures.iter();
         figures.find(|figure| figure.shown_in == shown_in)
     }
+
+    /// What its paper reported of a figure, in the figure's unit.
+    pub fn reported(&self, figure: &Figure) -> Vec<Reported> {
+        reported(self.numbers, figure.reported, &figure.shows)
+    }
 }
 
 /// An experiment: one question, answered by one or more figures.
@@ -65,6 +79,8 @@ pub struct Figure {
     pub shown_in: &'static str,
     /// What it shows.
     pub caption: &'static str,
+    /// The figure of the same experiment whose lines it shows; `None`, if it has lines of its own.
+    pub lines: Option<&'static str>,
     /// The coordinate along its axis: `books`. Points that differ in other coordinates are told apart by those.
     pub x: &'static str,
     /// The axis is logarithmic.
@@ -72,7 +88,7 @@ pub struct Figure {
     /// What is drawn.
     pub shows: Shows,
     /// What the paper reported in it.
-    pub reported: &'static [Reported],
+    pub reported: &'static [Laid],
 }
 
 /// What a figure draws of the lines at its points.
@@ -108,6 +124,15 @@ pub enum Shows {
         /// The arm that is 0 %.
         baseline: &'static str,
     },
+    /// By how much the quantity is larger than the baseline's, in its own unit: the overhead of Novakouski et al.
+    Added {
+        /// Which quantity.
+        of: Quantity,
+        /// Of its samples.
+        by: Estimate,
+        /// The arm that adds nothing.
+        baseline: &'static str,
+    },
     /// The quantity as a multiple of that on the same arm's baseline: how many times faster, where it is a time.
     Factor {
         /// Which quantity.
@@ -126,11 +151,22 @@ pub enum Shows {
         /// The arms that are parts, in the order of drawing.
         parts: &'static [&'static str],
     },
-    /// The share of the quantity among all arms of the point, in percent: breakdowns. They are drawn as one bar.
+    /// The share of the quantity among arms of the point that are one whole, in percent: breakdowns. They are drawn as one bar.
     Share {
         /// Which quantity.
         of: Quantity,
         /// Of its samples.
+        by: Estimate,
+        /// The arms that are the whole; others are not shown.
+        among: &'static [&'static str],
+    },
+    /// The quantity in percent of another quantity of the same arm at the same point: how much of a message its header is.
+    Portion {
+        /// Which quantity.
+        of: Quantity,
+        /// Of which.
+        whole: Quantity,
+        /// Of the samples of both.
         by: Estimate,
     },
     /// The share of the variation of all samples that each factor explains, alone and with others, in percent: a design of factors with two
@@ -175,8 +211,43 @@ pub enum Finding {
         /// So many percent.
         percent: f64,
     },
+    /// The number of the first message since deployment whose time is no more than the mean of all messages of that deployment: the rule of
+    /// Novakouski et al. It is asked at the largest count whose samples are kept.
+    FirstBelowMean,
+    /// By how many percent the mean of the last ten calls at the largest size is above the least time at any size: the increase of Novakouski
+    /// et al.
+    Increase,
     /// How much the time of messages after the first spreads: its standard deviation.
     Spread,
+}
+
+impl Shows {
+    /// The arm that others are compared with.
+    pub const fn baseline(&self) -> Option<&'static str> {
+        match *self {
+            Self::Impact { baseline, .. }
+            | Self::Increment { baseline, .. }
+            | Self::Overhead { baseline, .. }
+            | Self::Added { baseline, .. }
+            | Self::Factor { baseline, .. }
+            | Self::Modelled { baseline, .. } => Some(baseline),
+            _ => None,
+        }
+    }
+
+    /// The value of an arm beside that of the baseline, by the formula of the figure; `None`, where there is no baseline.
+    pub fn beside(&self, own: f64, baseline: f64) -> Option<f64> {
+        Some(match self {
+            Self::Impact { .. } | Self::Modelled { .. } => {
+                statistics::impact_percent(own, baseline)
+            }
+            Self::Increment { .. } => statistics::increment_percent(own, baseline),
+            Self::Overhead { .. } => 100.0 - 100.0 * baseline / own,
+            Self::Added { .. } => own - baseline,
+            Self::Factor { .. } => baseline / own,
+            _ => return None,
+        })
+    }
 }
 
 /// The model of van Engelen and Zhang for a receiver who gambles that a message came in canonical form, and who canonicalizes it only when its
@@ -199,8 +270,8 @@ pub struct Gamble {
 impl Figure {
     /// The figure whose lines it shows: itself, or the one that it is drawn from.
     pub const fn lines_of(&self) -> &'static str {
-        match self.shows {
-            Shows::Drawn { from, .. } => from,
+        match (self.shows, self.lines) {
+            (Shows::Drawn { from, .. }, _) | (_, Some(from)) => from,
             _ => self.shown_in,
         }
     }
@@ -241,21 +312,6 @@ pub enum Estimate {
     Mean,
     /// The standard deviation.
     Deviation,
-}
-
-/// A value that the paper reported, in what its figure shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reported {
-    /// Of which arm; the names of the figure's arms up to their first `/` match, too: `sign-encrypt` stands for any suite. `*` is said of any.
-    pub arm: &'static str,
-    /// At which points: those that have all of these coordinates.
-    pub at: &'static [(&'static str, &'static str)],
-    /// The smallest value, in the unit of the figure.
-    pub least: f64,
-    /// The largest.
-    pub most: f64,
-    /// Where it stands: `table 2`.
-    pub place: &'static str,
 }
 
 /// A headline of the paper, and the figure that says whether it holds today.

@@ -228,6 +228,8 @@ pub enum Quantity {
     Size,
     /// Octets of both messages, as they travel secured.
     Secured,
+    /// Bytes of the Security headers of both messages.
+    Header,
     /// Calls in a second.
     Rate,
     /// Memory, octets.
@@ -251,6 +253,7 @@ impl Quantity {
             Self::Processor => "processor",
             Self::Size => "size",
             Self::Secured => "secured",
+            Self::Header => "header",
             Self::Rate => "rate",
             Self::Memory => "memory",
             Self::Floor => "floor",

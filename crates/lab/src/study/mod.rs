@@ -7,6 +7,7 @@
 //! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
 
 mod call;
+mod conclusion;
 mod condition;
 mod figure;
 mod floor;
@@ -21,10 +22,10 @@ pub use crate::statistics::Figures;
 pub use call::{
     Bench, Call, NoCall, Operation, Proof, Sensor, Sizes, Source, Stack, Step, Transport, Way,
 };
+pub use conclusion::{Asks, Conclusion, Grows, Measure, Of};
 pub use condition::{Condition, Link, Outages, Round};
 pub use figure::{
-    Claim, Estimate, Experiment, Factor, Figure, Finding, Gamble, Level, Paper, Reported, Shows,
-    Study,
+    Claim, Estimate, Experiment, Factor, Figure, Finding, Gamble, Level, Paper, Shows, Study,
 };
 pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use order::Order;

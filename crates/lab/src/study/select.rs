@@ -290,17 +290,17 @@ mod tests {
         names.sort();
         let expected = [
             "mchale2012/1/figures-5-6/books/25000",
-            "mchale2012/3/figure-11/load/10x15000",
+            "mchale2012/3/figures-12-13/books/50",
             "mchale2012/4/beyond-databases/source/sqlite",
+            "mchale2012/4/table-1-figure-14/books/20000/source/sqlite",
             "novakouski2010/1/tables-1-2/operation/Echo",
             "rodrigues2011/1/tables-2-5/clients/10",
             "rodrigues2011/1/tables-2-5/clients/5",
             "rodrigues2011/3/beyond-clients/clients/10",
-            "shopov2007/3/table-2/call/echo-1-kB",
-            "vanengelen2008/1/figure-2-share/strings/10",
+            "shopov2007/3/table-2/call/getTemperature",
             "vanengelen2008/2/figure-3-share/proof/hmac-sha1",
-            "vanengelen2008/3/figure-4-factor/elements/1000",
-            "vanengelen2008/4/figure-5-factor/elements/1000/signed/elements",
+            "vanengelen2008/3/figure-4/elements/1000",
+            "vanengelen2008/4/figure-5/elements/1000/signed/elements",
         ];
         assert_eq!(names, expected);
     }

@@ -56,15 +56,26 @@ pub(super) fn close(told: &str, expected: f64) {
     );
 }
 
-/// Rows of a CSV file, each cell by the name of its column. No cell of these has a comma.
+/// Rows of a CSV file, each cell by the name of its column.
 pub(super) fn csv(contents: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = contents.lines();
-    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
-    let rows = lines.map(|row| {
-        let cells = row.split(',').map(str::to_owned);
-        head.iter().map(|it| (*it).to_owned()).zip(cells).collect()
-    });
+    let head = cells(lines.next().expect("a head"));
+    let rows = lines.map(|row| head.iter().cloned().zip(cells(row)).collect());
     rows.collect()
+}
+
+/// Cells of a line of CSV; no cell of these has a quotation mark.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for character in line.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            other => cells.last_mut().expect("a cell").push(other),
+        }
+    }
+    cells
 }
 
 /// The CSV file of a figure, in a report of all studies.

@@ -62,7 +62,7 @@ fn measured(pause: Duration) -> Run {
             stacks: vec![Stack::Soapstone],
             databases: Vec::new(),
         },
-        filter: ["figures-5-6", "books/1"].map(str::to_owned).to_vec(),
+        filter: ["table-1-figure-14", "books/1"].map(str::to_owned).to_vec(),
         claims: false,
         seed: 1,
         budget: Some(Duration::from_millis(1)),
@@ -71,7 +71,7 @@ fn measured(pause: Duration) -> Run {
     };
     let selection = Selection {
         study: mchale(),
-        experiment: Some(1),
+        experiment: Some(4),
     };
     let mut bench = Engine {
         engine: InMemory::default(),
@@ -96,7 +96,7 @@ fn measured(pause: Duration) -> Run {
 fn a_pause_in_the_engine_shows_in_every_part_of_the_report() {
     let runs = [Duration::ZERO, Duration::from_millis(60)].map(|pause| [measured(pause)]);
     let impacts = runs.each_ref().map(|runs| {
-        let rows = values(runs, "mchale2012-1-figures-5-6");
+        let rows = values(runs, "mchale2012-4-table-1-figure-14");
         let row = rows.iter().find(|it| it["arm"] == "sign-encrypt/Basic256");
         row.expect("a row")["value"]
             .parse::<f64>()

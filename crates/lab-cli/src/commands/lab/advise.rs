@@ -349,7 +349,8 @@ fn told(
 ) -> String {
     let needs: Vec<&str> = workload.needs.iter().map(|need| need.name()).collect();
     let mut text = format!(
-        "Requests of {} octets and {} elements, responses of {} octets; {} calls of a conversation or connection. Needs: {}.\n\n",
+        "{}\nRequests of {} octets and {} elements, responses of {} octets; {} calls of a conversation or connection. Needs: {}.\n\n",
+        advice.opening(check),
         workload.request.bytes.round(),
         workload.request.elements.round(),
         workload.response.bytes.round(),

@@ -83,6 +83,7 @@ fn one(
             line.quantity,
             Quantity::Size
                 | Quantity::Secured
+                | Quantity::Header
                 | Quantity::Rate
                 | Quantity::Memory
                 | Quantity::Floor

@@ -26,7 +26,15 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     let right = width - RIGHT;
     let along = along(drawn, (left + 8.0, right - 8.0));
 
-    axis_title(&mut svg, drawn.shown, width);
+    axis_title(&mut svg, drawn.shown, up.is_logarithmic(), width);
+    for value in up.minor() {
+        let y = up.place(value);
+        svg.line("axis", (left, y), (left + 4.0, y));
+    }
+    for value in along.minor() {
+        let x = along.place(value);
+        svg.line("axis", (x, bottom), (x, bottom + 2.5));
+    }
     for value in &up.ticks {
         let y = up.place(*value);
         svg.line("grid", (left, y), (right, y));
@@ -127,11 +135,11 @@ fn paper(
         });
         let colour = series.map_or(6, |series| drawn.colour(series));
         let places = [reported.least, reported.most].map(|it| up.place(it / unit.divisor));
-        let place = reported.at.iter().find(|it| it.0 == drawn.shown.figure.x);
+        let place = reported.along(drawn.shown.figure.x);
         let title = format!("{}\n{}", words::arm(reported), told(reported, drawn.shown));
         svg.begin("reported", &title);
         match place {
-            Some((_, x)) => {
+            Some(x) => {
                 let x = along.place(number(x));
                 let [low, high] = places;
                 let ends = [reported.least, reported.most].map(|it| it / unit.divisor);

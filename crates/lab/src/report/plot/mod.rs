@@ -10,7 +10,8 @@ mod stacked;
 mod svg;
 
 use super::shown::{Series, Shown, Value};
-use crate::study::{Reported, Shows, Stack};
+use crate::papers::Reported;
+use crate::study::{Shows, Stack};
 use svg::{Anchor, Svg, width_of};
 
 /// How wide a plot is drawn: for a desk, and for a phone.
@@ -94,7 +95,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
             Shows::Share { .. } => {
                 let mut parts = self.arms.clone();
                 let is_reported = |arm: &String| {
-                    let mut reported = self.shown.figure.reported.iter();
+                    let mut reported = self.shown.reported.iter();
                     reported.any(|it| it.arm == arm)
                 };
                 parts.sort_by_key(|arm| !is_reported(arm));
@@ -173,15 +174,15 @@ impl<'s, 'r> Drawn<'s, 'r> {
     }
 
     /// What the paper reported of the arms that are drawn.
-    fn reported(&self) -> impl Iterator<Item = &'static Reported> {
-        let drawn = |it: &&Reported| {
+    fn reported(&self) -> impl Iterator<Item = &'s Reported> {
+        let drawn = |it: &&'s Reported| {
             let values = |series: &&&Series| {
                 let mut values = series.values.iter();
                 values.any(|value| it.is_of(&series.arm, &value.at))
             };
             self.series.iter().any(|series| values(&series))
         };
-        self.shown.figure.reported.iter().filter(drawn)
+        self.shown.reported.iter().filter(drawn)
     }
 
     /// Values reach over two decades or more, so that a linear axis would show the large ones only.
@@ -211,10 +212,13 @@ fn told(reported: &Reported, shown: &Shown<'_>) -> String {
 }
 
 /// Writes what a figure's values are above its axis: in two lines, where one is too narrow.
-fn axis_title(svg: &mut Svg, shown: &Shown<'_>, width: f64) {
+fn axis_title(svg: &mut Svg, shown: &Shown<'_>, logarithmic: bool, width: f64) {
     /// Titles are bold.
     const BOLD: f64 = 1.15;
-    let text = title_of(shown);
+    let mut text = title_of(shown);
+    if logarithmic {
+        text.push_str(" (logarithmic)");
+    }
     let fits = |text: &str| width_of(text) * BOLD <= width;
     let spaces = text.match_indices(' ').map(|(at, _)| at);
     match spaces.rev().find(|at| fits(&text[..*at])) {
@@ -239,6 +243,10 @@ fn title_of(shown: &Shown<'_>) -> String {
             format!("{what}, {unit} of {baseline}")
         }
         (Shows::Increment { .. }, Some(baseline)) => format!("{what}, {unit} more than {baseline}"),
+        (Shows::Added { .. }, Some(baseline)) => format!("{what} more than {baseline}, {unit}"),
+        (Shows::Portion { whole, .. }, _) => {
+            format!("{what}, {unit} of {}", super::words::quantity(*whole))
+        }
         (Shows::Overhead { .. }, Some(baseline)) => {
             format!("{what}, {unit} of it more than {baseline}")
         }

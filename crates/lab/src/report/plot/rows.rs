@@ -39,7 +39,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     let rows: usize = groups.iter().map(|it| it.1.len()).sum();
     let bottom = TOP + heads as f64 * 24.0 + rows as f64 * row + groups.len() as f64 * 6.0;
 
-    axis_title(&mut svg, drawn.shown, width);
+    axis_title(&mut svg, drawn.shown, along.is_logarithmic(), width);
     axis(&mut svg, &along, (TOP, bottom), width);
     let mut y = TOP;
     for (head, members) in &groups {
@@ -84,6 +84,10 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
 
 /// Draws lines at the ticks of a scale from the top to the bottom, and their labels below, as many as there is room for.
 pub(super) fn axis(svg: &mut Svg, along: &Scale, (top, bottom): (f64, f64), width: f64) {
+    for value in along.minor() {
+        let x = along.place(value);
+        svg.line("axis", (x, bottom), (x, bottom + 2.5));
+    }
     let mut free = f64::NEG_INFINITY;
     for value in &along.ticks {
         let x = along.place(*value);

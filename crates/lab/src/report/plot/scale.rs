@@ -120,6 +120,24 @@ impl Scale {
         self.place(if self.logarithmic { self.least } else { 0.0 })
     }
 
+    /// Values with a short tick and no label: the multiples between the powers of ten of a logarithmic scale of few decades.
+    pub(super) fn minor(&self) -> Vec<f64> {
+        const MOST_DECADES: f64 = 6.0;
+        let decades = (self.most / self.least).log10();
+        if !self.logarithmic || decades > MOST_DECADES {
+            return Vec::new();
+        }
+        let first = self.least.log10().floor() as i32;
+        let powers = (0..=decades.ceil() as i32 + 1).map(|it| 10_f64.powi(first + it));
+        let all = powers.flat_map(|power| (1..10).map(move |it| f64::from(it) * power));
+        let is_labelled = |value: f64| {
+            let mut ticks = self.ticks.iter();
+            ticks.any(|it| (it / value - 1.0).abs() < 1e-6)
+        };
+        all.filter(|it| self.has(*it) && !is_labelled(*it))
+            .collect()
+    }
+
     pub(super) fn is_logarithmic(&self) -> bool {
         self.logarithmic
     }
@@ -136,6 +154,20 @@ fn step(rough: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_logarithmic_scale_has_short_ticks_between_those_with_labels() {
+        let scale = Scale::of(&[1.0, 100.0], true, (0.0, 300.0), 2);
+        assert_eq!(scale.ticks, [1.0, 10.0, 100.0]);
+        let minor: Vec<f64> = scale.minor().iter().map(|it| it.round()).collect();
+        let expected = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+        let tens = expected.map(|it| 10.0 * it);
+        assert_eq!(minor, [expected, tens].concat());
+        assert_eq!(
+            Scale::of(&[0.0, 9.0], false, (0.0, 300.0), 3).minor(),
+            Vec::<f64>::new()
+        );
+    }
 
     #[test]
     fn a_linear_scale_begins_at_nothing_and_ends_at_a_tick() {

@@ -61,7 +61,7 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, parts: &[String], width: f64) -> (Svg,
     let above = |bar: &Bar<'_>| if bar.label.is_some() { label } else { 0.0 };
     let heights = bars().map(|bar| above(bar) + bar.height() + GAP);
     let bottom = TOP + heights.sum::<f64>() + groups.len() as f64 * (head + GAP);
-    axis_title(&mut svg, drawn.shown, width);
+    axis_title(&mut svg, drawn.shown, false, width);
     axis(&mut svg, &along, (TOP, bottom), width);
     let mut y = TOP;
     for (name, bars) in &groups {

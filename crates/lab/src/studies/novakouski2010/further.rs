@@ -17,6 +17,7 @@ pub(super) const SUITES: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "suites",
         caption: "mean time of calls that are signed and encrypted, by that of plain calls",
+        lines: None,
         x: "operation",
         logarithmic: false,
         shows: Shows::Impact {
@@ -68,7 +69,8 @@ pub(super) const SUITE_B: Experiment = Experiment {
     question: "What do the signatures of Suite B cost: ECDSA on P-256 and P-384?",
     figures: &[Figure {
         shown_in: "suite-b",
-        caption: "time to sign and verify both messages of an echo in memory; keys for encryption are not agreed on by ECDH in messages",
+        caption: "time to sign and verify both messages of an echo in memory, without encryption",
+        lines: None,
         x: "characters",
         logarithmic: false,
         shows: Shows::Itself(Quantity::Processor, Estimate::Median),
@@ -90,6 +92,7 @@ pub(super) const LARGE: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "large-payloads",
         caption: "mean time of an echo by that of a plain one, by its characters",
+        lines: None,
         x: "characters",
         logarithmic: true,
         shows: Shows::Impact {
@@ -184,6 +187,7 @@ pub(super) const NETWORK: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "networks",
         caption: "mean time of calls of EmployeeDetails between gateways with such a network between them, each way",
+        lines: None,
         x: "network",
         logarithmic: true,
         shows: Shows::Itself(Quantity::Time, Estimate::Mean),
@@ -219,6 +223,7 @@ pub(super) const PROCESSOR: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "processor",
         caption: "calls of EmployeeDetails in a second of four clients, by the percentage of a processor that the gateway before the services has",
+        lines: None,
         x: "percent",
         logarithmic: false,
         shows: Shows::Itself(Quantity::Rate, Estimate::Mean),
@@ -250,6 +255,7 @@ pub(super) const PARTIAL: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "partial-encryption",
         caption: "time to secure and open both messages of EmployeeDetails in memory, with 25 records of eight fields",
+        lines: None,
         x: "encrypted",
         logarithmic: false,
         shows: Shows::Itself(Quantity::Processor, Estimate::Median),
@@ -271,6 +277,7 @@ pub(super) const CONTEXT: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "security-context-token",
         caption: "time to secure and open both messages of an echo in memory",
+        lines: None,
         x: "characters",
         logarithmic: false,
         shows: Shows::Itself(Quantity::Processor, Estimate::Median),
@@ -292,6 +299,7 @@ pub(super) const DOUBLE: Experiment = Experiment {
     figures: &[Figure {
         shown_in: "double-encryption",
         caption: "mean time of calls by that of plain ones: messages that are encrypted, TLS, and both",
+        lines: None,
         x: "operation",
         logarithmic: false,
         shows: Shows::Impact {
@@ -329,6 +337,7 @@ pub(super) const REST: Experiment = Experiment {
         shown_in: "rest",
         caption: "mean time of getting the records of EmployeeDetails: JSON and SOAP straight from the service over TLS, and SOAP that is \
                   signed and encrypted between gateways",
+        lines: None,
         x: "records",
         logarithmic: false,
         shows: Shows::Itself(Quantity::Time, Estimate::Mean),

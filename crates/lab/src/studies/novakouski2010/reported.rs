@@ -1,9 +1,9 @@
 //! The experiments that the report made.
 
 use super::{FEW, SERVICES, WAYS, only, point};
+use crate::papers::Laid;
 use crate::study::{
-    Condition, Estimate, Experiment, Figure, Finding, How, Operation, Quantity, Reported, Shows,
-    Stack,
+    Condition, Estimate, Experiment, Figure, Finding, How, Operation, Quantity, Shows, Stack,
 };
 
 /// Mean time of calls by that of plain ones.
@@ -16,20 +16,56 @@ const IMPACT: Shows = Shows::Impact {
 pub(super) const STATIC: Experiment = Experiment {
     number: 1,
     question: "What does each mechanism cost a small echo, and a list of records?",
-    figures: &[Figure {
-        shown_in: "tables-1-2",
-        caption: "mean time by that of plain calls; the table has means, medians and deviations",
-        x: "operation",
-        logarithmic: false,
-        shows: IMPACT,
-        reported: &[Reported {
-            arm: "encrypt-sign",
-            at: &[("operation", "Echo")],
-            least: 100.0,
-            most: 2_000.0,
-            place: "tables 1 and 2",
-        }],
-    }],
+    figures: &[
+        Figure {
+            shown_in: "tables-1-2",
+            caption: "mean time by that of plain calls",
+            lines: None,
+            x: "operation",
+            logarithmic: false,
+            shows: IMPACT,
+            reported: &[
+                Laid::printed("table-1", &[("statistic", "mean")]).computed(),
+                Laid::printed("table-2", &[("statistic", "mean")]).computed(),
+            ],
+        },
+        Figure {
+            shown_in: "tables-1-2-times",
+            caption: "mean time of calls",
+            lines: Some("tables-1-2"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+            reported: &[
+                Laid::printed("table-1", &[("statistic", "mean")]),
+                Laid::printed("table-2", &[("statistic", "mean")]),
+            ],
+        },
+        Figure {
+            shown_in: "tables-1-2-medians",
+            caption: "median time of calls",
+            lines: Some("tables-1-2"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Median),
+            reported: &[
+                Laid::printed("table-1", &[("statistic", "median")]),
+                Laid::printed("table-2", &[("statistic", "median")]),
+            ],
+        },
+        Figure {
+            shown_in: "tables-1-2-deviations",
+            caption: "deviation of the time of calls",
+            lines: Some("tables-1-2"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Deviation),
+            reported: &[
+                Laid::printed("table-1", &[("statistic", "deviation")]),
+                Laid::printed("table-2", &[("statistic", "deviation")]),
+            ],
+        },
+    ],
     points: |scope| {
         let how = How::Turns {
             repetitions: scope.scale.pick(30, 10_000),
@@ -51,14 +87,28 @@ pub(super) const GROWING: Experiment = Experiment {
         Figure {
             shown_in: "figures-2-3-table-3",
             caption: "mean time of an echo by its characters",
+            lines: None,
             x: "characters",
             logarithmic: false,
             shows: Shows::Itself(Quantity::Time, Estimate::Mean),
             reported: &[],
         },
         Figure {
+            shown_in: "table-3-increase",
+            caption: "by how many percent the mean of the last ten echoes of the largest text is above the least time of any",
+            lines: None,
+            x: "operation",
+            logarithmic: true,
+            shows: Shows::Drawn {
+                from: "figures-2-3-table-3",
+                finding: Finding::Increase,
+            },
+            reported: &[Laid::printed("table-3", &[("statistic", "increase")])],
+        },
+        Figure {
             shown_in: "table-3-rates",
             caption: "by how much the mean time of an echo grows with each kB of its text, which travels both ways",
+            lines: None,
             x: "operation",
             logarithmic: false,
             shows: Shows::Drawn {
@@ -97,16 +147,18 @@ pub(super) const STARTUP: Experiment = Experiment {
     question: "What does the first call cost, of all and of each new client?",
     figures: &[
         Figure {
-            shown_in: "figure-4",
+            shown_in: "figures-4-5",
             caption: "time of the first call after deployment, by the characters of an echo",
+            lines: None,
             x: "characters",
             logarithmic: false,
             shows: Shows::Itself(Quantity::First, Estimate::Mean),
             reported: &[],
         },
         Figure {
-            shown_in: "figure-5",
+            shown_in: "figure-4-later",
             caption: "time of the first call of a client that comes later, by the characters of an echo",
+            lines: None,
             x: "characters",
             logarithmic: false,
             shows: Shows::Itself(Quantity::Newcomer, Estimate::Mean),
@@ -125,8 +177,14 @@ pub(super) const STARTUP: Experiment = Experiment {
             let newcomers = How::Newcomers {
                 times: scope.scale.pick(3, 30),
             };
-            points.push(point("figure-4", &at, scope, (&WAYS, operation), fresh));
-            points.push(point("figure-5", &at, scope, (&WAYS, operation), newcomers));
+            points.push(point("figures-4-5", &at, scope, (&WAYS, operation), fresh));
+            points.push(point(
+                "figure-4-later",
+                &at,
+                scope,
+                (&WAYS, operation),
+                newcomers,
+            ));
         }
         points
     },
@@ -139,6 +197,7 @@ pub(super) const TOTAL: Experiment = Experiment {
         Figure {
             shown_in: "figures-6-7",
             caption: "time of all messages after a deployment, by their number",
+            lines: None,
             x: "messages",
             logarithmic: true,
             shows: Shows::Itself(Quantity::Total, Estimate::Mean),
@@ -147,19 +206,17 @@ pub(super) const TOTAL: Experiment = Experiment {
         Figure {
             shown_in: "figures-6-7-crossovers",
             caption: "after how many messages the second of two mechanisms costs less in all, which costs more before",
+            lines: None,
             x: "operation",
             logarithmic: true,
             shows: Shows::Drawn {
                 from: "figures-6-7",
                 finding: Finding::Crossovers,
             },
-            reported: &[Reported {
-                arm: "*",
-                at: &[],
-                least: 12.0,
-                most: 46.0,
-                place: "figures 6 and 7: after 46 messages of one service and 12 of the other; of which mechanisms is not known here",
-            }],
+            reported: &[
+                Laid::printed("figure-6", &[]),
+                Laid::printed("figure-7", &[]),
+            ],
         },
     ],
     points: |scope| {
@@ -192,6 +249,7 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
         Figure {
             shown_in: "tables-4-5-figure-8",
             caption: "mean time of messages since deployment, by their number",
+            lines: None,
             x: "messages",
             logarithmic: true,
             shows: Shows::Itself(Quantity::Time, Estimate::Mean),
@@ -200,6 +258,7 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
         Figure {
             shown_in: "tables-4-5-convergence",
             caption: "after how many messages their mean time since deployment is at most 10 % above the steady state",
+            lines: None,
             x: "operation",
             logarithmic: true,
             shows: Shows::Drawn {
@@ -209,8 +268,21 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
             reported: &[],
         },
         Figure {
+            shown_in: "tables-4-5-first-below-mean",
+            caption: "number of the first message since deployment whose time is no more than the mean of all",
+            lines: None,
+            x: "operation",
+            logarithmic: true,
+            shows: Shows::Drawn {
+                from: "tables-4-5-figure-8",
+                finding: Finding::FirstBelowMean,
+            },
+            reported: &[Laid::printed("table-4", &[]), Laid::printed("table-5", &[])],
+        },
+        Figure {
             shown_in: "figure-9",
             caption: "standard deviation of the time of messages after the first since deployment, by their number",
+            lines: None,
             x: "messages",
             logarithmic: true,
             shows: Shows::Drawn {
@@ -249,15 +321,30 @@ pub(super) const SIZES: Experiment = Experiment {
     figures: &[
         Figure {
             shown_in: "table-6",
-            caption: "octets of request and response as they travel",
+            caption: "bytes of request and response together as they travel",
+            lines: None,
             x: "operation",
             logarithmic: false,
             shows: Shows::Itself(Quantity::Secured, Estimate::Mean),
-            reported: &[],
+            reported: &[Laid::printed("table-6", &[("statistic", "size")]).summed("direction")],
         },
         Figure {
             shown_in: "figure-10",
+            caption: "bytes that security adds to both messages of an echo, by its characters",
+            lines: None,
+            x: "characters",
+            logarithmic: true,
+            shows: Shows::Added {
+                of: Quantity::Secured,
+                by: Estimate::Mean,
+                baseline: "none",
+            },
+            reported: &[],
+        },
+        Figure {
+            shown_in: "figure-10-percent",
             caption: "by how many percent security makes the messages of an echo larger, by its characters",
+            lines: Some("figure-10"),
             x: "characters",
             logarithmic: true,
             shows: Shows::Increment {
@@ -296,6 +383,7 @@ pub(super) const MEMORY: Experiment = Experiment {
         Figure {
             shown_in: "figure-11",
             caption: "calls in a second of four clients, by the memory of the gateway before the services, or of the heap of a Java stack, MiB",
+            lines: None,
             x: "memory",
             logarithmic: true,
             shows: Shows::Itself(Quantity::Rate, Estimate::Mean),
@@ -304,6 +392,7 @@ pub(super) const MEMORY: Experiment = Experiment {
         Figure {
             shown_in: "figure-11-latency",
             caption: "mean time of the calls of one client, by the same",
+            lines: None,
             x: "memory",
             logarithmic: true,
             shows: Shows::Itself(Quantity::Time, Estimate::Mean),

@@ -27,9 +27,8 @@ use soapstone::xml::Buffers;
 use super::messages::{self, Signed, Spelling};
 use super::processor::{self, Arm};
 use super::{number, point};
-use crate::study::{
-    Estimate, Experiment, Figure, How, Line, Point, Quantity, Reported, Scope, Shows,
-};
+use crate::papers::Laid;
+use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
 
 /// Shares of elements that were seen before, in percent.
 const RATIOS: [usize; 5] = [0, 25, 50, 75, 100];
@@ -41,6 +40,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         Figure {
             shown_in: "figure-4",
             caption: "processor time to receive an array of strings, each signed, by the share of strings that were received before",
+            lines: None,
             x: "elements",
             logarithmic: true,
             shows: Shows::Itself(Quantity::Processor, Estimate::Median),
@@ -49,6 +49,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         Figure {
             shown_in: "figure-4-factor",
             caption: "the same by that without a cache: how many times faster; references to the strings are read and their signature value is verified with and without",
+            lines: Some("figure-4"),
             x: "elements",
             logarithmic: true,
             shows: Shows::Factor {
@@ -56,17 +57,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                 by: Estimate::Median,
                 baseline: "elements",
             },
-            reported: &[Reported {
-                arm: "cache-100",
-                at: &[],
-                least: 3.0,
-                most: 4.0,
-                place: "figure 4",
-            }],
+            reported: &[Laid::printed("text-3.3", &[("arm", "cache-100")])],
         },
         Figure {
             shown_in: "objects-factor",
             caption: "the same by that of making an object of each string anew: how many times faster",
+            lines: Some("figure-4"),
             x: "elements",
             logarithmic: true,
             shows: Shows::Factor {
@@ -81,21 +77,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         let elements: &[usize] = scope
             .scale
             .pick(&[100, 1_000], &[100, 500, 1_000, 2_000, 5_000]);
-        let factors: &[usize] = scope.scale.pick(&[1_000], &[1_000, 5_000]);
-        let figures = [
-            ("figure-4", elements),
-            ("figure-4-factor", factors),
-            ("objects-factor", factors),
-        ];
-        let points = figures.into_iter().flat_map(|(figure, elements)| {
-            let at = move |count: &usize| {
-                point(
-                    figure,
-                    &[("elements", count.to_string())],
-                    How::Own(measure),
-                )
-            };
-            elements.iter().map(at)
+        let points = elements.iter().map(|count| {
+            let at = [("elements", count.to_string())];
+            point("figure-4", &at, How::Own(measure))
         });
         points.collect()
     },

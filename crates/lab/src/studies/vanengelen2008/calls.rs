@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use soapstone::wss::Mechanism;
 
 use crate::study::{
-    Estimate, Experiment, Figure, How, Operation, Point, Proof, Quantity, Reported, Scope, Shows,
-    Way,
+    Estimate, Experiment, Figure, How, Operation, Point, Proof, Quantity, Scope, Shows, Way,
 };
 
 const SUITE: &str = "Basic256";
@@ -18,34 +17,15 @@ const SUITE: &str = "Basic256";
 pub(super) const EXPERIMENT: Experiment = Experiment {
     number: 1,
     question: "What do calls take under each proof, over HTTP and over TLS?",
-    figures: &[
-        Figure {
-            shown_in: "figure-2",
-            caption: "time of a call that echoes ten strings",
-            x: "strings",
-            logarithmic: false,
-            shows: Shows::Itself(Quantity::Time, Estimate::Median),
-            reported: &[],
-        },
-        Figure {
-            shown_in: "figure-2-share",
-            caption: "how much of a call that echoes ten strings is the proof",
-            x: "strings",
-            logarithmic: false,
-            shows: Shows::Overhead {
-                of: Quantity::Time,
-                by: Estimate::Median,
-                baseline: "none",
-            },
-            reported: &[Reported {
-                arm: "sign-hmac",
-                at: &[],
-                least: 40.0,
-                most: 40.0,
-                place: "a headline; in which figure is not known here",
-            }],
-        },
-    ],
+    figures: &[Figure {
+        shown_in: "figure-2",
+        caption: "time of a call that echoes ten strings",
+        lines: None,
+        x: "strings",
+        logarithmic: false,
+        shows: Shows::Itself(Quantity::Time, Estimate::Median),
+        reported: &[],
+    }],
     points: |scope| {
         let over_http = [
             Way::PLAIN,
@@ -57,16 +37,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Way::secured(Mechanism::SecureConversation, SUITE),
         ];
         let over_tls = over_http.map(Way::over_tls);
-        let proofs = [
-            Way::PLAIN,
-            SIGN.by(Proof::SharedKey),
-            SIGN.by(Proof::Dsa),
-            SIGN,
-        ];
-        vec![
-            point(scope, "figure-2", &[over_http, over_tls].concat()),
-            point(scope, "figure-2-share", &proofs),
-        ]
+        vec![point(scope, "figure-2", &[over_http, over_tls].concat())]
     },
 };
 

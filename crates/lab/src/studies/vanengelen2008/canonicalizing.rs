@@ -15,6 +15,7 @@ use super::messages::{self, Signed, Spelling};
 use super::operations::Stopwatch;
 use super::processor::{self, Arm};
 use super::{number, point};
+use crate::papers::Laid;
 use crate::study::{
     Estimate, Experiment, Figure, Gamble, How, Line, Point, Quantity, Scope, Shows,
 };
@@ -33,14 +34,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         Figure {
             shown_in: "figure-6",
             caption: "processor time of canonicalization and of everything else, when every part is written anew and when canonical runs are passed on",
+            lines: None,
             x: "elements",
             logarithmic: true,
             shows: Shows::Itself(Quantity::Processor, Estimate::Median),
-            reported: &[],
+            reported: &[Laid::printed("figure-6", &[])],
         },
         Figure {
             shown_in: "cost-model",
             caption: "processor time to receive a message by that of always canonicalizing; canonical are so many percent of the messages",
+            lines: None,
             x: "canonical",
             logarithmic: false,
             shows: Shows::Modelled {

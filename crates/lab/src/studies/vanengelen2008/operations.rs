@@ -24,10 +24,9 @@ use soapstone_store::MemoryReplay;
 use super::messages::{self, Spelling};
 use super::point;
 use super::processor;
+use crate::papers::Laid;
 use crate::peers::{PASSWORD, Peers, USER};
-use crate::study::{
-    Estimate, Experiment, Figure, How, Line, Point, Quantity, Reported, Scope, Shows,
-};
+use crate::study::{Estimate, Experiment, Figure, How, Line, Point, Quantity, Scope, Shows};
 use crate::tls::Connection;
 
 /// Strings of the message.
@@ -53,6 +52,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         Figure {
             shown_in: "figure-3",
             caption: "processor time of operations on a message of ten strings that is sent and received once; https is what carries it instead of tcp",
+            lines: None,
             x: "proof",
             logarithmic: false,
             shows: Shows::Parts {
@@ -63,21 +63,36 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             reported: &[],
         },
         Figure {
-            shown_in: "figure-3-share",
-            caption: "the share of security, and of everything that a message without it takes: writing, reading, carrying",
+            shown_in: "figure-3-percent",
+            caption: "the same in percent of all of them",
+            lines: Some("figure-3"),
             x: "proof",
             logarithmic: false,
             shows: Shows::Share {
                 of: Quantity::Processor,
                 by: Estimate::Median,
+                among: &PARTS,
             },
-            reported: &[Reported {
-                arm: "security",
-                at: &[("proof", "hmac-sha1")],
-                least: 40.0,
-                most: 40.0,
-                place: "figure 3",
-            }],
+            reported: &[
+                Laid::printed("figure-3", &[("arm", "c14n-out")]),
+                Laid::printed("figure-3", &[("arm", "c14n-in")]),
+                Laid::printed("figure-3", &[("arm", "verify")]),
+                Laid::printed("figure-3", &[("arm", "digest-out")]),
+                Laid::printed("figure-3", &[("arm", "digest-in")]),
+            ],
+        },
+        Figure {
+            shown_in: "figure-3-share",
+            caption: "the share of security, and of everything that a message without it takes: writing, reading, carrying",
+            lines: None,
+            x: "proof",
+            logarithmic: false,
+            shows: Shows::Share {
+                of: Quantity::Processor,
+                by: Estimate::Median,
+                among: &["security", "messaging"],
+            },
+            reported: &[Laid::printed("figure-3", &[("arm", "security")])],
         },
     ],
     points: |_| {

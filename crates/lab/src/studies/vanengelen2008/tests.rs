@@ -45,7 +45,9 @@ fn every_point_belongs_to_a_figure_and_every_claim_to_a_point() {
             let points = (experiment.points)(&Scope { scale, ..scope() });
             for figure in experiment.figures {
                 assert!(
-                    points.iter().any(|point| point.shown_in == figure.shown_in),
+                    points
+                        .iter()
+                        .any(|point| point.shown_in == figure.lines_of()),
                     "{}",
                     figure.shown_in
                 );
@@ -55,9 +57,11 @@ fn every_point_belongs_to_a_figure_and_every_claim_to_a_point() {
             }
             for claim in STUDY.claims {
                 if claim.experiment == experiment.number {
+                    let figure = STUDY.figure(claim.experiment, claim.shown_in);
+                    let lines = figure.expect("the claim's figure").lines_of();
                     let fits = |point: &&Point| {
                         let mut at = claim.at.iter();
-                        point.shown_in == claim.shown_in
+                        point.shown_in == lines
                             && at.all(|(axis, value)| {
                                 point.at.get(axis).is_some_and(|found| found == value)
                             })

@@ -1,0 +1,513 @@
+//! What van Engelen and Zhang conclude, as questions to the lab's figures.
+//!
+//! The rule kept here: a conclusion stands with its place in the paper, and with what in the paper
+//! speaks against it.
+
+use crate::study::{Asks, Conclusion, Estimate, Grows, Measure, Of, Quantity};
+
+/// Median times of calls.
+const MEDIAN: Measure = Measure::Itself(Quantity::Time, Estimate::Median);
+/// Median processor times.
+const PROCESSOR: Measure = Measure::Itself(Quantity::Processor, Estimate::Median);
+/// Mean processor times.
+const MEAN: Measure = Measure::Itself(Quantity::Processor, Estimate::Mean);
+
+/// Operations of a signed message that is sent, carried and received.
+const WHOLE: &[&str] = &[
+    "xml-send",
+    "c14n-out",
+    "digest-out",
+    "sign",
+    "key-out",
+    "header-out",
+    "tcp",
+    "xml-receive",
+    "header-in",
+    "key-in",
+    "c14n-in",
+    "digest-in",
+    "verify",
+    "replay",
+];
+
+pub(super) const ALL: &[Conclusion] = &[
+    Conclusion::of(
+        "HMAC takes less than DSA",
+        "section 3.2",
+        (1, "figure-2"),
+        MEDIAN,
+        Asks::order(
+            Of::arms(&["https+sign-hmac"]),
+            Of::arms(&["https+sign-dsa"]),
+        ),
+    ),
+    Conclusion::of(
+        "HMAC takes less than RSA",
+        "section 3.2",
+        (1, "figure-2"),
+        MEDIAN,
+        Asks::order(Of::arms(&["https+sign-hmac"]), Of::arms(&["https+sign"])),
+    ),
+    Conclusion::of(
+        "HMAC is an order of magnitude faster than DSA (5 to 20 times here)",
+        "sections 2.1 and 3.2",
+        (1, "figure-2"),
+        MEDIAN,
+        Asks::ratio(
+            Of::arms(&["sign-dsa"]),
+            Of::arms(&["sign-hmac"]),
+            [5.0, 20.0],
+        ),
+    )
+    .but("a later paper reads 7 times from the drawing"),
+    Conclusion::of(
+        "HMAC is an order of magnitude faster than RSA (5 to 20 times here)",
+        "sections 2.1 and 3.2",
+        (1, "figure-2"),
+        MEDIAN,
+        Asks::ratio(
+            Of::arms(&["sign/Basic256"]),
+            Of::arms(&["sign-hmac"]),
+            [5.0, 20.0],
+        ),
+    )
+    .but("a later paper reads 8 times from the drawing"),
+    Conclusion::of(
+        "TLS alone takes less than a signature by HMAC over HTTP",
+        "section 3.2",
+        (1, "figure-2"),
+        MEDIAN,
+        Asks::order(Of::arms(&["https"]), Of::arms(&["sign-hmac"])),
+    ),
+    Conclusion::of(
+        "TLS alone takes less than every proof in the message",
+        "section 3.2",
+        (1, "figure-2"),
+        MEDIAN,
+        Asks::order(
+            Of::arms(&["https"]),
+            Of::arms(&["sign-hmac", "sign-dsa", "sign/Basic256"]),
+        ),
+    ),
+    Conclusion::of(
+        "verifying by HMAC takes longer than signing",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["sign"]).at(&[("proof", "hmac-sha1")]),
+            Of::arms(&["verify"]).at(&[("proof", "hmac-sha1")]),
+        ),
+    ),
+    Conclusion::of(
+        "verifying by HMAC is the dearest single operation",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&[
+                "xml-send",
+                "c14n-out",
+                "digest-out",
+                "sign",
+                "c14n-in",
+                "digest-in",
+                "xml-receive",
+            ])
+            .at(&[("proof", "hmac-sha1")]),
+            Of::arms(&["verify"]).at(&[("proof", "hmac-sha1")]),
+        ),
+    ),
+    Conclusion::of(
+        "checking the digest of the Body takes longer than making it",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["digest-out"]).at(&[("proof", "hmac-sha1")]),
+            Of::arms(&["digest-in"]).at(&[("proof", "hmac-sha1")]),
+        ),
+    ),
+    Conclusion::of(
+        "canonicalization is 14.0 % of the time at the sender",
+        "section 3.2",
+        (2, "figure-3-percent"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["c14n-out"]).at(&[("proof", "hmac-sha1")]),
+            [13.95, 14.05],
+        ),
+    ),
+    Conclusion::of(
+        "canonicalization is 12.0 % of the time at the receiver",
+        "section 3.2",
+        (2, "figure-3-percent"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["c14n-in"]).at(&[("proof", "hmac-sha1")]),
+            [11.95, 12.05],
+        ),
+    ),
+    Conclusion::of(
+        "verifying by HMAC is 15.2 % of the time",
+        "section 3.2",
+        (2, "figure-3-percent"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["verify"]).at(&[("proof", "hmac-sha1")]),
+            [15.15, 15.25],
+        ),
+    ),
+    Conclusion::of(
+        "making the digest of the Body is 2.2 % of the time",
+        "section 3.2",
+        (2, "figure-3-percent"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["digest-out"]).at(&[("proof", "hmac-sha1")]),
+            [2.15, 2.25],
+        ),
+    ),
+    Conclusion::of(
+        "checking the digest of the Body is 4.8 % of the time",
+        "section 3.2",
+        (2, "figure-3-percent"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["digest-in"]).at(&[("proof", "hmac-sha1")]),
+            [4.75, 4.85],
+        ),
+    ),
+    Conclusion::of(
+        "security without canonicalization is 40.4 % of the time",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&[
+                "digest-out",
+                "sign",
+                "key-out",
+                "header-out",
+                "header-in",
+                "key-in",
+                "digest-in",
+                "verify",
+                "replay",
+            ])
+            .at(&[("proof", "hmac-sha1")]),
+            among: WHOLE,
+            within: [40.35, 40.45],
+        },
+    ),
+    Conclusion::of(
+        "security with canonicalization is 66.4 % of the time",
+        "section 3.2",
+        (2, "figure-3-share"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["security"]).at(&[("proof", "hmac-sha1")]),
+            [66.35, 66.45],
+        ),
+    ),
+    Conclusion::of(
+        "verifying, canonicalizing and reading at the receiver are 36.7 % of the time",
+        "section 3.3",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["verify", "c14n-in", "xml-receive"]).at(&[("proof", "hmac-sha1")]),
+            among: WHOLE,
+            within: [36.65, 36.75],
+        },
+    ),
+    Conclusion::of(
+        "signing, canonicalizing and writing at the sender are 27 % of the time",
+        "section 3.4",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["sign", "c14n-out", "xml-send"]).at(&[("proof", "hmac-sha1")]),
+            among: WHOLE,
+            within: [26.5, 27.5],
+        },
+    ),
+    Conclusion::of(
+        "signing and verifying by RSA are most of the time",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["sign", "verify"]).at(&[("proof", "rsa-sha1")]),
+            among: WHOLE,
+            within: [50.0, 100.0],
+        },
+    ),
+    Conclusion::of(
+        "signing and verifying by DSA are most of the time",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["sign", "verify"]).at(&[("proof", "dsa-sha1")]),
+            among: WHOLE,
+            within: [50.0, 100.0],
+        },
+    ),
+    Conclusion::of(
+        "checking a password's digest and its nonce takes longer than checking a password",
+        "section 3.2",
+        (2, "figure-3"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["username-check"]).at(&[("proof", "username-text")]),
+            Of::arms(&["username-check"]).at(&[("proof", "username-digest")]),
+        ),
+    ),
+    Conclusion::of(
+        "known objects make receiving up to 3 or 4 times as fast",
+        "section 3.3",
+        (3, "figure-4-factor"),
+        Measure::Shown,
+        Asks::value(Of::arms(&["cache-100"]), [3.0, 4.0]),
+    ),
+    Conclusion::of(
+        "known objects make receiving more than twice as fast on average (asked at 50 % known)",
+        "section 3.3",
+        (3, "figure-4-factor"),
+        Measure::Shown,
+        Asks::value(Of::arms(&["cache-50"]), [2.0, f64::INFINITY]),
+    ),
+    Conclusion::of(
+        "a cache that knows nothing costs as much as none (within 10 % here)",
+        "section 3.3",
+        (3, "figure-4-factor"),
+        Measure::Shown,
+        Asks::value(Of::arms(&["cache-0"]), [0.9, 1.1]),
+    ),
+    Conclusion::of(
+        "receiving one signature of the Body takes less than one of each element",
+        "section 3.3",
+        (3, "figure-4"),
+        PROCESSOR,
+        Asks::order(Of::arms(&["body"]), Of::arms(&["elements"])),
+    ),
+    Conclusion::of(
+        "receiving one signature of the Body takes less than known objects",
+        "section 3.3",
+        (3, "figure-4"),
+        PROCESSOR,
+        Asks::order(Of::arms(&["body"]), Of::arms(&["cache-100"])),
+    ),
+    Conclusion::of(
+        "unsigned messages take less than signed ones",
+        "section 3.3",
+        (3, "figure-4"),
+        PROCESSOR,
+        Asks::order(Of::arms(&["none"]), Of::arms(&["body", "elements"])),
+    ),
+    Conclusion::of(
+        "streaming with known digests makes sending 100 signed elements 3 times as fast",
+        "section 3.4",
+        (4, "figure-5-factor"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["streaming-prehashed"]).at(&[("signed", "elements"), ("elements", "100")]),
+            [2.5, 3.5],
+        ),
+    ),
+    Conclusion::of(
+        "streaming with known digests makes sending 5,000 signed elements 7 times as fast",
+        "section 3.4",
+        (4, "figure-5-factor"),
+        Measure::Shown,
+        Asks::value(
+            Of::arms(&["streaming-prehashed"]).at(&[("signed", "elements"), ("elements", "5000")]),
+            [6.5, 7.5],
+        ),
+    ),
+    Conclusion::of(
+        "streaming with known digests takes less than known digests in two passes",
+        "section 3.4",
+        (4, "figure-5"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["streaming-prehashed"]).at(&[("signed", "elements")]),
+            Of::arms(&["prehashed"]).at(&[("signed", "elements")]),
+        ),
+    ),
+    Conclusion::of(
+        "known digests take less than two passes",
+        "section 3.4",
+        (4, "figure-5"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["prehashed"]).at(&[("signed", "elements")]),
+            Of::arms(&["two-pass"]).at(&[("signed", "elements")]),
+        ),
+    ),
+    Conclusion::of(
+        "streaming takes another 20 to 35 % off known digests in two passes",
+        "section 3.4",
+        (4, "figure-5"),
+        PROCESSOR,
+        Asks::ratio(
+            Of::arms(&["streaming-prehashed"]).at(&[("signed", "elements")]),
+            Of::arms(&["prehashed"]).at(&[("signed", "elements")]),
+            [0.65, 0.8],
+        ),
+    ),
+    Conclusion::of(
+        "buffering takes less than two passes",
+        "section 3.4",
+        (4, "figure-5"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["buffered"]).at(&[("signed", "elements")]),
+            Of::arms(&["two-pass"]).at(&[("signed", "elements")]),
+        ),
+    ),
+    Conclusion::of(
+        "sending one signature of the Body takes less than one of each element",
+        "section 3.4",
+        (4, "figure-5"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["two-pass"]).at(&[("signed", "body")]),
+            Of::arms(&["two-pass"]).at(&[("signed", "elements")]),
+        ),
+    ),
+    Conclusion::of(
+        "the time to sign grows along a straight line with the message",
+        "sections 3.4 and 4",
+        (4, "figure-5"),
+        PROCESSOR,
+        Asks::Growth {
+            of: Of::arms(&["two-pass"]).at(&[("signed", "elements")]),
+            over: None,
+            along: "elements",
+            grows: Grows::Linear,
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing a Body of 100 elements to send is half of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-out/anew"]).at(&[("signed", "body"), ("elements", "100")]),
+            among: &["c14n-out/anew", "rest-out/anew"],
+            within: [49.5, 50.5],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing a Body of 5,000 elements to send is 1.0 % of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-out/anew"]).at(&[("signed", "body"), ("elements", "5000")]),
+            among: &["c14n-out/anew", "rest-out/anew"],
+            within: [0.95, 1.05],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing 100 signed elements to send is half of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-out/anew"]).at(&[("signed", "elements"), ("elements", "100")]),
+            among: &["c14n-out/anew", "rest-out/anew"],
+            within: [49.5, 50.5],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing 5,000 signed elements to send is 59 % of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-out/anew"]).at(&[("signed", "elements"), ("elements", "5000")]),
+            among: &["c14n-out/anew", "rest-out/anew"],
+            within: [58.5, 59.5],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing a Body of 100 elements that came is 19 % of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-in/anew"]).at(&[("signed", "body"), ("elements", "100")]),
+            among: &["c14n-in/anew", "rest-in/anew"],
+            within: [18.5, 19.5],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing a Body of 5,000 elements that came is 1.0 % of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-in/anew"]).at(&[("signed", "body"), ("elements", "5000")]),
+            among: &["c14n-in/anew", "rest-in/anew"],
+            within: [0.95, 1.05],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing 100 signed elements that came is 45 % of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-in/anew"]).at(&[("signed", "elements"), ("elements", "100")]),
+            among: &["c14n-in/anew", "rest-in/anew"],
+            within: [44.5, 45.5],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing 5,000 signed elements that came is 20 % of the work",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::Share {
+            of: Of::arms(&["c14n-in/anew"]).at(&[("signed", "elements"), ("elements", "5000")]),
+            among: &["c14n-in/anew", "rest-in/anew"],
+            within: [19.5, 20.5],
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing one signed Body takes less than as many signed elements",
+        "section 3.5",
+        (5, "figure-6"),
+        PROCESSOR,
+        Asks::order(
+            Of::arms(&["c14n-out/anew", "c14n-in/anew"]).at(&[("signed", "body")]),
+            Of::arms(&["c14n-out/anew", "c14n-in/anew"]).at(&[("signed", "elements")]),
+        ),
+    ),
+    Conclusion::of(
+        "canonicalizing on demand pays from 88 % of canonical messages on, where canonicalization is 12 % of the cost",
+        "section 2.5",
+        (5, "cost-model"),
+        MEAN,
+        Asks::Threshold {
+            of: Of::arms(&["on-demand"]),
+            over: Of::arms(&["always"]),
+            along: "canonical",
+            from: 88.0,
+        },
+    ),
+    Conclusion::of(
+        "canonicalizing on demand takes 10 to 20 % off with many signed elements, if messages came in canonical form",
+        "section 3.5",
+        (5, "cost-model"),
+        MEAN,
+        Asks::ratio(
+            Of::arms(&["on-demand"]).at(&[("signed", "elements"), ("canonical", "100")]),
+            Of::arms(&["always"]).at(&[("signed", "elements"), ("canonical", "100")]),
+            [0.8, 0.9],
+        ),
+    ),
+];
