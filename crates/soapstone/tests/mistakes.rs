@@ -283,7 +283,7 @@ fn what_is_demanded_of_certificates_is_understood_or_told() {
     };
     assert_eq!(
         problems("subjects = [\"CN=me\"], subject_match = \"part\""),
-        "endpoint.toml:2:76: `subject_match` must be one of whole, contains, found \"part\""
+        "endpoint.toml:2:76: `subject_match` must be one of whole, contains, found another text"
     );
     assert_eq!(
         problems("subject_match = \"contains\""),

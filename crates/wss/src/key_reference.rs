@@ -13,7 +13,7 @@ use crate::attributes::only_attributes;
 use crate::conversation::{ContextName, ConversationVersion};
 use crate::envelope::expanded_name;
 use crate::names::{
-    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, USERNAME_TOKEN,
+    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J, THUMBPRINT_SHA1, USERNAME_TOKEN,
     WSSE, X509_SKI, X509_V3, XENC,
 };
 use crate::rejected::Rejected;
@@ -285,7 +285,9 @@ fn check_type(reference: Element<'_>, token: Element<'_>) -> Result<(), Rejected
             token.attribute("", "ValueType").as_ref() == Some(&claimed)
         }
         (WSSE, "UsernameToken", _) => claimed == USERNAME_TOKEN,
-        (XENC, "EncryptedKey", _) => claimed == ENCRYPTED_KEY_TOKEN,
+        (XENC, "EncryptedKey", _) => {
+            [ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J].contains(&&*claimed)
+        }
         (_, "SecurityContextToken", Some(version)) => claimed == version.token_type(),
         (_, "DerivedKeyToken", Some(version)) => claimed == version.derived_key_type(),
         // What is no token is refused for that.

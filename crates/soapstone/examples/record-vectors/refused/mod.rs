@@ -75,7 +75,7 @@ fn bytes(suite: &mut Suite) {
         "bytes/utf-16-without-mark",
         &service,
         &wide,
-        "malformed-encoding",
+        "not-an-envelope",
     );
     suite.refuse(
         "bytes/nothing-but-a-mark",

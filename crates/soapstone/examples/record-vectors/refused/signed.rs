@@ -353,5 +353,5 @@ pub(super) const SIGNED: &[Alteration] = &[
         },
         "too-deep",
     ),
-    ("empty", |_| String::new(), "not-well-formed"),
+    ("empty", |_| String::new(), "not-an-envelope"),
 ];
