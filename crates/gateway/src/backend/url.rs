@@ -74,7 +74,8 @@ mod tests {
         for (text, found) in [
             ("http://user:secret@a/p", "a URL with a user"),
             ("https://secret@a", "a URL with a user"),
-            ("http://user:sec@ret@a/", "a text that is no URL"),
+            ("http://user:sec@ret@a/", "a URL with a user"),
+            ("http://a b/secret", "a text that is no URL"),
             ("user:secret@a/p", "a text without http:// or https://"),
             ("ftp://secret/p", "a URL of another scheme"),
             ("http://a/p?secret", "a URL with a query"),

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use soapstone::config::{Located, Table};
+use soapstone::config::{Located, OTHER_TEXT, Table};
 
 use crate::memory;
 use crate::shares::Rate;
@@ -225,8 +225,7 @@ pub(super) fn read_rate(
     let rate = Rate::parse(&text.value, at_once.map(|burst| burst.value));
     if rate.is_none() {
         let message = format!(
-            "`{key}` must be a number in a second, a minute or an hour, found \"{}\"",
-            text.value
+            "`{key}` must be a number in a second, a minute or an hour, found {OTHER_TEXT}"
         );
         table.report_with_hint(
             text.place,

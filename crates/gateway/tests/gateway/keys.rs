@@ -25,13 +25,21 @@ fn gateway(inbound: Node, outbound: Node) -> Node {
         ("admin", table([("listen", value("\"127.0.0.1:1\""))])),
         ("tls", table([("key", value("\"key.pem\""))])),
         ("timeouts", table([("idle", value("\"5s\""))])),
-        ("limits", table([("queue", value("9"))])),
+        (
+            "limits",
+            table([
+                ("per_client", table([("queue", value("9"))])),
+                ("per_partner", table([("queue", value("9"))])),
+            ]),
+        ),
         ("log", table([("format", value("\"json\""))])),
+        ("audit", table([("file", value("\"audit.jsonl\""))])),
         (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),
                 ("backend", value("\"https://127.0.0.1:1/\"")),
+                ("rate", value("\"9/s\"")),
                 // With authorities of its own, so that those of the system are not read each time.
                 ("tls", table([("ca", value("[]"))])),
                 ("timeouts", table([("response", value("\"5s\""))])),
