@@ -1,14 +1,12 @@
 //! What operators are told of certificates and revocation lists whose time is not now.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
 
-use crate::support::Folder;
+use crate::support::{Folder, Said};
 
 const FIRST: &str = "2024-01-01T00:00:00Z";
 const LAST: &str = "2024-06-01T00:00:00Z";
@@ -135,29 +133,6 @@ async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
     );
 }
 
-/// What a log says, to be read by whoever wrote it.
-#[derive(Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Said {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let mut said = self.0.lock().expect("nobody panicked");
-        said.extend_from_slice(octets);
-        Ok(octets.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Said {
-    fn times(&self, part: &str) -> usize {
-        let said = self.0.lock().expect("nobody panicked");
-        String::from_utf8_lossy(&said).matches(part).count()
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_gateway_that_runs_says_once_a_day_what_is_out_of_date() {
     let folder = Folder::with_keys("reminding");
@@ -169,13 +144,7 @@ async fn a_gateway_that_runs_says_once_a_day_what_is_out_of_date() {
     folder.write("ca.pem", authority.certificate().to_pem());
     let list = issue::revocation_list(&authority, [], validity).expect("a list");
     folder.write("ca.crl", list);
-    let said = Said::default();
-    let writer = said.clone();
-    let log = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _log = tracing::subscriber::set_default(log);
+    let (said, _log) = Said::listen();
     let gateway = folder
         .gateway(
             r#"LISTEN

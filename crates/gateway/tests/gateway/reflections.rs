@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use soapstone_gateway::Running;
 use tokio::net::TcpListener;
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, post, reason, send};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, Said, post, reason, send};
 
 /// Somebody on the way to a service, who passes requests on and keeps copies, or sends them back.
 struct Way {
@@ -146,10 +146,20 @@ impl Scene {
         send(self.service.address(), post("/echo", copied)).await
     }
 
+    /// Whether a message is known only after it was deciphered: nothing in the clear tells it from others, and peers and metrics are told
+    /// what they are told of cipher text that cannot be deciphered.
+    fn is_hidden(&self) -> bool {
+        self.mechanism == "encrypt"
+    }
+
     /// How many messages a gateway has refused because they came back.
     async fn reflected(&self, gateway: &Running, direction: &str) -> u64 {
+        let name = match self.is_hidden() {
+            true => "decryption-failed",
+            false => "reflected",
+        };
         let line = format!(
-            "soapstone_refusals_total{{route=\"/echo\",direction=\"{direction}\",mechanism=\"{}\",reason=\"reflected\"}} ",
+            "soapstone_refusals_total{{route=\"/echo\",direction=\"{direction}\",mechanism=\"{}\",reason=\"{name}\"}} ",
             self.mechanism
         );
         let metrics = gateway.metrics();
@@ -174,9 +184,12 @@ async fn a_request_that_is_sent_back_is_no_answer() {
         let mut scene = Scene::set("request-back", mechanism, suite).await;
         scene.called().await;
         scene.way.sends_back.store(true, Ordering::Relaxed);
+        let (said, listening) = Said::listen();
         let answer = scene.call().await;
+        drop(listening);
         let case = format!("{mechanism} {suite}: {}", answer.body);
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{case}");
+        assert_eq!(said.caused("reflected"), 1, "{case}, {said}");
         assert!(!answer.body.contains(">hello<"), "{case}");
         assert_eq!(
             scene.reflected(&scene.client, "outbound").await,
@@ -194,11 +207,13 @@ async fn an_answer_that_is_sent_back_is_no_request() {
     for (mechanism, suite) in UNDER_ONE_KEY {
         let mut scene = Scene::set("answer-back", mechanism, suite).await;
         scene.called().await;
+        let (said, listening) = Said::listen();
         let answer = scene.answer_as_request().await;
+        drop(listening);
         let case = format!("{mechanism} {suite}: {}", answer.body);
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR, "{case}");
-        // Where CBC was deciphered, what is told is what is told of all that cannot be deciphered.
-        let (code, told) = if suite == "Basic256Sha256" {
+        assert_eq!(said.caused("reflected"), 1, "{case}, {said}");
+        let (code, told) = if scene.is_hidden() {
             ("FailedCheck", "The signature or decryption was invalid")
         } else {
             (

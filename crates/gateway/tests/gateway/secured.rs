@@ -240,30 +240,36 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
     let folder = Folder::with_keys("one-failure");
     let mut backend = Backend::echo().await;
     let gateway = inbound(&folder, &backend, "encrypt").await;
-    let message = String::from_utf8(secured(&folder, "encrypt")).expect("it is UTF-8");
+    let message = || String::from_utf8(secured(&folder, "encrypt")).expect("it is UTF-8");
+    let changed = |message: &str, value: usize, offset: usize| {
+        let start = "<xenc:CipherValue>";
+        let (at, _) = message.match_indices(start).nth(value).expect("a value");
+        let at = at + start.len() + offset;
+        let other = if message.as_bytes()[at] == b'A' {
+            "B"
+        } else {
+            "A"
+        };
+        format!("{}{other}{}", &message[..at], &message[at + 1..])
+    };
+    let ask = async |message: String| {
+        let sent = std::time::Instant::now();
+        let answer = send(gateway.address(), post("/echo", message)).await;
+        let refused = answer.status != StatusCode::OK;
+        assert!(
+            !refused || sent.elapsed().as_millis() >= 50,
+            "{:?}",
+            sent.elapsed()
+        );
+        (answer.status, answer.body)
+    };
+    // Each is of a message of its own: cipher text has one try. The first value is that of the wrapped key.
     let mut answers = Vec::new();
-    for (at, _) in message.match_indices("<xenc:CipherValue>") {
+    for value in [0, 1] {
         for offset in [20, 40] {
-            let at = at + "<xenc:CipherValue>".len() + offset;
-            let other = if message.as_bytes()[at] == b'A' {
-                "B"
-            } else {
-                "A"
-            };
-            let altered = format!("{}{other}{}", &message[..at], &message[at + 1..]);
-            let sent = std::time::Instant::now();
-            let answer = send(gateway.address(), post("/echo", altered)).await;
-            assert!(sent.elapsed().as_millis() >= 50, "{:?}", sent.elapsed());
-            answers.push((answer.status, answer.body));
+            answers.push(ask(changed(&message(), value, offset)).await);
         }
     }
-    // A copy that can be read, too: whoever changes one learns nothing.
-    let genuine = send(gateway.address(), post("/echo", message.clone())).await;
-    assert_eq!(genuine.status, StatusCode::OK, "{}", genuine.body);
-    backend.seen.recv().await.expect("it arrived");
-    let copy = send(gateway.address(), post("/echo", message)).await;
-    answers.push((copy.status, copy.body));
-    assert_eq!(answers.len(), 5);
     assert!(
         answers[0].1.contains(">wsse:FailedCheck</faultcode>"),
         "{}",
@@ -273,6 +279,33 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
         answers.iter().all(|answer| answer == &answers[0]),
         "{answers:?}"
     );
+    let tried = "mechanism=\"encrypt\",reason=\"decryption-failed\"} 4";
+    assert!(metrics(&gateway).await.contains(tried));
+    // Whatever became of a message, copies under its key are not deciphered, and those that could be read are answered as all others.
+    let (accepted, refused) = (message(), message());
+    let genuine = ask(accepted.clone()).await;
+    assert_eq!(genuine.0, StatusCode::OK, "{}", genuine.1);
+    backend.seen.recv().await.expect("it arrived");
+    assert_eq!(ask(changed(&refused, 1, 20)).await, answers[0]);
+    let mut copies = Vec::new();
+    for message in [accepted, refused] {
+        for offset in [20, 40] {
+            copies.push(ask(changed(&message, 1, offset)).await);
+        }
+        copies.push(ask(message).await);
+    }
+    assert!(
+        copies[0]
+            .1
+            .contains(">wsse:FailedAuthentication</faultcode>"),
+        "{}",
+        copies[0].1
+    );
+    assert!(copies.iter().all(|copy| copy == &copies[0]), "{copies:?}");
+    let told = metrics(&gateway).await;
+    let tried = "mechanism=\"encrypt\",reason=\"decryption-failed\"} 5";
+    let untried = "mechanism=\"encrypt\",reason=\"replayed\"} 6";
+    assert!(told.contains(tried) && told.contains(untried), "{told}");
     assert!(backend.seen.try_recv().is_err());
 }
 

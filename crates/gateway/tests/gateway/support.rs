@@ -1,10 +1,12 @@
 //! Backends, clients and folders for tests.
 
 use std::convert::Infallible;
+use std::fmt;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -322,6 +324,52 @@ impl Nobody {
             address: bound.local_addr().expect("it is bound"),
             _bound: bound,
         }
+    }
+}
+
+/// What the gateways of one test say in their log.
+#[derive(Clone, Default)]
+pub(crate) struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Said {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut said = self.0.lock().expect("nobody panicked");
+        said.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = self.0.lock().expect("nobody panicked");
+        formatter.write_str(&String::from_utf8_lossy(&said))
+    }
+}
+
+impl Said {
+    /// Listens until the guard is dropped. The runtime of the test has one thread, which serves its gateways.
+    pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
+        let said = Self::default();
+        let writer = said.clone();
+        let log = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        (said, tracing::subscriber::set_default(log))
+    }
+
+    /// How many times a part of a line was said.
+    pub(crate) fn times(&self, part: &str) -> usize {
+        self.to_string().matches(part).count()
+    }
+
+    /// How many messages were refused for this reason, whatever the peer and the metrics were told.
+    pub(crate) fn caused(&self, cause: &str) -> usize {
+        self.times(&format!(" cause=\"{cause}\" "))
     }
 }
 

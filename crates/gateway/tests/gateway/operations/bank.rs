@@ -11,7 +11,7 @@ use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
 use soapstone_gateway::Running;
 
-use crate::support::{Answer, Backend, Folder, Seen, post, send};
+use crate::support::{Answer, Backend, Folder, Said, Seen, post, send};
 
 pub(super) const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
 pub(super) const WSA: &str = "http://www.w3.org/2005/08/addressing";
@@ -215,12 +215,32 @@ impl Site {
         name: &str,
         code: &str,
     ) {
+        self.tells(actions, message, name, code, name).await;
+    }
+
+    /// The message is refused after something of it was deciphered: the log alone has this cause, and peer and metrics are told what they are
+    /// told of cipher text that cannot be deciphered.
+    pub(super) async fn hides(&mut self, actions: &[&str], message: &str, cause: &str) {
+        let (name, code) = ("decryption-failed", "wsse:FailedCheck");
+        self.tells(actions, message, name, code, cause).await;
+    }
+
+    async fn tells(
+        &mut self,
+        actions: &[&str],
+        message: &str,
+        name: &str,
+        code: &str,
+        cause: &str,
+    ) {
         let line = format!(
             "soapstone_refusals_total{{route=\"/bank\",direction=\"inbound\",mechanism=\"by-operation\",reason=\"{name}\"}}"
         );
         let before = count(&self.service, &line).await;
+        let (said, listening) = Said::listen();
         let asked = Instant::now();
         let answer = self.send(actions, message).await;
+        drop(listening);
         // Whatever refused it, and before or after the cryptography.
         assert!(asked.elapsed() >= TICK, "{:?}", asked.elapsed());
         assert_eq!(
@@ -237,6 +257,7 @@ impl Site {
             "{actions:?} {}",
             metrics(&self.service).await
         );
+        assert_eq!(said.caused(cause), 1, "{actions:?} {cause}: {said}");
         assert!(self.backend.seen.try_recv().is_err());
     }
 }

@@ -3,7 +3,7 @@
 use http::StatusCode;
 
 use super::bank::*;
-use crate::support::{reason, send};
+use crate::support::{Said, reason, send};
 
 /// SOAPAction spoofing: what an operation demands is avoided by naming another one.
 #[tokio::test]
@@ -44,32 +44,22 @@ async fn the_body_of_a_strong_operation_is_refused_under_the_action_of_a_weak_on
 /// The Body is cipher text until the plan of the action that was said has opened it.
 #[tokio::test]
 async fn an_encrypted_body_must_be_of_the_operation_whose_plan_opened_it() {
-    for (suite, code) in [
-        (GCM, "wsse:InvalidSecurity"),
-        // With CBC it looks as if deciphering had failed.
-        (CBC, "wsse:FailedCheck"),
-    ] {
-        let name = format!("operations-opened-{}", code.len());
+    for (name, suite) in [("gcm", GCM), ("cbc", CBC)] {
+        let name = format!("operations-opened-{name}");
         let mut site = Site::new(&name, &bank(suite), a_bank(None).await).await;
         // Signed and encrypted as `Pay`, which leaves the action of `Transfer` unsigned.
         let transfer = envelope_with("", &element("Transfer"));
-        let message = site.secured_as("Pay", &transfer);
-        let mismatch = "operation-mismatch";
-        site.refuses(&["urn:bank:Pay"], &message, mismatch, code)
-            .await;
-        let message = site.secured_as("Pay", &envelope("Hello"));
-        site.refuses(&["urn:bank:Pay"], &message, mismatch, code)
-            .await;
-        // Nothing that the policy knows, and two things at once.
-        let message = site.secured_as("Pay", &envelope("Steal"));
-        let soap_or_check = |own: &'static str| if suite == GCM { own } else { code };
-        let client = soap_or_check("soap:Client");
-        site.refuses(&["urn:bank:Pay"], &message, "operation-unknown", client)
-            .await;
-        let both = format!("{}{}", element("Pay"), element("Transfer"));
-        let message = site.secured_as("Pay", &envelope_with("", &both));
-        site.refuses(&["urn:bank:Pay"], &message, "operation-unclear", client)
-            .await;
+        let two = format!("{}{}", element("Pay"), element("Transfer"));
+        for (plain, cause) in [
+            (transfer, "operation-mismatch"),
+            (envelope("Hello"), "operation-mismatch"),
+            // Nothing that the policy knows, and two things at once.
+            (envelope("Steal"), "operation-unknown"),
+            (envelope_with("", &two), "operation-unclear"),
+        ] {
+            let message = site.secured_as("Pay", &plain);
+            site.hides(&["urn:bank:Pay"], &message, cause).await;
+        }
     }
 }
 
@@ -129,11 +119,21 @@ async fn an_answer_that_another_operation_would_give_is_refused() {
         let site = Site::new(&name, &bank(GCM), a_bank(Some(always)).await).await;
         let client = site.client().await;
         let action = format!("urn:bank:{operation}");
+        let (said, listening) = Said::listen();
         let answer = send(client.address(), request(&[&action], envelope(operation))).await;
+        drop(listening);
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
         assert!(!answer.body.contains(always), "{}", answer.body);
-        let line = "soapstone_refusals_total{route=\"/bank\",direction=\"outbound\",mechanism=\"by-operation\",reason=\"operation-mismatch\"}";
-        assert_eq!(count(&client, line).await, 1, "{}", metrics(&client).await);
+        // The answer to `Pay` is found out after it was deciphered.
+        let name = match operation {
+            "Pay" => "decryption-failed",
+            _ => "operation-mismatch",
+        };
+        let line = format!(
+            "soapstone_refusals_total{{route=\"/bank\",direction=\"outbound\",mechanism=\"by-operation\",reason=\"{name}\"}}"
+        );
+        assert_eq!(count(&client, &line).await, 1, "{}", metrics(&client).await);
+        assert_eq!(said.caused("operation-mismatch"), 1, "{said}");
     }
 }
 
@@ -157,10 +157,9 @@ async fn the_action_of_addressing_must_be_that_of_the_operation() {
     }
     // A proven one: `Transfer` signs it. Its Body is not that of the action.
     let transfer = envelope_with(&action("urn:bank:Transfer"), &element("Pay"));
-    let message = site.secured_as("Transfer", &transfer);
     for actions in [&[][..], &["urn:bank:Transfer"]] {
-        site.refuses(actions, &message, "operation-mismatch", invalid)
-            .await;
+        let message = site.secured_as("Transfer", &transfer);
+        site.hides(actions, &message, "operation-mismatch").await;
     }
     // The default pattern is right without being said (WS-Addressing 1.0 Metadata, 4.4.4).
     let message = envelope_with(&action("urn:bank:Bank:HelloRequest"), &hello);
@@ -217,23 +216,38 @@ async fn a_signed_body_moved_aside_is_no_body_of_any_operation() {
     assert!(site.backend.seen.try_recv().is_err());
 }
 
+/// Cipher text has one try: the mark is taken once the signature has proven the message, and before anything is deciphered.
 #[tokio::test]
-async fn replays_are_noticed_across_operations_and_refused_guesses_leave_no_mark() {
+async fn replays_are_noticed_across_operations_and_after_a_refusal() {
     let mut site = Site::new("operations-replay", &bank(GCM), a_bank(None).await).await;
+    let replayed = ("replayed", "wsse:FailedAuthentication");
     let message = site.secured_as("Pay", &envelope("Pay"));
-    // Nobody keeps a message from its service by sending a copy under another action first.
-    let answer = site.send(&["urn:bank:Transfer"], &message).await;
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    // Nobody keeps a message from its service by sending a changed copy first: a copy that its signature does not prove leaves no mark.
+    let digest = "<ds:DigestValue>";
+    let at = message.find(digest).expect("it is signed") + digest.len();
+    let other = if message.as_bytes()[at] == b'A' {
+        "B"
+    } else {
+        "A"
+    };
+    let changed = format!("{}{other}{}", &message[..at], &message[at + 1..]);
+    let (name, code) = ("signature-mismatch", "wsse:FailedCheck");
+    site.refuses(&["urn:bank:Pay"], &changed, name, code).await;
     let answer = site.send(&["urn:bank:Pay"], &message).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     site.backend.seen.recv().await.expect("it arrived");
-    site.refuses(
-        &["urn:bank:Pay"],
-        &message,
-        "replayed",
-        "wsse:FailedAuthentication",
-    )
-    .await;
+    for action in ["urn:bank:Pay", "urn:bank:Transfer"] {
+        site.refuses(&[action], &message, replayed.0, replayed.1)
+            .await;
+    }
+    // A copy under another action is refused, and none is deciphered afterwards.
+    let message = site.secured_as("Pay", &envelope("Pay"));
+    site.hides(&["urn:bank:Transfer"], &message, "operation-mismatch")
+        .await;
+    for action in ["urn:bank:Transfer", "urn:bank:Pay"] {
+        site.refuses(&[action], &message, replayed.0, replayed.1)
+            .await;
+    }
 }
 
 /// Stacks of that time, and CXF today, read the drafts of WS-Addressing, too.
