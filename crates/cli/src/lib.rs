@@ -40,8 +40,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Says how a command ended, if not well.
+/// Has the last lines of the log written, and says how a command ended, if not well.
 pub fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
+    soapstone_gateway::flush_log();
     outcome.unwrap_or_else(|failure| {
         failure.report(&mut std::io::stderr().lock());
         ExitCode::from(failure.exit_code())

@@ -129,15 +129,55 @@ fn a_gateway_that_is_told_to_stop_says_so_and_serves_on_until_it_is_told_again()
     let more = "timeouts = { drain_delay = \"1h\" }";
     folder.write("gateway.toml", configuration(port, admin, more));
     let mut gateway = Server::start(&folder, "gateway --config gateway.toml", "gateway at");
-    let told = Command::new("kill")
-        .args(["-TERM", &gateway.id().to_string()])
-        .status()
-        .expect("kill runs");
-    assert!(told.success());
+    gateway.tell("-TERM");
     while !get(admin, "/readyz").contains("\nready: false\ndraining: true\n") {
         std::thread::sleep(Duration::from_millis(20));
     }
     let served = post(&format!("http://127.0.0.1:{port}/u"), "<a/>");
     assert!(served.starts_with("HTTP/1.1 500"), "{served}");
     assert_eq!(gateway.stop("-TERM"), Some(0));
+}
+
+#[test]
+fn the_last_lines_of_the_log_are_written_before_the_program_ends() {
+    let folder = Folder::new();
+    let (port, admin) = (free_port(), free_port());
+    folder.write("gateway.toml", configuration(port, admin, ""));
+    let mut command = folder.command();
+    command.args([
+        "gateway",
+        "--config",
+        "gateway.toml",
+        "--log-level",
+        "debug",
+    ]);
+    let mut gateway = Server::start_command(command.stderr(Stdio::piped()), "gateway at");
+    let mut log = gateway.standard_error();
+    // Lines of some 7 kB, 140 in all: a pipe has no room for the last of them.
+    for request in 0..20 {
+        let path = format!("/{request}/{}", "x".repeat(7000));
+        assert!(get(port, &path).starts_with("HTTP/1.1 404"));
+    }
+    gateway.tell("-TERM");
+    while TcpStream::connect(("127.0.0.1", port)).is_ok() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // The reader is slower than the end of a process that does not wait for him.
+    let mut text = Vec::new();
+    let mut part = [0; 4096];
+    while let count @ 1.. = log.read(&mut part).expect("the log is read") {
+        text.extend_from_slice(&part[..count]);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(gateway.ended(), Some(0));
+    let text = String::from_utf8(text).expect("the log is text");
+    for request in 0..20 {
+        let path = format!("/{request}/x");
+        assert!(text.contains(&path), "{path} is not in the log");
+    }
+    let last = text.lines().last().unwrap_or_default();
+    assert!(
+        text.ends_with('\n') && last.contains("stopping: requests in hand may finish"),
+        "{last}"
+    );
 }

@@ -209,16 +209,28 @@ fn a_configuration_is_checked_without_anything_being_started() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     folder.write("gateway.toml", gateway(port, 9, "sign-encrypt"));
+    let plan = format!(
+        "gateway.toml: no problem found\nlisten 127.0.0.1:{port}\n\
+         route /echo -> http://127.0.0.1:9/echo, inbound sign-encrypt Basic256GCM\n"
+    );
     let checked = folder
         .run("gateway --config gateway.toml --check")
         .succeeds();
-    assert_eq!(
-        checked.text(),
-        format!(
-            "gateway.toml: no problem found\nlisten 127.0.0.1:{port}\n\
-             route /echo -> http://127.0.0.1:9/echo, inbound sign-encrypt Basic256GCM\n"
-        )
-    );
+    let risk = "warning: gateway.toml:8:9: whoever has a certificate of these authorities may sign: `subjects` names nobody in \
+                particular\n    hint: name the partners, subjects = [\"CN=…\"], or pin their certificates\n";
+    assert_eq!(checked.text(), format!("{plan}{risk}"));
+    let strict = folder
+        .run("gateway --config gateway.toml --check --strict")
+        .fails("1 warning, and --strict allows none");
+    assert_eq!(strict.text(), checked.text());
+
+    let text = gateway(port, 9, "sign-encrypt");
+    let named = text.replace("trust = {", "trust = { subjects = [\"CN=client\"],");
+    folder.write("gateway.toml", named);
+    let checked = folder
+        .run("gateway --config gateway.toml --check --strict")
+        .succeeds();
+    assert_eq!(checked.text(), plan);
 }
 
 #[test]
@@ -399,7 +411,7 @@ fn a_log_that_nobody_reads_any_more_costs_no_request() {
     let mut command = folder.command();
     command.args(["gateway", "--config", "gateway.toml"]);
     let mut gateway = Server::start_command(command.stderr(Stdio::piped()), "gateway at");
-    gateway.close_standard_error();
+    drop(gateway.standard_error());
     for _ in 0..3 {
         let response = post(&format!("http://127.0.0.1:{port}/echo"), &echo("Hello"));
         assert!(response.starts_with("HTTP/1.1 502"), "{response}");
@@ -476,7 +488,7 @@ fn certificates_whose_time_is_not_now_are_told_of_by_check_start_reload_and_secu
     let endpoint = |peer: &str| {
         format!(
             "identity = {{ key = \"old.key.pem\", certificate = \"old.cert.pem\" }}\npeer = {{ certificate = \"{peer}\" }}\n\
-             trust = {{ anchors = [\"{}\"] }}\nsecurity = {{ mechanism = \"sign-encrypt\" }}\n",
+             trust = {{ anchors = [\"{}\"], subjects = [\"CN=client\"] }}\nsecurity = {{ mechanism = \"sign-encrypt\" }}\n",
             key("ca.cert.pem")
         )
     };

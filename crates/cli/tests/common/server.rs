@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::common::Folder;
@@ -50,19 +50,28 @@ impl Server {
         self.child.id()
     }
 
-    /// Stops reading what it says on standard error, which has to be piped.
-    pub(crate) fn close_standard_error(&mut self) {
-        drop(self.child.stderr.take().expect("standard error is piped"));
+    /// What it says on standard error, which has to be piped.
+    pub(crate) fn standard_error(&mut self) -> ChildStderr {
+        self.child.stderr.take().expect("standard error is piped")
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn tell(&self, signal: &str) {
+        let told = Command::new("kill")
+            .args([signal, &self.id().to_string()])
+            .status()
+            .expect("kill runs");
+        assert!(told.success());
     }
 
     /// Tells it to stop, and waits until it has: its exit code.
     pub(crate) fn stop(&mut self, signal: &str) -> Option<i32> {
-        let id = self.child.id().to_string();
-        let told = Command::new("kill")
-            .args([signal, &id])
-            .status()
-            .expect("kill runs");
-        assert!(told.success());
+        self.tell(signal);
+        self.ended()
+    }
+
+    /// Waits until it has ended: its exit code.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(20) {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
