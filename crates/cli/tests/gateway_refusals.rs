@@ -209,13 +209,11 @@ fn what_was_altered_moved_or_doubled_is_refused() {
         "decryption-failed",
         "wsse:FailedCheck",
     );
+    // A message is known once its signature verified, whatever it is refused for then: each of these is a message of its own.
     for place in [Place::Header, Place::Body, Place::Signature] {
-        guarded.refuses(
-            "sign",
-            moved_body(&signed, place),
-            "unsigned",
-            "wsse:InvalidSecurity",
-        );
+        let moved = moved_body(&guarded.secured(&client("sign")), place);
+        guarded.refuses("sign", &moved, "unsigned", "wsse:InvalidSecurity");
+        guarded.refuses("sign", &moved, "replayed", "wsse:FailedAuthentication");
     }
     guarded.refuses(
         "sign",
@@ -361,12 +359,8 @@ fn what_no_parser_should_read_or_follow_is_refused() {
         "cid:part",
         "body.xml#x",
     ] {
-        guarded.refuses(
-            "sign",
-            referring_to(&signed, uri),
-            "external-reference",
-            "wsse:FailedCheck",
-        );
+        let elsewhere = referring_to(&guarded.secured(&client("sign")), uri);
+        guarded.refuses("sign", elsewhere, "external-reference", "wsse:FailedCheck");
     }
     let transform = "Transform Algorithm=\"http://www.w3.org/TR/1999/REC-xslt-19991116\"";
     let xslt = signed.replacen(

@@ -258,7 +258,7 @@ fn what_no_parser_should_read_is_refused() {
         ),
         ("malformed-encoding", broken),
         ("not-an-envelope", b"<a/>".to_vec()),
-        ("not-well-formed", Vec::new()),
+        ("not-an-envelope", Vec::new()),
     ] {
         folder.write("secured.xml", hostile);
         open(&folder).refuses(reason);
@@ -329,14 +329,16 @@ fn keys_that_do_not_belong_together_are_told_by_the_configuration() {
 }
 
 #[test]
-fn a_variable_that_is_not_set_is_named() {
+fn a_variable_that_is_not_set_is_told_by_its_place_and_not_quoted() {
     let folder = Folder::new();
     let mut client = Endpoint::client("username", "");
+    // Somebody may have written the password itself here.
     client.password = "NOBODY_SET_THIS";
     client.write(&folder, "client.toml");
-    folder
-        .run("secure --config client.toml -")
-        .fails("NOBODY_SET_THIS");
+    let run = folder.run("secure --config client.toml -").fails(
+        "client.toml:6:16: the environment variable that `password_env` names is not set\n    hint: set it, or use ",
+    );
+    assert!(!run.err.contains("NOBODY_SET_THIS"), "{}", run.err);
 }
 
 #[test]
