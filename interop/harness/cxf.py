@@ -294,7 +294,7 @@ def _unanswered(ours, cell, service):
         post(f"{ours.address}/{service}", enveloped(REQUESTS[service]))
     except Failure:
         said = "\n".join(ours.warnings())
-        if f'reason="{cell.unanswered}"' not in said:
+        if f'cause="{cell.unanswered}"' not in said:
             raise Failure(f"expected the reason {cell.unanswered}, the gateway said: {said or 'nothing'}") from None
     else:
         raise Failure(f"expected that our gateway refuses the answer: {cell.unanswered}")
@@ -425,7 +425,7 @@ def _refused(peer, theirs, demanded, reason, service="echo"):
         words = peer.calling_words(theirs, service, f"{ours.address}/{service}", peer.wsdl(theirs, service))
         result = peer.calling.job(*words)
         said = "\n".join(ours.warnings())
-    if result["exit"] != 2 or f'reason="{reason}"' not in said:
+    if result["exit"] != 2 or f'cause="{reason}"' not in said:
         raise Failure(f"expected the reason {reason}, found {result}\nthe gateway said: {said or 'nothing'}")
 
 

@@ -317,7 +317,7 @@ def _refused(peer, ours, theirs, demanded, reason):
     before = len(ours.warnings())
     result = peer.calling.job(*peer.words(theirs, f"{ours.address}/{demanded.path}/echo", peer.wsdl(theirs)))
     said = "\n".join(ours.warnings()[before:])
-    if result["exit"] == 0 or f'reason="{reason}"' not in said:
+    if result["exit"] == 0 or f'cause="{reason}"' not in said:
         raise Failure(f"expected the reason {reason}, found {result}\nthe gateway said: {said or 'nothing'}")
 
 

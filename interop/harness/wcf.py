@@ -359,7 +359,7 @@ def _refused(peer, ours, theirs, demanded, reason):
     before = len(ours.warnings())
     result = peer.call(theirs, f"{ours.address}/{demanded.path}/echo")
     said = "\n".join(ours.warnings()[before:])
-    if result["exit"] != 2 or f'reason="{reason}"' not in said:
+    if result["exit"] != 2 or f'cause="{reason}"' not in said:
         raise Failure(f"expected the reason {reason}, found {result}\nthe gateway said: {said or 'nothing'}")
 
 
