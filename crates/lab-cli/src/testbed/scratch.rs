@@ -175,12 +175,16 @@ impl Scratch {
     }
 }
 
+/// Most connections of a gateway: four of each of a thousand clients. Where a process may open 20000 files, the default of 10000 does not
+/// fit, and a gateway warns of that.
+const CONNECTIONS: u32 = 4096;
+
 /// What every gateway's file begins with. A thousand clients that call at once may wait long, and that is what is measured: nobody is turned
 /// away for it.
 fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
     format!(
         "# {purpose}\nlisten = \"{}\"\n[timeouts]\nheader = \"60s\"\nrequest = \"120s\"\nconnect = \"60s\"\nresponse = \"120s\"\n\
-         [limits]\nbody = \"{}MiB\"\n",
+         [limits]\nbody = \"{}MiB\"\nconnections = {CONNECTIONS}\n",
         SocketAddr::new(listen, 0),
         layout.largest_message
     )
