@@ -13,8 +13,8 @@ use crate::attributes::only_attributes;
 use crate::conversation::{ContextName, ConversationVersion};
 use crate::envelope::expanded_name;
 use crate::names::{
-    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J, THUMBPRINT_SHA1, USERNAME_TOKEN,
-    WSSE, X509_SKI, X509_V3, XENC,
+    BASE64_BINARY, DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J,
+    THUMBPRINT_SHA1, USERNAME_TOKEN, WSSE, X509_SKI, X509_V3, XENC,
 };
 use crate::rejected::Rejected;
 
