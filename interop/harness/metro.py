@@ -60,15 +60,15 @@ class Peer:
             raise Failure(f"Metro's client: {result['reason']}")
         answer = self.answer(cell).read_bytes()
         if not cell.damaged:
-            same_content(self.plain_answer(), answer)
+            same_content(self.plain_answer(cell.path), answer)
         # Around what it has deciphered Metro puts an element of that name for itself, whose end it leaves there.
         elif b"</StartElement>" not in answer:
             raise Failure(f"expected the end of an element of Metro's own, found {answer.decode()}")
 
     def words(self, cell, address, wsdl):
         """The job that calls `address` as `wsdl` says."""
-        request = self.folder / "request"
-        request.write_text(REQUESTS["echo"], encoding="utf-8")
+        request = self.folder / f"{cell.path}.request"
+        request.write_text(_request(cell.path), encoding="utf-8")
         pause = 1000 * (LIFETIME - EARLY) + 500 if cell.renew else 0
         return [
             "call", "--address", address, "--wsdl", wsdl, *_names(cell), "--action", ACTION, "--calls", cell.calls, "--pause", pause,
@@ -140,9 +140,9 @@ class Peer:
         return cxf.self_contained(cxf.read, f"{self.services}/echo")
 
     @functools.cache
-    def plain_answer(self):
-        """What the plain service answers, without its envelope."""
-        return content(cxf.post(f"{self.services}/echo", enveloped(REQUESTS["echo"])))
+    def plain_answer(self, path):
+        """What the plain service answers to the request of the cell with that path, without its envelope."""
+        return content(cxf.post(f"{self.services}/echo", enveloped(_request(path))))
 
     def described(self, cell):
         """The file with the WSDL that Metro serves for it."""
@@ -327,7 +327,7 @@ def _from_gateway(peer, ours, cell):
     ends = time.monotonic() + (LIFETIME + 1 if cell.renew else 0)
     calls = 0
     while calls < cell.calls or time.monotonic() < ends:
-        ours.explain(lambda: same_content(peer.plain_answer(), content(_plain_answer(ours, cell))))
+        ours.explain(lambda: same_content(peer.plain_answer(cell.path), content(_plain_answer(ours, cell))))
         calls += 1
         if cell.renew:
             time.sleep(0.5)
@@ -347,8 +347,14 @@ def _stranger(_peer, ours, cell):
         raise Failure(f"expected {cell.stranger}, found {said}")
 
 
+def _request(path):
+    """A request of the cell's own. Metro's Timestamps tell whole seconds, and the routes of one gateway share what they remember of
+    messages: the same Body within a second is a replay to all of them."""
+    return REQUESTS["echo"].replace("more", path)
+
+
 def _plain_answer(ours, cell):
-    request = enveloped(REQUESTS["echo"], envelopes.SOAP12 if cell.soap == "12" else envelopes.SOAP11)
+    request = enveloped(_request(cell.path), envelopes.SOAP12 if cell.soap == "12" else envelopes.SOAP11)
     return cxf.post(f"{ours.address}/{cell.path}/echo", request, ACTION)
 
 

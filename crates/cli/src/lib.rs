@@ -1,6 +1,6 @@
 //! The `soapstone` command as a library: arguments in, exit code out.
 //!
-//! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`](failure::Failure) is the one
+//! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`] is the one
 //! way in which a command can end other than well. What commands share is beside them: reading and writing of files
 //! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]) and the runtime of servers
 //! ([`runtime`]). The commands of `soapstone-lab` go to that program ([`sibling`]), which shares this library.

@@ -3,7 +3,7 @@
 //! There is no clock here: an observer is told that an operation has ended, and looks at its own. The rule: what an operation took is
 //! the time since the one before it ended, so that all of them together are the whole.
 
-/// An operation of [`InboundPlan::open_observed`](crate::InboundPlan::open_observed) and
+/// An operation of [`InboundPlan::authenticate`](crate::InboundPlan::authenticate), of what follows it, and of
 /// [`OutboundPlan::secure_into`](crate::OutboundPlan::secure_into).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
