@@ -293,7 +293,7 @@ def _unanswered(ours, cell, service):
     try:
         post(f"{ours.address}/{service}", enveloped(REQUESTS[service]))
     except Failure:
-        said = "\n".join(ours.warnings())
+        said = ours.says(cell.unanswered)
         if f'cause="{cell.unanswered}"' not in said:
             raise Failure(f"expected the reason {cell.unanswered}, the gateway said: {said or 'nothing'}") from None
     else:
@@ -322,6 +322,16 @@ class Gateway:
         """What it had to say."""
         lines = self.log.read_text(encoding="utf-8").splitlines()
         return [line for line in lines if " WARN " in line or " ERROR " in line]
+
+    def says(self, reason, before=0):
+        """What it had to say after the first lines, once it has given that reason or two seconds are over: a refusal is logged when its
+        answer has left."""
+        until = time.monotonic() + 2
+        while True:
+            said = "\n".join(self.warnings()[before:])
+            if f'cause="{reason}"' in said or time.monotonic() > until:
+                return said
+            time.sleep(0.05)
 
     def explain(self, test):
         """Runs a test; what the gateway says meanwhile becomes part of the reason if it fails."""
@@ -424,7 +434,7 @@ def _refused(peer, theirs, demanded, reason, service="echo"):
     with gateway(peer, demanded, "inbound") as ours:
         words = peer.calling_words(theirs, service, f"{ours.address}/{service}", peer.wsdl(theirs, service))
         result = peer.calling.job(*words)
-        said = "\n".join(ours.warnings())
+        said = ours.says(reason)
     if result["exit"] != 2 or f'cause="{reason}"' not in said:
         raise Failure(f"expected the reason {reason}, found {result}\nthe gateway said: {said or 'nothing'}")
 

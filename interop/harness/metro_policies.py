@@ -228,7 +228,7 @@ def refusals():
         ("symmetric Basic256", "symmetric endorsing", "endorsement-missing"),
         ("symmetric endorsing", "symmetric Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "conversation, username bootstrap", "username-missing"),
-        ("conversation, asymmetric bootstrap", "conversation, username bootstrap", "algorithm-not-allowed"),
+        ("conversation, asymmetric bootstrap", "conversation, username bootstrap", "username-missing"),
         ("transport username", "transport endorsing", "element-unexpected"),
     ):
         yield known[theirs], known[ours], reason

@@ -200,7 +200,7 @@ impl DistinguishedName {
     /// [`CryptoError::Malformed`] if it cannot be read.
     pub fn parse(text: &str) -> Result<Self, CryptoError> {
         let mut sets: Vec<Vec<Attribute>> = Vec::new();
-        let mut rest = text.trim();
+        let mut rest = without_space_around(text);
         let mut joined = false;
         while !rest.is_empty() {
             let (attribute, after, separator) = parse_attribute(rest)?;
@@ -559,6 +559,17 @@ fn parse_hexadecimal(text: &str) -> Result<(Value, &str), CryptoError> {
         _ => Err(malformed(format!(
             "`#{digits}`, which is no hexadecimal DER"
         ))),
+    }
+}
+
+/// A name without the space around it. A space that a backslash escapes belongs to the last value.
+fn without_space_around(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.trim_end().len();
+    let backslashes = end - text[..end].trim_end_matches('\\').len();
+    match text[end..].chars().next() {
+        Some(escaped) if backslashes % 2 == 1 => &text[..end + escaped.len_utf8()],
+        _ => &text[..end],
     }
 }
 

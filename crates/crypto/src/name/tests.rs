@@ -218,3 +218,14 @@ fn old_string_types_are_read() {
     assert_eq!(with(0x1e, b"\0Z\0"), "CN=#1e03005a00");
     assert_eq!(with(0x02, b"\x05"), "CN=#020105");
 }
+
+#[test]
+fn an_escaped_space_at_the_end_belongs_to_the_value() {
+    let name = DistinguishedName::parse("CN=Soap\\ ").unwrap();
+    assert_eq!(name.to_text(NameStyle::Rfc2253), "CN=Soap\\ ");
+    let spaced = DistinguishedName::parse(" CN=Soap  ").unwrap();
+    assert_eq!(spaced.to_text(NameStyle::Rfc2253), "CN=Soap");
+    // The backslash itself is escaped, and the space is none of the value.
+    let name = DistinguishedName::parse("CN=Soap\\\\ ").unwrap();
+    assert_eq!(name.to_text(NameStyle::Rfc2253), "CN=Soap\\\\");
+}
