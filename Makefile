@@ -43,8 +43,8 @@ demo: build ## see real calls travel through two gateways under each mechanism
 	@$(target)/release/soapstone demo
 
 .PHONY: fmt
-fmt: ## format the code
-	@cargo fmt --all
+fmt: ## format the code; a nightly rustfmt, if there is one, wraps the comments too
+	@cargo +nightly fmt --all -- --config wrap_comments=true,comment_width=100 2>/dev/null || cargo fmt --all
 
 .PHONY: lint
 lint: setup ## check formatting, lints and documentation; warnings are errors

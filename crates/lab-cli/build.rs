@@ -1,8 +1,8 @@
-//! Tells the program which revision of the sources it is made of, where they are in their repository: `SOAPSTONE_REVISION`, a commit, with a +
-//! behind it if a file was changed since.
+//! Tells the program which revision of the sources it is made of, where they are in their
+//! repository: `SOAPSTONE_REVISION`, a commit, with a + behind it if a file was changed since.
 //!
-//! The rule kept here: it runs again when a commit is made or a source is changed, and where there is no repository (a package, an
-//! archive) it says nothing and stays out of the way.
+//! The rule kept here: it runs again when a commit is made or a source is changed, and where there
+//! is no repository (a package, an archive) it says nothing and stays out of the way.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,8 @@ fn revision() -> Option<String> {
         root,
         &["ls-files", "--error-unmatch", "crates/lab-cli/build.rs"],
     )?;
-    // Its last line is another after each commit, checkout and reset; what is looked for must be there, or everything is built each time.
+    // Its last line is another after each commit, checkout and reset; what is looked for must be
+    // there, or everything is built each time.
     let moved = root.join(git(root, &["rev-parse", "--git-path", "logs/HEAD"])?);
     let watched = SOURCES.map(|name| root.join(name));
     for path in watched.iter().chain([&moved]).filter(|path| path.exists()) {
@@ -36,7 +37,8 @@ fn revision() -> Option<String> {
     Some(commit + if changed.is_empty() { "" } else { "+" })
 }
 
-/// What git says, if it is there and content. It writes nothing, so that asking changes no file that is watched.
+/// What git says, if it is there and content. It writes nothing, so that asking changes no file
+/// that is watched.
 fn git(root: &Path, words: &[&str]) -> Option<String> {
     let told = Command::new("git")
         .arg("--no-optional-locks")

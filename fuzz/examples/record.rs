@@ -1,6 +1,7 @@
 //! Makes keys, messages and the other seeds anew: `cargo run --example record`, from this folder.
 //!
-//! Only needed when policies change or the moment moves; what is committed stays valid, as the clock of the targets stands still.
+//! Only needed when policies change or the moment moves; what is committed stays valid, as the
+//! clock of the targets stands still.
 
 use std::fs;
 use std::sync::Arc;

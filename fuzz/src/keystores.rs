@@ -1,6 +1,8 @@
-//! Keystores and encrypted keys of any origin: what they give can be used, and how much work they ask for.
+//! Keystores and encrypted keys of any origin: what they give can be used, and how much work they
+//! ask for.
 //!
-//! The one rule: a file that asks for more work than a fuzzer has time for is left out, and nothing else is.
+//! The one rule: a file that asks for more work than a fuzzer has time for is left out, and nothing
+//! else is.
 
 use soapstone_crypto::{Certificate, KeyStore, PrivateKey};
 
@@ -10,8 +12,8 @@ pub const PASSWORD: &str = "1234";
 /// Most iterations that a target waits for.
 const MOST_ITERATIONS: u64 = 5_000;
 
-/// Whether some DER INTEGER in the bytes is a number of iterations that takes too long. The limit of the readers themselves,
-/// some seconds of work for each key, would leave a fuzzer idle.
+/// Whether some DER INTEGER in the bytes is a number of iterations that takes too long. The limit
+/// of the readers themselves, some seconds of work for each key, would leave a fuzzer idle.
 #[must_use]
 pub fn asks_for_long_work(bytes: &[u8]) -> bool {
     (2..=8).any(|length: u8| {

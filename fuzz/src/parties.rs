@@ -1,7 +1,9 @@
-//! A client, a service, and messages that the one sent to the other, each with the plan that opens it.
+//! A client, a service, and messages that the one sent to the other, each with the plan that opens
+//! it.
 //!
-//! Keys are in `keys/` and messages in `seeds/open/`; `cargo run --example record` makes both anew. The one rule: the client's key is not
-//! among what opens a message, so that a target which changes messages cannot sign them.
+//! Keys are in `keys/` and messages in `seeds/open/`; `cargo run --example record` makes both anew.
+//! The one rule: the client's key is not among what opens a message, so that a target which changes
+//! messages cannot sign them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -146,12 +148,14 @@ pub struct Case {
     /// The secured message.
     pub message: Vec<u8>,
     plan: InboundPlan,
-    /// The same policy with every tuning that could be fooled, and a memory that knows the message.
+    /// The same policy with every tuning that could be fooled, and a memory that knows the
+    /// message.
     tuned: InboundPlan,
     said: Said,
 }
 
-/// What an application is told: header blocks and the Body in canonical form, without the ids that securing inserted.
+/// What an application is told: header blocks and the Body in canonical form, without the ids that
+/// securing inserted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     blocks: Vec<String>,
@@ -192,7 +196,8 @@ impl Case {
     /// Opens bytes by the plan of this case, and checks what comes of it.
     ///
     /// # Panics
-    /// If a plan that wants a signature accepts what the client never signed, or a tuned plan decides otherwise than one that is not.
+    /// If a plan that wants a signature accepts what the client never signed, or a tuned plan
+    /// decides otherwise than one that is not.
     pub fn open(&self, bytes: &[u8]) {
         let opened = open(&self.plan, bytes);
         self.open_tuned(bytes, opened.as_ref().ok());
@@ -227,7 +232,8 @@ impl Case {
             let mut octets = Vec::new();
             verified
                 .forward(&mut octets, &mut Buffers::default())
-                .is_ok().then_some(octets)
+                .is_ok()
+                .then_some(octets)
         };
         let found = open(&self.tuned, bytes).ok();
         assert!(

@@ -1,6 +1,7 @@
 //! Every way to read a document, and canonical forms of it.
 //!
-//! The one rule: whatever is handed out was asked of the public interface, so that what holds here holds for every caller.
+//! The one rule: whatever is handed out was asked of the public interface, so that what holds here
+//! holds for every caller.
 
 use soapstone_xml::{
     Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, Content, Document,
@@ -17,8 +18,8 @@ pub fn parse(bytes: &[u8]) -> Option<Document> {
     .ok()
 }
 
-/// Parses with memory that read the same bytes twice before, and the same with other digits, and so knows what the scanner remembers of
-/// them.
+/// Parses with memory that read the same bytes twice before, and the same with other digits, and so
+/// knows what the scanner remembers of them.
 pub fn parse_again(bytes: &[u8]) -> Option<Document> {
     let mut buffers = Buffers::default();
     let options = ParseOptions::default();

@@ -1,12 +1,14 @@
-//! A subtree of any document: the streaming canonicalizer and the one for sets of nodes, which share no code, agree.
+//! A subtree of any document: the streaming canonicalizer and the one for sets of nodes, which
+//! share no code, agree.
 //!
-//! The first byte chooses the method, the second the element, the third what is omitted; the rest is the document.
+//! The first byte chooses the method, the second the element, the third what is omitted; the rest
+//! is the document.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use soapstone_fuzz::reading;
-use soapstone_xmltools::nodes::{Tree, canonicalize_nodes};
 use soapstone_xml::{Apex, C14nOptions, Canonicalization, Element, NodeId};
+use soapstone_xmltools::nodes::{Tree, canonicalize_nodes};
 
 fuzz_target!(|bytes: &[u8]| {
     let [method, apex, omitted, source @ ..] = bytes else {

@@ -1,7 +1,8 @@
 //! Any plaintext in the place of an `EncryptedData`, and any ciphertext in it.
 //!
-//! The first byte says whether an element or content was encrypted, the second how; the rest is plaintext first and ciphertext then.
-//! A document with a graft reads as the document that was never encrypted, and a ciphertext has one way to fail.
+//! The first byte says whether an element or content was encrypted, the second how; the rest is
+//! plaintext first and ciphertext then. A document with a graft reads as the document that was
+//! never encrypted, and a ciphertext has one way to fail.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -52,7 +53,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A canonical form; `None` if it is larger than the limits allow, which depends on how the document was written.
+/// A canonical form; `None` if it is larger than the limits allow, which depends on how the
+/// document was written.
 type Canonical = Option<String>;
 
 fn assert_same(one: &Canonical, other: &Canonical) {
@@ -61,7 +63,8 @@ fn assert_same(one: &Canonical, other: &Canonical) {
     }
 }
 
-/// Grafts, reads and canonicalizes. What a stranger to grafts would read, and what it is compared with, is the written document.
+/// Grafts, reads and canonicalizes. What a stranger to grafts would read, and what it is compared
+/// with, is the written document.
 fn plaintext_is_read_as_if_never_encrypted(kind: Graft, plaintext: &[u8]) -> Option<Canonical> {
     let (mut document, at) = encrypted(kind, DataEncryption::Aes128Gcm, b"");
     let before = document.bytes().to_vec();

@@ -1,4 +1,5 @@
-//! A document with any document type definition: flattening ends, within its bounds, with a document that has none.
+//! A document with any document type definition: flattening ends, within its bounds, with a
+//! document that has none.
 //!
 //! What comes before the first NUL is the document, what comes after it is every external entity.
 #![no_main]

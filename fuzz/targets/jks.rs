@@ -1,4 +1,5 @@
-//! Any bytes as a JKS file with the digest that its password gives: reading ends, and what is accepted can be used.
+//! Any bytes as a JKS file with the digest that its password gives: reading ends, and what is
+//! accepted can be used.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes as a message, opened by every plan: what a plan with a signature accepts is what the client signed.
+//! Any bytes as a message, opened by every plan: what a plan with a signature accepts is what the
+//! client signed.
 //!
 //! The seeds are messages that are accepted, so that what is tried begins close to them.
 #![no_main]

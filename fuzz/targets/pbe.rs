@@ -1,4 +1,5 @@
-//! Any bytes as a private key, encrypted or not: reading ends, and a key that is accepted writes and reads as itself.
+//! Any bytes as a private key, encrypted or not: reading ends, and a key that is accepted writes
+//! and reads as itself.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

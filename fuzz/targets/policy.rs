@@ -1,5 +1,5 @@
-//! Any bytes as a policy or a WSDL: reading, normalizing and compiling end within their bounds, what is written reads back as the same policy,
-//! and what compiles gives plans.
+//! Any bytes as a policy or a WSDL: reading, normalizing and compiling end within their bounds,
+//! what is written reads back as the same policy, and what compiles gives plans.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -56,7 +56,10 @@ fuzz_target!(|bytes: &[u8]| {
                 Err(AgreementError::NotSupported(problems)) => {
                     assert!(!problems.is_empty());
                     for problem in problems {
-                        assert!(problem.place.line > 0 && problem.place.column > 0, "{problem}");
+                        assert!(
+                            problem.place.line > 0 && problem.place.column > 0,
+                            "{problem}"
+                        );
                     }
                 }
                 Err(_) => {}

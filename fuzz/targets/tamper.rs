@@ -1,7 +1,9 @@
-//! Accepted messages with their elements moved, copied, wrapped, renamed and changed: the search for a signature wrapping attack.
+//! Accepted messages with their elements moved, copied, wrapped, renamed and changed: the search
+//! for a signature wrapping attack.
 //!
-//! The first byte chooses the message; every four bytes that follow are one change: what, to which element, with which other element,
-//! and where. After each change the message is read anew, so that changes build upon each other.
+//! The first byte chooses the message; every four bytes that follow are one change: what, to which
+//! element, with which other element, and where. After each change the message is read anew, so
+//! that changes build upon each other.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

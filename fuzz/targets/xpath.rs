@@ -1,4 +1,5 @@
-//! Any expression over any document: parsing and evaluation end within their bounds, and what is selected has a canonical form.
+//! Any expression over any document: parsing and evaluation end within their bounds, and what is
+//! selected has a canonical form.
 //!
 //! The first line is the expression, the rest the document.
 #![no_main]

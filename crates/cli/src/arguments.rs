@@ -1,7 +1,8 @@
 //! What can be typed: the commands and the options that all of them share.
 //!
-//! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept here: every command
-//! says what it is for, how it ends, and shows examples that work as they stand.
+//! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept
+//! here: every command says what it is for, how it ends, and shows examples that work as they
+//! stand.
 
 use std::net::SocketAddr;
 

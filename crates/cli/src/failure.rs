@@ -1,7 +1,8 @@
 //! How a command ends when it does not end well.
 //!
-//! The rule kept here: a message that is refused and an operation that fails are told apart by type, so that no command can
-//! confuse their exit codes. What is said of a message stays in its line, whatever names the message chose.
+//! The rule kept here: a message that is refused and an operation that fails are told apart by
+//! type, so that no command can confuse their exit codes. What is said of a message stays in its
+//! line, whatever names the message chose.
 
 use std::fmt;
 use std::io::Write;

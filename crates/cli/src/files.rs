@@ -1,7 +1,8 @@
 //! Reading what a command is given and writing what it makes.
 //!
-//! `-` and nothing at all are standard input and output. The rule kept here: a file is written completely or not at all,
-//! and one that holds a secret is never readable by others, not even for a moment.
+//! `-` and nothing at all are standard input and output. The rule kept here: a file is written
+//! completely or not at all, and one that holds a secret is never readable by others, not even for
+//! a moment.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -31,8 +32,9 @@ fn is_standard(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path == Path::new("-"))
 }
 
-/// Largest file that is read without another limit: keys, certificates, results of the lab. A certificate has some kilobytes, a revocation list
-/// some megabytes, and a run of everything in the lab some tens of them.
+/// Largest file that is read without another limit: keys, certificates, results of the lab. A
+/// certificate has some kilobytes, a revocation list some megabytes, and a run of everything in the
+/// lab some tens of them.
 const LARGEST: usize = 256 << 20;
 
 /// Reads a file or standard input to its end.
@@ -56,7 +58,8 @@ pub fn read(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     Ok(octets)
 }
 
-/// Reads a file or standard input, up to one octet more than `most`: enough for its reader to see that it is too long.
+/// Reads a file or standard input, up to one octet more than `most`: enough for its reader to see
+/// that it is too long.
 ///
 /// # Errors
 /// [`Failure`] naming the file.
@@ -167,7 +170,8 @@ pub fn create(
     })
 }
 
-/// Fails if one of the files exists: asked before any of several is made, so that it is all or none.
+/// Fails if one of the files exists: asked before any of several is made, so that it is all or
+/// none.
 ///
 /// # Errors
 /// [`Failure`] naming the first that exists.

@@ -1,11 +1,13 @@
 //! The `soapstone` command as a library: arguments in, exit code out.
 //!
-//! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`] is the one
-//! way in which a command can end other than well. What commands share is beside them: reading and writing of files
-//! ([`files`]), passwords ([`password`]), tables for people ([`table`]), log lines ([`logging`]) and the runtime of servers
-//! ([`runtime`]). The commands of `soapstone-lab` go to that program ([`sibling`]), which shares this library.
+//! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`]
+//! is the one way in which a command can end other than well. What commands share is beside them:
+//! reading and writing of files ([`files`]), passwords ([`password`]), tables for people
+//! ([`table`]), log lines ([`logging`]) and the runtime of servers ([`runtime`]). The commands of
+//! `soapstone-lab` go to that program ([`sibling`]), which shares this library.
 //!
-//! The rule kept here: standard output carries results only; everything said to people about how it went is on standard error.
+//! The rule kept here: standard output carries results only; everything said to people about how it
+//! went is on standard error.
 #![forbid(unsafe_code)]
 
 pub mod arguments;
@@ -49,7 +51,8 @@ pub fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
     })
 }
 
-/// Prints what the argument parser has to say: help that was asked for, or what is wrong with the arguments.
+/// Prints what the argument parser has to say: help that was asked for, or what is wrong with the
+/// arguments.
 pub fn explain(error: &clap::Error) -> ExitCode {
     // Nobody is left to be told when the terminal is gone.
     let _ = error.print();

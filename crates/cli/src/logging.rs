@@ -1,7 +1,7 @@
 //! `--log` and `--log-level`: how and how much is logged, on standard error, or in a file.
 //!
-//! The rule kept here: logging is set up once, by the command that runs, from the command line first and from its
-//! configuration file otherwise.
+//! The rule kept here: logging is set up once, by the command that runs, from the command line
+//! first and from its configuration file otherwise.
 
 use std::fs::File;
 

@@ -1,6 +1,7 @@
 //! The `soapstone` command: everything it does is in the library beside it.
 //!
-//! The rule kept here: the exit code is 0 (done, or the message was accepted), 2 (the message was refused) or 1 (anything else).
+//! The rule kept here: the exit code is 0 (done, or the message was accepted), 2 (the message was
+//! refused) or 1 (anything else).
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
-//! Passwords, from the environment or from a file: never from the command line, where every user of the machine sees them.
+//! Passwords, from the environment or from a file: never from the command line, where every user of
+//! the machine sees them.
 //!
-//! The rule kept here: a password that was named and is not there is a failure, not an empty password.
+//! The rule kept here: a password that was named and is not there is a failure, not an empty
+//! password.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,8 @@ impl PasswordArguments {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct KeyPasswordArguments {
-    /// The environment variable that holds the password of the key, where the keystore has another one
+    /// The environment variable that holds the password of the key, where the keystore has another
+    /// one
     #[arg(long, value_name = "NAME")]
     pub key_password_env: Option<String>,
     /// The file whose first line is the password of the key, where the keystore has another one
@@ -56,7 +59,8 @@ impl KeyPasswordArguments {
     }
 }
 
-/// The password from an environment variable or from the first line of a file; `None` if neither is named.
+/// The password from an environment variable or from the first line of a file; `None` if neither is
+/// named.
 ///
 /// # Errors
 /// [`Failure`] when it is not where it was said to be.

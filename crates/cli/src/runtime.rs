@@ -1,6 +1,7 @@
 //! What runs servers: the asynchronous runtime, and the wish to stop.
 //!
-//! The rule kept here: whatever runs until it is told to stop can be told with Ctrl-C and with SIGTERM.
+//! The rule kept here: whatever runs until it is told to stop can be told with Ctrl-C and with
+//! SIGTERM.
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -21,8 +22,8 @@ pub fn multi_threaded() -> Result<Runtime, Failure> {
         })
 }
 
-/// Done when the process is told to stop; never, where the system has no way to tell it. It listens from the call on, not only from when it is
-/// waited for. To be called on a runtime.
+/// Done when the process is told to stop; never, where the system has no way to tell it. It listens
+/// from the call on, not only from when it is waited for. To be called on a runtime.
 pub fn stop_requested() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {

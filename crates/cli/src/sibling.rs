@@ -1,10 +1,11 @@
 //! The other program of the two, started in place of this one.
 //!
-//! `soapstone` is what stands on a network. The lab, the demo and the sample services are commands of `soapstone-lab`, with the
-//! drivers of databases. Both are called `soapstone`: its commands of the other program are passed on as they were typed.
+//! `soapstone` is what stands on a network. The lab, the demo and the sample services are commands
+//! of `soapstone-lab`, with the drivers of databases. Both are called `soapstone`: its commands of
+//! the other program are passed on as they were typed.
 //!
-//! The rule kept here: the other program is the one in the folder of this program, or else the first in `PATH`; an entry of `PATH`
-//! that depends on the working directory does not count.
+//! The rule kept here: the other program is the one in the folder of this program, or else the
+//! first in `PATH`; an entry of `PATH` that depends on the working directory does not count.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

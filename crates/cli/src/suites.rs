@@ -42,7 +42,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Of a suite by its name, with RSA keys of so many bits where it takes RSA keys; an unknown one takes those.
+    /// Of a suite by its name, with RSA keys of so many bits where it takes RSA keys; an unknown
+    /// one takes those.
     pub fn of(suite: &str, bits: u32) -> Self {
         let rsa = KeyKind::Rsa { bits };
         let kinds = [

@@ -1,7 +1,7 @@
 //! Text tables for people: columns as wide as their widest cell, numbers to the right.
 //!
-//! The rule kept here: a table is written the same to a terminal and to a file; only its heading is emphasized on a terminal. A row is one line,
-//! whatever its cells hold.
+//! The rule kept here: a table is written the same to a terminal and to a file; only its heading is
+//! emphasized on a terminal. A row is one line, whatever its cells hold.
 
 use std::fmt;
 
@@ -47,7 +47,8 @@ impl Table {
         self
     }
 
-    /// Adds a row; cells beyond the columns are left out. What a stranger chose (the subject of a certificate) stays in its cell.
+    /// Adds a row; cells beyond the columns are left out. What a stranger chose (the subject of a
+    /// certificate) stays in its cell.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells = cells.into_iter().map(|cell| OneLine(cell).to_string());
         self.rows.push(cells.collect());

@@ -1,4 +1,5 @@
-//! What a gateway refuses: each with its own reason in the log, a coarse fault to the peer, and the backend not reached.
+//! What a gateway refuses: each with its own reason in the log, a coarse fault to the peer, and the
+//! backend not reached.
 #![cfg(unix)]
 
 #[path = "common/attacks.rs"]
@@ -161,7 +162,8 @@ fn client(mechanism: &'static str) -> Endpoint {
     Endpoint::client(mechanism, "")
 }
 
-/// The same message with another `URI` in its first reference, signed anew by the client: nothing is wrong but what it refers to.
+/// The same message with another `URI` in its first reference, signed anew by the client: nothing
+/// is wrong but what it refers to.
 fn referring_to(message: &str, uri: &str) -> String {
     let signature = element(message, "ds:Signature");
     let info = element(signature, "ds:SignedInfo");
@@ -209,7 +211,8 @@ fn what_was_altered_moved_or_doubled_is_refused() {
         "decryption-failed",
         "wsse:FailedCheck",
     );
-    // A message is known once its signature verified, whatever it is refused for then: each of these is a message of its own.
+    // A message is known once its signature verified, whatever it is refused for then: each of
+    // these is a message of its own.
     for place in [Place::Header, Place::Body, Place::Signature] {
         let moved = moved_body(&guarded.secured(&client("sign")), place);
         guarded.refuses("sign", &moved, "unsigned", "wsse:InvalidSecurity");
@@ -341,7 +344,8 @@ fn what_no_parser_should_read_or_follow_is_refused() {
     let broken: Vec<u8> = signed.bytes().filter(|octet| *octet != 0xa9).collect();
     guarded.refuses("sign", broken, "malformed-encoding", "soap:Client");
 
-    // That nothing else is wrong with what refers elsewhere: with its own URI it is as good as before.
+    // That nothing else is wrong with what refers elsewhere: with its own URI it is as good as
+    // before.
     let reference = element(&signed, "ds:Reference");
     let own = reference.split("URI=\"").nth(1).expect("a URI");
     let own = own.split('"').next().expect("it ends");

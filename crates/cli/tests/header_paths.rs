@@ -1,4 +1,5 @@
-//! `soapstone secure` and `soapstone open` under a policy whose paths lead into the Security header, as those of WebSphere do.
+//! `soapstone secure` and `soapstone open` under a policy whose paths lead into the Security
+//! header, as those of WebSphere do.
 
 mod common;
 
@@ -42,7 +43,8 @@ fn elements(assertion: &str, last: &str) -> String {
     )
 }
 
-/// Endpoint files of both sides, for the policy with the paths and for the one without: `client.toml`, `client-plain.toml`, and `server` likewise.
+/// Endpoint files of both sides, for the policy with the paths and for the one without:
+/// `client.toml`, `client-plain.toml`, and `server` likewise.
 fn folder(paths: &str) -> Folder {
     let folder = Folder::new();
     folder.write("plain.xml", envelope(SOAP11));

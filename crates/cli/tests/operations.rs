@@ -8,7 +8,8 @@ const HEAD: &str = "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:
     xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702' \
     xmlns:soap='http://schemas.xmlsoap.org/wsdl/soap/'>";
 
-/// `Ask` is signed; `Pay` and `Move` are encrypted as well, the second one with a header that is signed.
+/// `Ask` is signed; `Pay` and `Move` are encrypted as well, the second one with a header that is
+/// signed.
 fn bank() -> String {
     let token = |role: &str, inclusion: &str| {
         format!(

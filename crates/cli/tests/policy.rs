@@ -235,7 +235,8 @@ fn an_endpoint_file_is_written_as_the_policy_that_it_demands() {
         "{}",
         normal.text()
     );
-    // What was written is read like any other policy, and says the same if its suite is read as it is meant.
+    // What was written is read like any other policy, and says the same if its suite is read as it
+    // is meant.
     folder.write("policy.xml", normal.text());
     let again = folder
         .run("policy policy.xml --sha256-signatures")

@@ -1,4 +1,5 @@
-//! `soapstone xml`: canonical forms, and signing, verifying, encrypting and decrypting with the flags of xmlsec1.
+//! `soapstone xml`: canonical forms, and signing, verifying, encrypting and decrypting with the
+//! flags of xmlsec1.
 
 mod common;
 
@@ -217,7 +218,8 @@ fn references_outside_the_document_are_followed_only_when_they_are_enabled() {
     }
 }
 
-/// SECURITY.md: files are read below the input's folder. The working folder of these commands is the one above it.
+/// SECURITY.md: files are read below the input's folder. The working folder of these commands is
+/// the one above it.
 #[test]
 fn files_below_the_working_folder_alone_are_not_read() {
     let folder = Folder::new();
@@ -239,7 +241,8 @@ fn files_below_the_working_folder_alone_are_not_read() {
     sign("../inside/part.xml").succeeds();
 }
 
-/// A file that stands beside these tests: signed and enciphered by other means, with keys of its own.
+/// A file that stands beside these tests: signed and enciphered by other means, with keys of its
+/// own.
 fn document(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documents");
     format!("{folder}/{name}")

@@ -1,7 +1,8 @@
 //! What each primitive costs through this crate's interface.
 //!
-//! `cargo bench -p soapstone-crypto` prints a table; a word after `--` keeps only the rows that contain it. Each row is the
-//! median of many short rounds, so that a busy machine disturbs it little.
+//! `cargo bench -p soapstone-crypto` prints a table; a word after `--` keeps only the rows that
+//! contain it. Each row is the median of many short rounds, so that a busy machine disturbs it
+//! little.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -176,7 +177,8 @@ fn encodings(table: &Table) {
     }
 }
 
-/// What a message costs whose key is agreed on: the sender makes a key pair and agrees, the receiver reads its public half and agrees.
+/// What a message costs whose key is agreed on: the sender makes a key pair and agrees, the
+/// receiver reads its public half and agrees.
 fn agreements(table: &Table) {
     for (algorithm, kind) in [
         (KeyAgreement::EcdhEs, KeyKind::Ec(Curve::P256)),

@@ -1,7 +1,8 @@
 //! Agreement on a secret between two key pairs (XML-Enc 1.1 section 5.6): ECDH, X25519 and X448.
 //!
-//! The secret is never used as a key itself: it goes through one of the functions of [`derive`](crate::derive). Both libraries compute it
-//! in constant time, and both refuse points that are not on the curve; one key pair may agree with any number of others.
+//! The secret is never used as a key itself: it goes through one of the functions of
+//! [`derive`](crate::derive). Both libraries compute it in constant time, and both refuse points
+//! that are not on the curve; one key pair may agree with any number of others.
 
 use aws_lc_rs::agreement as aws;
 use openssl::derive::Deriver;
@@ -51,20 +52,21 @@ impl KeyAgreement {
 /// A secret for one message: shared by a key pair that was made for it, and the recipient's.
 #[derive(Debug)]
 pub struct EphemeralAgreement {
-    /// The public half of the pair that was made, for `xenc:OriginatorKeyInfo`. The private half is gone.
+    /// The public half of the pair that was made, for `xenc:OriginatorKeyInfo`. The private half
+    /// is gone.
     pub originator: PublicKey,
     /// The secret.
     pub secret: SecretBytes,
 }
 
 impl PublicKey {
-    /// Makes a key pair for one message, agrees with the holder of this key, and forgets the private half (ephemeral-static
-    /// Diffie-Hellman, XML-Enc 1.1 section 5.6.4).
+    /// Makes a key pair for one message, agrees with the holder of this key, and forgets the
+    /// private half (ephemeral-static Diffie-Hellman, XML-Enc 1.1 section 5.6.4).
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongKey`] if this key does not fit the algorithm; [`CryptoError::Library`] if there is no secret, as with a
-    /// point of low order.
+    /// [`CryptoError::WrongKey`] if this key does not fit the algorithm; [`CryptoError::Library`]
+    /// if there is no secret, as with a point of low order.
     pub fn agree_ephemeral(
         &self,
         algorithm: KeyAgreement,
@@ -97,8 +99,9 @@ impl PublicKey {
 }
 
 impl EphemeralAgreement {
-    /// Whether the originator's octets could begin a DER `INTEGER`, as a DSA key does: Santuario tries one kind of key after the other, and Java's
-    /// reader of DSA keys takes whatever begins so, of any algorithm. One in some 2,000 messages to WSS4J could not be opened.
+    /// Whether the originator's octets could begin a DER `INTEGER`, as a DSA key does: Santuario
+    /// tries one kind of key after the other, and Java's reader of DSA keys takes whatever
+    /// begins so, of any algorithm. One in some 2,000 messages to WSS4J could not be opened.
     fn is_taken_for_dsa(&self) -> bool {
         /// Octets of a `SubjectPublicKeyInfo` before those of the key itself (RFC 8410, 4).
         const BEFORE: usize = 12;
@@ -109,15 +112,16 @@ impl EphemeralAgreement {
 }
 
 impl PrivateKey {
-    /// The secret shared with the holder of the other key: for ECDH the x coordinate, as long as the curve's field.
+    /// The secret shared with the holder of the other key: for ECDH the x coordinate, as long as
+    /// the curve's field.
     ///
-    /// The public key has been found on its curve when it was read; a secret of zeros (X25519 and X448 with a point of low order)
-    /// is refused.
+    /// The public key has been found on its curve when it was read; a secret of zeros (X25519 and
+    /// X448 with a point of low order) is refused.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongKey`] if either key does not fit the algorithm or their kinds differ; [`CryptoError::Library`] if
-    /// there is no secret.
+    /// [`CryptoError::WrongKey`] if either key does not fit the algorithm or their kinds differ;
+    /// [`CryptoError::Library`] if there is no secret.
     pub fn agree(
         &self,
         algorithm: KeyAgreement,
@@ -217,7 +221,8 @@ mod tests {
         );
     }
 
-    /// The points of order 1, 2, 4 and 8, and their other encodings (RFC 7748 section 6.1; RFC 7748 section 7 on contributory behaviour).
+    /// The points of order 1, 2, 4 and 8, and their other encodings (RFC 7748 section 6.1; RFC 7748
+    /// section 7 on contributory behaviour).
     #[test]
     fn every_point_of_low_order_is_refused_by_either_side() {
         let private = PrivateKey::generate(KeyKind::X25519).unwrap();

@@ -1,8 +1,9 @@
 //! Every algorithm the product can name, as closed enums keyed by their URI.
 //!
-//! A plan is a set of these values, so an algorithm that is not listed here cannot be asked for, and one that is not in
-//! the plan is refused before a key is touched. The rule this file keeps: one variant, one identifier of a published
-//! specification; nothing is guessed from the shape of a URI.
+//! A plan is a set of these values, so an algorithm that is not listed here cannot be asked for,
+//! and one that is not in the plan is refused before a key is touched. The rule this file keeps:
+//! one variant, one identifier of a published specification; nothing is guessed from the shape of a
+//! URI.
 
 use std::fmt;
 
@@ -135,7 +136,8 @@ impl DigestAlgorithm {
         matches!(self, Self::Md5 | Self::Sha1 | Self::Ripemd160)
     }
 
-    /// The identifier of mask generation function 1 over this digest (XML-Enc 1.1 section 5.5.2), where there is one.
+    /// The identifier of mask generation function 1 over this digest (XML-Enc 1.1 section 5.5.2),
+    /// where there is one.
     #[must_use]
     pub const fn mgf1_uri(self) -> Option<&'static str> {
         match self {
@@ -338,9 +340,11 @@ impl SignatureAlgorithm {
         matches!(self.family(), SignatureFamily::Hmac)
     }
 
-    /// Whether a plan has to name it expressly: DSA, and every signature over MD5, SHA-1 or RIPEMD-160.
+    /// Whether a plan has to name it expressly: DSA, and every signature over MD5, SHA-1 or
+    /// RIPEMD-160.
     ///
-    /// HMAC-SHA-1 is not weak: it needs no resistance to collisions. HMAC-MD5 is, to keep MD5 out altogether.
+    /// HMAC-SHA-1 is not weak: it needs no resistance to collisions. HMAC-MD5 is, to keep MD5 out
+    /// altogether.
     #[must_use]
     pub const fn is_weak(self) -> bool {
         match self {
@@ -416,7 +420,8 @@ impl DataEncryption {
         matches!(self, Self::Aes128Gcm | Self::Aes192Gcm | Self::Aes256Gcm)
     }
 
-    /// Octets of initialization vector, ciphertext and tag together for a plaintext of that many octets.
+    /// Octets of initialization vector, ciphertext and tag together for a plaintext of that many
+    /// octets.
     #[must_use]
     pub const fn ciphertext_length(self, plaintext_length: usize) -> usize {
         let body = if self.is_authenticated() {

@@ -1,8 +1,9 @@
 //! Base64 (RFC 4648 section 4), as XML carries it.
 //!
-//! XML signatures and ciphertexts are `xsd:base64Binary`: white space may stand anywhere, and many peers wrap lines at 76 or 64
-//! characters. [`decode_xml`] takes all of that. Text without white space, and text in lines of one length, goes through the
-//! vector decoder in large blocks; anything else is compacted first. Everything else about the encoding is strict: padding is
+//! XML signatures and ciphertexts are `xsd:base64Binary`: white space may stand anywhere, and many
+//! peers wrap lines at 76 or 64 characters. [`decode_xml`] takes all of that. Text without white
+//! space, and text in lines of one length, goes through the vector decoder in large blocks;
+//! anything else is compacted first. Everything else about the encoding is strict: padding is
 //! required, stands only at the end, and unused bits are zero.
 
 use std::fmt;
@@ -15,7 +16,8 @@ use base64::engine::GeneralPurposeConfig;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use base64::engine::Simd;
 
-/// The standard alphabet, with padding that must be there and unused bits that must be zero: the defaults of the library.
+/// The standard alphabet, with padding that must be there and unused bits that must be zero: the
+/// defaults of the library.
 const STRICT: GeneralPurposeConfig = GeneralPurposeConfig::new();
 
 /// The engine with the widest vectors of this processor, which are looked up once.
@@ -26,8 +28,8 @@ static STANDARD: LazyLock<Simd> = LazyLock::new(|| Simd::standard(STRICT));
 static STANDARD: LazyLock<GeneralPurpose> =
     LazyLock::new(|| GeneralPurpose::new(&base64::alphabet::STANDARD, STRICT));
 
-/// Characters that are decoded at once, whole groups of four: few enough to stay in the first-level cache, which makes it cheap
-/// that safe code clears the room for the result first.
+/// Characters that are decoded at once, whole groups of four: few enough to stay in the first-level
+/// cache, which makes it cheap that safe code clears the room for the result first.
 const BLOCK: usize = 8 * 1024;
 
 /// The text is not base64.
@@ -135,7 +137,8 @@ const LOOKAHEAD: usize = 1024;
 
 fn decode_trimmed(mut text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
     output.reserve(text.len() / 4 * 3 + 3);
-    // Most text has no white space inside. The decoder soon meets white space that is there; what it decoded before that stays.
+    // Most text has no white space inside. The decoder soon meets white space that is there; what
+    // it decoded before that stays.
     while let Some((block, rest)) = text.split_at_checked(BLOCK) {
         let before = output.len();
         if decode(block, output).is_err() {
@@ -191,7 +194,8 @@ impl<'o> Blocks<'o> {
         }
     }
 
-    /// Takes lines of `line` characters, each followed by exactly `separator`, at least one; returns what is left.
+    /// Takes lines of `line` characters, each followed by exactly `separator`, at least one;
+    /// returns what is left.
     fn take_equal_lines<'t>(
         &mut self,
         mut text: &'t [u8],
@@ -212,7 +216,8 @@ impl<'o> Blocks<'o> {
         Ok(text)
     }
 
-    /// Takes characters that are known to be free of white space: a stretch without any in sight, or the end of the text.
+    /// Takes characters that are known to be free of white space: a stretch without any in sight,
+    /// or the end of the text.
     fn take_run<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Base64Error> {
         let (run, rest) = text.split_at(text.len().min(LOOKAHEAD));
         if self.length + run.len() > BLOCK {

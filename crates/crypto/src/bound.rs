@@ -1,8 +1,9 @@
 //! Secrets at rest, sealed so that they open in their own place only.
 //!
-//! AES-256-GCM with a random vector; what a sealed value belongs to is authenticated beside it and not stored, so that a value
-//! copied to another place does not open there. A random vector of 96 bits allows 2^32 values under one key (NIST SP 800-38D, 8.3),
-//! which the key counts; whoever may seal more changes keys before.
+//! AES-256-GCM with a random vector; what a sealed value belongs to is authenticated beside it and
+//! not stored, so that a value copied to another place does not open there. A random vector of 96
+//! bits allows 2^32 values under one key (NIST SP 800-38D, 8.3), which the key counts; whoever may
+//! seal more changes keys before.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
@@ -19,7 +20,8 @@ pub const KEY_LENGTH: usize = 32;
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] unless the key has [`KEY_LENGTH`] octets; [`CryptoError::KeyUsedUp`] if it has sealed as much as it may.
+/// [`CryptoError::KeyLength`] unless the key has [`KEY_LENGTH`] octets; [`CryptoError::KeyUsedUp`]
+/// if it has sealed as much as it may.
 ///
 /// ```
 /// use soapstone_crypto::{SymmetricKey, bound};

@@ -1,8 +1,8 @@
 //! X.509 certificates (RFC 5280), as WS-Security names and uses them.
 //!
-//! Reading borrows nothing and trusts nothing: a [`Certificate`] says what it claims, and only [`TrustStore`](crate::trust::TrustStore)
-//! says whether to believe it. It is cheap to clone; names, digests and the parsed public key are made once, when first
-//! asked for.
+//! Reading borrows nothing and trusts nothing: a [`Certificate`] says what it claims, and only
+//! [`TrustStore`](crate::trust::TrustStore) says whether to believe it. It is cheap to clone;
+//! names, digests and the parsed public key are made once, when first asked for.
 
 mod bundle;
 mod distribution;
@@ -27,7 +27,8 @@ use extensions::Extensions;
 pub use extensions::{ExtendedKeyUsage, KeyUsage};
 pub use key_purpose::KeyPurpose;
 
-/// Longest certificate that is read, in octets. Real ones have 1 to 3 kB; the longest in the wild stay below 32 kB.
+/// Longest certificate that is read, in octets. Real ones have 1 to 3 kB; the longest in the wild
+/// stay below 32 kB.
 const LONGEST: usize = 64 * 1024;
 
 const EXPECTED: &str = "an X.509 certificate";
@@ -68,8 +69,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Malformed`] if it is not one, or longer than 64 KiB; and as for [`PublicKey::from_spki_der`], since a
-    /// certificate without a usable key is of no use.
+    /// [`CryptoError::Malformed`] if it is not one, or longer than 64 KiB; and as for
+    /// [`PublicKey::from_spki_der`], since a certificate without a usable key is of no use.
     pub fn from_der(der: &[u8]) -> Result<Self, CryptoError> {
         if der.len() > LONGEST {
             return Err(CryptoError::Malformed {
@@ -138,7 +139,8 @@ impl Certificate {
         Ok(found)
     }
 
-    /// Reads certificates from a file, whatever it is: PEM with one or more blocks, or the DER of one.
+    /// Reads certificates from a file, whatever it is: PEM with one or more blocks, or the DER of
+    /// one.
     ///
     /// # Errors
     ///
@@ -191,8 +193,8 @@ impl Certificate {
         &self.0.public_key
     }
 
-    /// The subject as RFC 2253 writes it, ready for `ds:X509SubjectName`. For people, [`subject_name`](Self::subject_name)
-    /// reads better.
+    /// The subject as RFC 2253 writes it, ready for `ds:X509SubjectName`. For people,
+    /// [`subject_name`](Self::subject_name) reads better.
     #[must_use]
     pub fn subject(&self) -> &str {
         self.0.subject.text()
@@ -235,7 +237,8 @@ impl Certificate {
         inner.serial_decimal.get_or_init(|| decimal(&inner.serial))
     }
 
-    /// Whether `ds:X509IssuerName` and `ds:X509SerialNumber`, written by anybody, mean this certificate.
+    /// Whether `ds:X509IssuerName` and `ds:X509SerialNumber`, written by anybody, mean this
+    /// certificate.
     #[must_use]
     pub fn matches_issuer_serial(&self, issuer: &str, serial: &str) -> bool {
         let digits = serial.trim();
@@ -257,16 +260,16 @@ impl Certificate {
         DistinguishedName::parse(subject).is_ok_and(|name| name.matches(self.subject_name()))
     }
 
-    /// Whether the subject has every attribute of the pattern, and of the types that it names no further ones: `CN=client` matches
-    /// `CN=client,O=Acme,C=CH`.
+    /// Whether the subject has every attribute of the pattern, and of the types that it names no
+    /// further ones: `CN=client` matches `CN=client,O=Acme,C=CH`.
     #[must_use]
     pub fn subject_matches(&self, pattern: &str) -> bool {
         DistinguishedName::parse(pattern)
             .is_ok_and(|pattern| self.subject_name().contains(&pattern))
     }
 
-    /// The subject key identifier: the extension if there is one, otherwise the SHA-1 of the key's bits (RFC 5280 section
-    /// 4.2.1.2, method 1), as WSS4J computes it then.
+    /// The subject key identifier: the extension if there is one, otherwise the SHA-1 of the key's
+    /// bits (RFC 5280 section 4.2.1.2, method 1), as WSS4J computes it then.
     #[must_use]
     pub fn ski(&self) -> &[u8] {
         match &self.0.extensions.ski {
@@ -289,8 +292,9 @@ impl Certificate {
 
     /// Whether a `wsse:KeyIdentifier` or `ds:X509SKI` with these octets means this certificate.
     ///
-    /// Without the extension, the identifiers of RFC 5280 and of WSS4J 1.x are both accepted; the latter (Rampart, old CXF)
-    /// cuts 22 octets off the public key whatever its length, and hashes the rest.
+    /// Without the extension, the identifiers of RFC 5280 and of WSS4J 1.x are both accepted; the
+    /// latter (Rampart, old CXF) cuts 22 octets off the public key whatever its length, and
+    /// hashes the rest.
     #[must_use]
     pub fn matches_ski(&self, identifier: &[u8]) -> bool {
         match &self.0.extensions.ski {
@@ -345,12 +349,14 @@ impl Certificate {
         self.0.extensions.extended_key_usage.as_ref()
     }
 
-    /// Most authorities that may stand below this one on a path, beside those that issue to themselves.
+    /// Most authorities that may stand below this one on a path, beside those that issue to
+    /// themselves.
     pub(crate) fn path_length(&self) -> Option<u32> {
         self.0.extensions.path_length
     }
 
-    /// Where the issuer publishes the lists on which this certificate would be (RFC 5280 section 4.2.1.13).
+    /// Where the issuer publishes the lists on which this certificate would be (RFC 5280 section
+    /// 4.2.1.13).
     pub(crate) fn distribution_points(&self) -> Result<Vec<DistributionPoint>, NotDer> {
         match &self.0.extensions.distribution_points {
             Some(points) => DistributionPoint::read_all(points, self.issuer_der()),

@@ -1,7 +1,8 @@
 //! Encryption of data with a shared key (XML-Enc 1.1 section 5.2), in place.
 //!
-//! The ciphertext of XML Encryption is initialization vector, ciphertext and, in GCM, tag, one after the other. Both directions
-//! work inside the caller's buffer, so a message is copied by nobody. Whatever goes wrong while opening is [`DecryptFailed`].
+//! The ciphertext of XML Encryption is initialization vector, ciphertext and, in GCM, tag, one
+//! after the other. Both directions work inside the caller's buffer, so a message is copied by
+//! nobody. Whatever goes wrong while opening is [`DecryptFailed`].
 
 use std::ops::Range;
 
@@ -21,18 +22,20 @@ use crate::schedule::Schedule;
 
 /// Encrypts the end of `buffer` in place.
 ///
-/// The plaintext is `buffer[start + algorithm.iv_length()..]`. The octets between `start` and it are overwritten with a fresh random
-/// initialization vector, the plaintext is enciphered where it stands, and padding or tag are appended. Afterwards
-/// `buffer[start..]` is what goes into `xenc:CipherValue`. To spare a reallocation, reserve
+/// The plaintext is `buffer[start + algorithm.iv_length()..]`. The octets between `start` and it
+/// are overwritten with a fresh random initialization vector, the plaintext is enciphered where it
+/// stands, and padding or tag are appended. Afterwards `buffer[start..]` is what goes into
+/// `xenc:CipherValue`. To spare a reallocation, reserve
 /// [`ciphertext_length`](DataEncryption::ciphertext_length) beforehand.
 ///
-/// CBC padding repeats its length in every octet, which satisfies receivers that check only the last (as XML Encryption demands)
-/// and those that check all of them.
+/// CBC padding repeats its length in every octet, which satisfies receivers that check only the
+/// last (as XML Encryption demands) and those that check all of them.
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] if the key does not fit the algorithm; [`CryptoError::KeyUsedUp`] if it has enciphered as much as it
-/// may; [`CryptoError::Library`] if `buffer` has no room for the initialization vector after `start`.
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm; [`CryptoError::KeyUsedUp`] if
+/// it has enciphered as much as it may; [`CryptoError::Library`] if `buffer` has no room for the
+/// initialization vector after `start`.
 ///
 /// ```
 /// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, random::Supply, seal_in_place};
@@ -109,7 +112,8 @@ impl SealedApart {
         self.vector.get()
     }
 
-    /// How many of the octets were enciphered; what is left behind them, less than a block, is in [`after`](Self::after) instead.
+    /// How many of the octets were enciphered; what is left behind them, less than a block, is in
+    /// [`after`](Self::after) instead.
     #[must_use]
     pub fn length(&self) -> usize {
         self.length
@@ -122,12 +126,13 @@ impl SealedApart {
     }
 }
 
-/// Encrypts octets in place, with nothing before and behind them: for plaintext that stands in the middle of something else.
+/// Encrypts octets in place, with nothing before and behind them: for plaintext that stands in the
+/// middle of something else.
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] if the key does not fit the algorithm, [`CryptoError::KeyUsedUp`] if it has enciphered as much as it
-/// may. The octets must then not be used any more.
+/// [`CryptoError::KeyLength`] if the key does not fit the algorithm, [`CryptoError::KeyUsedUp`] if
+/// it has enciphered as much as it may. The octets must then not be used any more.
 ///
 /// ```
 /// use soapstone_crypto::{DataEncryption, SymmetricKey, cipher, open_in_place, random::Supply};
@@ -208,14 +213,16 @@ pub fn seal(
     Ok(buffer)
 }
 
-/// Decrypts `buffer`, which holds initialization vector, ciphertext and tag, in place, and says where the plaintext lies in it.
+/// Decrypts `buffer`, which holds initialization vector, ciphertext and tag, in place, and says
+/// where the plaintext lies in it.
 ///
-/// Of CBC padding only the last octet counts (XML-Enc 1.1 section 5.2): it must be from 1 to the block's length.
+/// Of CBC padding only the last octet counts (XML-Enc 1.1 section 5.2): it must be from 1 to the
+/// block's length.
 ///
 /// # Errors
 ///
-/// [`DecryptFailed`] for a wrong key, length, padding or tag alike. `buffer` must then not be used any more; in GCM its
-/// contents have been wiped.
+/// [`DecryptFailed`] for a wrong key, length, padding or tag alike. `buffer` must then not be used
+/// any more; in GCM its contents have been wiped.
 pub fn open_in_place(
     algorithm: DataEncryption,
     key: &SymmetricKey,
@@ -227,8 +234,9 @@ pub fn open_in_place(
     Ok(start..start + length)
 }
 
-/// Decrypts `body`, which holds ciphertext and tag, in place under an initialization vector that lies elsewhere; the plaintext are
-/// its first octets, as many as returned. For readers that want the plaintext at the beginning of a buffer of its own.
+/// Decrypts `body`, which holds ciphertext and tag, in place under an initialization vector that
+/// lies elsewhere; the plaintext are its first octets, as many as returned. For readers that want
+/// the plaintext at the beginning of a buffer of its own.
 ///
 /// # Errors
 ///
@@ -263,7 +271,8 @@ pub fn open_with_vector(
         return Err(DecryptFailed);
     }
     decrypt_blocks(algorithm, key, vector, body).map_err(|_| DecryptFailed)?;
-    // One comparison, after all of the work: 0 wraps around and is too long like any other wrong value.
+    // One comparison, after all of the work: 0 wraps around and is too long like any other wrong
+    // value.
     let padding = usize::from(body[body.len() - 1]);
     if padding.wrapping_sub(1) >= block {
         return Err(DecryptFailed);
@@ -312,8 +321,8 @@ fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Result<LessSafeKey, Cry
         .or_library("scheduling an AES key")
 }
 
-/// The key of a block cipher. Triple DES refuses keys in which two of the three parts are equal or one is weak (SP 800-67 section 2):
-/// they are no stronger than two keys, or one.
+/// The key of a block cipher. Triple DES refuses keys in which two of the three parts are equal or
+/// one is weak (SP 800-67 section 2): they are no stronger than two keys, or one.
 #[expect(
     deprecated,
     reason = "Triple DES is deprecated everywhere, and runs only where a plan names it"

@@ -1,7 +1,8 @@
 //! OpenSSL's contexts for key operations, ready for use.
 //!
-//! Making a context, initializing it and setting its parameters costs 5 to 15 µs, much of it provider look-ups. A key keeps
-//! the contexts that have been used, a few for each purpose, so that an operation costs little more than its arithmetic.
+//! Making a context, initializing it and setting its parameters costs 5 to 15 µs, much of it
+//! provider look-ups. A key keeps the contexts that have been used, a few for each purpose, so that
+//! an operation costs little more than its arithmetic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,8 @@ use openssl::pkey_ctx::PkeyCtx;
 
 use crate::algorithms::{DigestAlgorithm, KeyTransport, SignatureAlgorithm};
 
-/// Most contexts kept per key: more threads than this use one key at once only on big machines, and then make some anew.
+/// Most contexts kept per key: more threads than this use one key at once only on big machines, and
+/// then make some anew.
 const MOST: usize = 16;
 
 /// What a context has been prepared for.
@@ -33,12 +35,13 @@ impl<T> ContextPool<T> {
     }
 
     fn ready(&self) -> MutexGuard<'_, Vec<(Purpose, PkeyCtx<T>)>> {
-        // A context is in the list or with one caller, so a panic elsewhere cannot leave one half used in it.
+        // A context is in the list or with one caller, so a panic elsewhere cannot leave one half
+        // used in it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs an operation in a context for this purpose, one that is ready or one that `prepare` makes. A context whose
-    /// operation failed is not used again.
+    /// Runs an operation in a context for this purpose, one that is ready or one that `prepare`
+    /// makes. A context whose operation failed is not used again.
     pub(crate) fn run<R, E>(
         &self,
         purpose: Purpose,

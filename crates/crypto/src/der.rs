@@ -1,7 +1,7 @@
 //! Just enough DER (ITU-T X.690) to read keys, certificates and keystores, and to write keys.
 //!
-//! Reading borrows from the input, never recurses on its own, and refuses what DER does not allow: indefinite and non-minimal
-//! lengths, and tags of more than one octet (nothing read here has any).
+//! Reading borrows from the input, never recurses on its own, and refuses what DER does not allow:
+//! indefinite and non-minimal lengths, and tags of more than one octet (nothing read here has any).
 
 use crate::error::CryptoError;
 

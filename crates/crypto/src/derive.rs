@@ -1,6 +1,8 @@
-//! Keys derived from an agreed secret or a password (XML-Enc 1.1 section 5.4, RFC 9231 section 2.5).
+//! Keys derived from an agreed secret or a password (XML-Enc 1.1 section 5.4, RFC 9231 section
+//! 2.5).
 //!
-//! Each function is a struct of its parameters, so that a message's parameters are read once, checked, and then used.
+//! Each function is a struct of its parameters, so that a message's parameters are read once,
+//! checked, and then used.
 
 use std::num::NonZeroU32;
 
@@ -34,8 +36,9 @@ fn check_length(algorithm: &'static str, length: usize) -> Result<(), CryptoErro
 pub struct ConcatKdf {
     /// The digest (`ds:DigestMethod`).
     pub digest: DigestAlgorithm,
-    /// What is digested after the secret: `AlgorithmID`, `PartyUInfo`, `PartyVInfo`, `SuppPubInfo` and `SuppPrivInfo` one after the
-    /// other, each without the leading octet that counts its padding bits.
+    /// What is digested after the secret: `AlgorithmID`, `PartyUInfo`, `PartyVInfo`, `SuppPubInfo`
+    /// and `SuppPrivInfo` one after the other, each without the leading octet that counts its
+    /// padding bits.
     pub other_info: Vec<u8>,
 }
 
@@ -78,8 +81,8 @@ impl Pbkdf2 {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`] for iterations out of bounds and
-    /// for a function that is not an HMAC with SHA-1 or SHA-2.
+    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`]
+    /// for iterations out of bounds and for a function that is not an HMAC with SHA-1 or SHA-2.
     pub fn derive(
         &self,
         password: &SecretBytes,
@@ -146,8 +149,8 @@ impl Hkdf {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`] for a function that is not an
-    /// HMAC with SHA-1 or SHA-2.
+    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`]
+    /// for a function that is not an HMAC with SHA-1 or SHA-2.
     pub fn derive(&self, secret: &SecretBytes, length: usize) -> Result<SecretBytes, CryptoError> {
         check_length("hkdf", length)?;
         let algorithm = match hmac_digest(self.prf)? {
@@ -241,7 +244,8 @@ mod tests {
 
     #[test]
     fn pbkdf2_with_sha224_is_the_same_function() {
-        // No published example; OpenSSL's SHA-256 must equal the other library's for the bridge to be trusted.
+        // No published example; OpenSSL's SHA-256 must equal the other library's for the bridge to
+        // be trusted.
         let mut through_openssl = [0; 32];
         openssl::pkcs5::pbkdf2_hmac(
             b"passwd",

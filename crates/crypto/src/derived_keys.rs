@@ -1,24 +1,29 @@
 //! Keys derived from a key, kept with it from one message to the next.
 //!
-//! In a conversation, deriving the keys of a short message and preparing them is a good part of all work on it. The rules: what is kept is wiped
-//! with the key that it was derived from, never more than a few keys are kept, and one is found only for the very seed, offset and length
-//! that it was derived with.
+//! In a conversation, deriving the keys of a short message and preparing them is a good part of all
+//! work on it. The rules: what is kept is wiped with the key that it was derived from, never more
+//! than a few keys are kept, and one is found only for the very seed, offset and length that it was
+//! derived with.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::key::SymmetricKey;
 
-/// Octets of the nonces that are chosen here (WS-SecureConversation 1.4, 7.1 leaves it open; everybody writes as many).
+/// Octets of the nonces that are chosen here (WS-SecureConversation 1.4, 7.1 leaves it open;
+/// everybody writes as many).
 pub const NONCE_OCTETS: usize = 16;
 
-/// Most keys that are kept of those that the other side chose: the two of its messages and of those before, and of a third node of it.
+/// Most keys that are kept of those that the other side chose: the two of its messages and of those
+/// before, and of a third node of it.
 const FOUND: usize = 6;
 
-/// Most keys that are kept of those that were chosen here: to sign, to endorse, to encrypt, and again where operations have other algorithms.
+/// Most keys that are kept of those that were chosen here: to sign, to endorse, to encrypt, and
+/// again where operations have other algorithms.
 const CHOSEN: usize = 6;
 
-/// What a key was chosen for. One for another purpose or another algorithm is another key: what is known of one use of a key must not help
-/// against another (Jager, Paterson and Somorovsky, NDSS 2013, of CBC and GCM under one key).
+/// What a key was chosen for. One for another purpose or another algorithm is another key: what is
+/// known of one use of a key must not help against another (Jager, Paterson and Somorovsky, NDSS
+/// 2013, of CBC and GCM under one key).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyUse {
     /// The caller's number for it.
@@ -56,12 +61,14 @@ struct Chosen {
 }
 
 impl DerivedKeys {
-    /// What a thread that panicked left behind is as good as before: a key is there with all that it was derived with, or it is not.
+    /// What a thread that panicked left behind is as good as before: a key is there with all that
+    /// it was derived with, or it is not.
     fn lock(&self) -> MutexGuard<'_, Option<Box<Kept>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The key that was derived with this seed, given in pieces that are put together, from `offset` on and of this length.
+    /// The key that was derived with this seed, given in pieces that are put together, from
+    /// `offset` on and of this length.
     #[must_use]
     pub fn find(&self, seed: &[&[u8]], offset: usize, length: usize) -> Option<SymmetricKey> {
         let mut kept = self.lock();
@@ -78,8 +85,8 @@ impl DerivedKeys {
         Some(key)
     }
 
-    /// Keeps a key that was derived with this seed from `offset` on; what was not used for longest makes room. Says whether it is the first that
-    /// is kept.
+    /// Keeps a key that was derived with this seed from `offset` on; what was not used for longest
+    /// makes room. Says whether it is the first that is kept.
     pub fn keep(&self, seed: &[&[u8]], offset: usize, key: &SymmetricKey) -> bool {
         let mut kept = self.lock();
         let first = kept.is_none();
@@ -95,7 +102,8 @@ impl DerivedKeys {
         first
     }
 
-    /// The key that was chosen last for a use, with its nonce, if it was used less than `limit` times. It counts as used now.
+    /// The key that was chosen last for a use, with its nonce, if it was used less than `limit`
+    /// times. It counts as used now.
     #[must_use]
     pub fn chosen(&self, usage: KeyUse, limit: u32) -> Option<([u8; NONCE_OCTETS], SymmetricKey)> {
         let mut kept = self.lock();
@@ -105,7 +113,8 @@ impl DerivedKeys {
         Some((one.nonce, one.key.clone()))
     }
 
-    /// Keeps a key that was derived with this nonce, used once, in the place of the one before. Says whether it is the first that is kept.
+    /// Keeps a key that was derived with this nonce, used once, in the place of the one before.
+    /// Says whether it is the first that is kept.
     pub fn choose(&self, usage: KeyUse, nonce: [u8; NONCE_OCTETS], key: &SymmetricKey) -> bool {
         let mut kept = self.lock();
         let first = kept.is_none();

@@ -1,7 +1,7 @@
 //! Message digests, as something canonical octets are streamed into.
 //!
-//! SHA-1 and SHA-2 and most of SHA-3 come from `aws-lc-rs`; MD5, RIPEMD-160 and SHA3-224 from OpenSSL. A digest is compared with
-//! [`Digest::matches`], in constant time.
+//! SHA-1 and SHA-2 and most of SHA-3 come from `aws-lc-rs`; MD5, RIPEMD-160 and SHA3-224 from
+//! OpenSSL. A digest is compared with [`Digest::matches`], in constant time.
 
 use std::fmt;
 
@@ -104,8 +104,8 @@ impl Hasher {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Unsupported`] for MD5, RIPEMD-160 or SHA3-224 when the installed OpenSSL was built without them; never
-    /// for the others.
+    /// [`CryptoError::Unsupported`] for MD5, RIPEMD-160 or SHA3-224 when the installed OpenSSL was
+    /// built without them; never for the others.
     pub fn new(algorithm: DigestAlgorithm) -> Result<Self, CryptoError> {
         if let Some(known) = aws_algorithm(algorithm) {
             return Ok(Self(State::Aws(aws::Context::new(known))));

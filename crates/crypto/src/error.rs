@@ -1,7 +1,8 @@
 //! What can go wrong here, told as values.
 //!
-//! Errors about keys and configuration say what was expected and what was found. A failure to decrypt says nothing at all:
-//! [`DecryptFailed`] has no fields, so that no caller can pass on the reason by mistake.
+//! Errors about keys and configuration say what was expected and what was found. A failure to
+//! decrypt says nothing at all: [`DecryptFailed`] has no fields, so that no caller can pass on the
+//! reason by mistake.
 
 use std::fmt;
 
@@ -9,7 +10,8 @@ use crate::key::KeyKind;
 
 /// A ciphertext, wrapped key, padding or authentication tag did not come out right.
 ///
-/// There is one value for every cause, because the difference between causes is what padding oracles are made of.
+/// There is one value for every cause, because the difference between causes is what padding
+/// oracles are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecryptFailed;
 
@@ -81,7 +83,8 @@ pub enum CryptoError {
         /// Octets found.
         found: usize,
     },
-    /// A shared key has enciphered as much as it may under this algorithm (see [`key::CipherUsage`](crate::key::CipherUsage)).
+    /// A shared key has enciphered as much as it may under this algorithm (see
+    /// [`key::CipherUsage`](crate::key::CipherUsage)).
     KeyUsedUp {
         /// The algorithm.
         algorithm: &'static str,
@@ -210,8 +213,8 @@ impl fmt::Display for CryptoError {
 
 impl std::error::Error for CryptoError {}
 
-/// Turns any library's error into [`CryptoError::Library`]. The library's own words are dropped: they may quote what it was
-/// working on.
+/// Turns any library's error into [`CryptoError::Library`]. The library's own words are dropped:
+/// they may quote what it was working on.
 pub(crate) trait OrLibrary<T> {
     /// The value, or the error that the library failed at `operation`.
     fn or_library(self, operation: &'static str) -> Result<T, CryptoError>;

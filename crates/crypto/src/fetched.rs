@@ -1,7 +1,8 @@
 //! OpenSSL's digests, fetched once.
 //!
-//! OpenSSL 3 looks up a provider each time an algorithm is used by its old static name, which costs more than hashing a short
-//! message. Objects fetched once and kept here do not pay that. They are immutable.
+//! OpenSSL 3 looks up a provider each time an algorithm is used by its old static name, which costs
+//! more than hashing a short message. Objects fetched once and kept here do not pay that. They are
+//! immutable.
 
 use std::sync::OnceLock;
 

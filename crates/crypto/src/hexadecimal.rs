@@ -1,7 +1,7 @@
 //! Hexadecimal digits, two for each byte.
 //!
-//! Names, thumbprints, identifiers and keys are written so. The rule: writing gives lower case, and reading takes pairs of digits of
-//! either case and nothing else.
+//! Names, thumbprints, identifiers and keys are written so. The rule: writing gives lower case, and
+//! reading takes pairs of digits of either case and nothing else.
 
 use std::fmt::{self, Write as _};
 
@@ -32,9 +32,11 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that pairs of digits stand for. `None` for half a pair, and for anything that is not a digit.
+/// The bytes that pairs of digits stand for. `None` for half a pair, and for anything that is not a
+/// digit.
 ///
-/// The digits may be those of a key: the vector is made as long as it gets, so that no part of it stays behind in freed memory.
+/// The digits may be those of a key: the vector is made as long as it gets, so that no part of it
+/// stays behind in freed memory.
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else {

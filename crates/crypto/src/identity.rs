@@ -8,7 +8,8 @@ use crate::key::PrivateKey;
 use crate::keystore::{KeyStore, pkcs12};
 use crate::secret::SecretBytes;
 
-/// A private key, its certificate, and the certificates between that and an authority. Cheap to clone.
+/// A private key, its certificate, and the certificates between that and an authority. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Identity {
     key: PrivateKey,
@@ -17,8 +18,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Puts key and certificate together. `chain` holds what comes between the certificate and an authority, nearest first; it may
-    /// be empty.
+    /// Puts key and certificate together. `chain` holds what comes between the certificate and an
+    /// authority, nearest first; it may be empty.
     ///
     /// # Errors
     ///
@@ -40,8 +41,9 @@ impl Identity {
         })
     }
 
-    /// Reads key and certificates from the contents of two files, or twice of the same one: PEM or DER, the key encrypted or not. The
-    /// certificate is the one that is about the key; the others become the chain.
+    /// Reads key and certificates from the contents of two files, or twice of the same one: PEM or
+    /// DER, the key encrypted or not. The certificate is the one that is about the key; the
+    /// others become the chain.
     ///
     /// # Errors
     ///
@@ -86,7 +88,8 @@ impl Identity {
         KeyStore::from_pkcs12(file, password)?.identity(None, password)
     }
 
-    /// Reads the only private key of a JKS file whose key has the password of the file. For others, see [`KeyStore`].
+    /// Reads the only private key of a JKS file whose key has the password of the file. For others,
+    /// see [`KeyStore`].
     ///
     /// # Errors
     ///
@@ -131,7 +134,8 @@ impl Identity {
         self.key.to_pem(password)
     }
 
-    /// Key, certificate and chain as a PKCS#12 file that Java, OpenSSL and Windows read: AES-256 and SHA-256.
+    /// Key, certificate and chain as a PKCS#12 file that Java, OpenSSL and Windows read: AES-256
+    /// and SHA-256.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! New certificates: for `soapstone keys new`, the demonstration, and tests.
 //!
-//! This is no certification authority: there is no database and no policy, only what is needed to make keys that other stacks accept.
-//! Certificates are of version 3, signed with SHA-256 or better, with random serial numbers and the extensions that RFC 5280 asks
-//! for.
+//! This is no certification authority: there is no database and no policy, only what is needed to
+//! make keys that other stacks accept. Certificates are of version 3, signed with SHA-256 or
+//! better, with random serial numbers and the extensions that RFC 5280 asks for.
 //!
 //! ```
 //! use soapstone_crypto::issue::{self, Template, Validity};
@@ -88,7 +88,8 @@ impl Template {
         })
     }
 
-    /// Adds subject alternative names: host names, IP addresses, or mail addresses (those with an `@`).
+    /// Adds subject alternative names: host names, IP addresses, or mail addresses (those with an
+    /// `@`).
     #[must_use]
     pub fn with_alternative_names<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.alternative_names
@@ -96,7 +97,8 @@ impl Template {
         self
     }
 
-    /// Makes it the certificate of an authority: it may sign certificates and revocation lists, and nothing else.
+    /// Makes it the certificate of an authority: it may sign certificates and revocation lists, and
+    /// nothing else.
     #[must_use]
     pub fn for_authority(mut self) -> Self {
         self.authority = true;
@@ -167,7 +169,8 @@ pub fn self_signed(key: PrivateKey, template: &Template) -> Result<Identity, Cry
     Identity::new(key, certificate, Vec::new())
 }
 
-/// A new key with a certificate issued by `issuer`. The chain holds what comes before the authority.
+/// A new key with a certificate issued by `issuer`. The chain holds what comes before the
+/// authority.
 ///
 /// # Errors
 ///
@@ -347,7 +350,8 @@ fn key_usage(kind: KeyKind, template: &Template) -> Vec<u8> {
         (None, KeyKind::X25519 | KeyKind::X448) => KeyUsage::KEY_AGREEMENT,
         (None, _) => KeyUsage::DIGITAL_SIGNATURE,
     };
-    // DER of a list of bits ends with the last one set (X.690 section 11.2.2); all of these lie in the first octet.
+    // DER of a list of bits ends with the last one set (X.690 section 11.2.2); all of these lie in
+    // the first octet.
     let octet = (bits >> 8) as u8;
     der::element(
         der::BIT_STRING,

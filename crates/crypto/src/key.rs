@@ -1,7 +1,8 @@
 //! Keys: private, public and shared.
 //!
-//! The three are different types, so that a public key that came with a message can never be used as the shared key of an HMAC.
-//! All are cheap to clone and keep the parsed forms the libraries need, so that using a key does not parse it again.
+//! The three are different types, so that a public key that came with a message can never be used
+//! as the shared key of an HMAC. All are cheap to clone and keep the parsed forms the libraries
+//! need, so that using a key does not parse it again.
 
 mod private;
 mod public;

@@ -1,7 +1,8 @@
 //! Files that keys and certificates are kept in: PEM, PKCS#12 and JKS.
 //!
-//! A [`KeyStore`] is what Java calls one: private keys with their chains and trusted certificates, each under an alias. Private keys
-//! stay encrypted until one is asked for, since in a JKS each may have a password of its own.
+//! A [`KeyStore`] is what Java calls one: private keys with their chains and trusted certificates,
+//! each under an alias. Private keys stay encrypted until one is asked for, since in a JKS each may
+//! have a password of its own.
 
 mod jks;
 pub(crate) mod pbe;
@@ -57,8 +58,8 @@ impl KeyStore {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongPassword`]; [`CryptoError::Malformed`] if it is not one; [`CryptoError::Unsupported`] for encryption
-    /// that is not known here.
+    /// [`CryptoError::WrongPassword`]; [`CryptoError::Malformed`] if it is not one;
+    /// [`CryptoError::Unsupported`] for encryption that is not known here.
     pub fn from_pkcs12(file: &[u8], password: &str) -> Result<Self, CryptoError> {
         pkcs12::read(file, password)
     }
@@ -67,7 +68,8 @@ impl KeyStore {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongPassword`]; [`CryptoError::Malformed`] if it is not one; [`CryptoError::Unsupported`] for JCEKS.
+    /// [`CryptoError::WrongPassword`]; [`CryptoError::Malformed`] if it is not one;
+    /// [`CryptoError::Unsupported`] for JCEKS.
     pub fn from_jks(file: &[u8], password: &str) -> Result<Self, CryptoError> {
         jks::read(file, password)
     }
@@ -118,8 +120,8 @@ impl KeyStore {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::NoSuchEntry`], also when there are several and no alias is given; [`CryptoError::WrongPassword`]; and as for
-    /// [`Identity::new`].
+    /// [`CryptoError::NoSuchEntry`], also when there are several and no alias is given;
+    /// [`CryptoError::WrongPassword`]; and as for [`Identity::new`].
     pub fn identity(&self, alias: Option<&str>, password: &str) -> Result<Identity, CryptoError> {
         let entry = match (alias, self.keys.as_slice()) {
             (None, [only]) => Some(only),

@@ -1,12 +1,14 @@
 //! Keys, certificates and the algorithms of XML security, behind one interface.
 //!
-//! This is the only crate of the project that names a cryptographic primitive. What `aws-lc-rs` offers comes from there; what it
-//! lacks (RSA-SHA1 signatures, OAEP with different digests, DSA, uncommon curves and digests) comes from OpenSSL.
-//! Callers see neither: they see [algorithms] keyed by their URI, [keys](key) that know what they may be used for,
-//! [certificates](certificate) and the [trust] put in them.
+//! This is the only crate of the project that names a cryptographic primitive. What `aws-lc-rs`
+//! offers comes from there; what it lacks (RSA-SHA1 signatures, OAEP with different digests, DSA,
+//! uncommon curves and digests) comes from OpenSSL. Callers see neither: they see [algorithms]
+//! keyed by their URI, [keys](key) that know what they may be used for, [certificates](certificate)
+//! and the [trust] put in them.
 //!
 //! Three rules hold everywhere:
-//! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be reached by a message;
+//! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be
+//!   reached by a message;
 //! * every failure to decrypt is the one value [`DecryptFailed`], whatever its cause;
 //! * secrets are wiped when dropped, and can neither be printed nor compared with `==`.
 //!

@@ -1,8 +1,8 @@
 //! Message authentication with a shared key: HMAC (RFC 2104, XML-DSig 1.1 section 6.3).
 //!
-//! The key is always a [`SymmetricKey`], so a public key found in a message can never be taken for one. A code may be cut
-//! shorter by `HMACOutputLength`; [`MacTruncation::new`] refuses what is shorter than 80 bits or half of the digest (XML-DSig 1.1
-//! section 6.3.1, CVE-2009-0217).
+//! The key is always a [`SymmetricKey`], so a public key found in a message can never be taken for
+//! one. A code may be cut shorter by `HMACOutputLength`; [`MacTruncation::new`] refuses what is
+//! shorter than 80 bits or half of the digest (XML-DSig 1.1 section 6.3.1, CVE-2009-0217).
 
 use aws_lc_rs::{constant_time, hmac as aws};
 
@@ -21,11 +21,13 @@ pub struct MacTruncation {
 }
 
 impl MacTruncation {
-    /// Keeps the first `bits` bits: at least 80 and at least half of the digest, at most all of it, in whole octets.
+    /// Keeps the first `bits` bits: at least 80 and at least half of the digest, at most all of it,
+    /// in whole octets.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::MacLength`] for any other number, [`CryptoError::WrongFamily`] if `algorithm` is not an HMAC.
+    /// [`CryptoError::MacLength`] for any other number, [`CryptoError::WrongFamily`] if `algorithm`
+    /// is not an HMAC.
     pub fn new(algorithm: SignatureAlgorithm, bits: u32) -> Result<Self, CryptoError> {
         let maximum = output_bits(algorithm)?;
         Self::checked(bits, FLOOR.max(maximum / 2), maximum)
@@ -37,8 +39,8 @@ impl MacTruncation {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::MacLength`] when that is no whole number of octets, none at all, or more than there are;
-    /// [`CryptoError::WrongFamily`] if `algorithm` is not an HMAC.
+    /// [`CryptoError::MacLength`] when that is no whole number of octets, none at all, or more than
+    /// there are; [`CryptoError::WrongFamily`] if `algorithm` is not an HMAC.
     pub fn forgeable(algorithm: SignatureAlgorithm, bits: u32) -> Result<Self, CryptoError> {
         Self::checked(bits, 8, output_bits(algorithm)?)
     }
@@ -82,8 +84,8 @@ impl SymmetricKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongFamily`] if `algorithm` is not an HMAC; [`CryptoError::Unsupported`] for MD5 and RIPEMD-160 when the
-    /// installed OpenSSL has been built without them.
+    /// [`CryptoError::WrongFamily`] if `algorithm` is not an HMAC; [`CryptoError::Unsupported`] for
+    /// MD5 and RIPEMD-160 when the installed OpenSSL has been built without them.
     pub fn sign(
         &self,
         algorithm: SignatureAlgorithm,
@@ -106,7 +108,8 @@ impl SymmetricKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::BadSignature`] if it does not match in every bit and in length; otherwise as for [`sign`](Self::sign).
+    /// [`CryptoError::BadSignature`] if it does not match in every bit and in length; otherwise as
+    /// for [`sign`](Self::sign).
     pub fn verify(
         &self,
         algorithm: SignatureAlgorithm,

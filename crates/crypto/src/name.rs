@@ -1,8 +1,9 @@
 //! Distinguished names: read from certificates and from text, written and compared.
 //!
-//! `ds:X509IssuerName` is a string, and every stack writes it in its own way: attribute keywords, separators, quoting, order and
-//! escapes differ. So names are written exactly as the common stacks do ([`NameStyle`]) and compared by what they mean
-//! ([`DistinguishedName::matches`]), never as text.
+//! `ds:X509IssuerName` is a string, and every stack writes it in its own way: attribute keywords,
+//! separators, quoting, order and escapes differ. So names are written exactly as the common stacks
+//! do ([`NameStyle`]) and compared by what they mean ([`DistinguishedName::matches`]), never as
+//! text.
 
 use std::fmt::{self, Write};
 
@@ -35,12 +36,14 @@ enum Value {
 /// How a name is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameStyle {
-    /// RFC 2253 to the letter, as Java's `X500Principal.getName()` and so WSS4J, CXF and Metro write it: the nine keywords of its
-    /// table, everything else as `OID=#hexadecimal DER`.
+    /// RFC 2253 to the letter, as Java's `X500Principal.getName()` and so WSS4J, CXF and Metro
+    /// write it: the nine keywords of its table, everything else as `OID=#hexadecimal DER`.
     Rfc2253,
-    /// As OpenSSL's `XN_FLAG_RFC2253`, and so xmlsec1: OpenSSL's short names, octets above ASCII escaped.
+    /// As OpenSSL's `XN_FLAG_RFC2253`, and so xmlsec1: OpenSSL's short names, octets above ASCII
+    /// escaped.
     OpenSsl,
-    /// As Windows and .NET: `, ` between the parts, values in quotes, `E` and `S` for mail address and state.
+    /// As Windows and .NET: `, ` between the parts, values in quotes, `E` and `S` for mail address
+    /// and state.
     Microsoft,
 }
 
@@ -192,8 +195,9 @@ impl DistinguishedName {
         Ok(Self { sets })
     }
 
-    /// Reads a name as any of the styles writes it, and a few more: `,` or `;` between the parts, spaces around them, values plain,
-    /// escaped, quoted or as `#hexadecimal`, attribute types by keyword in any case or by number with or without `OID.`.
+    /// Reads a name as any of the styles writes it, and a few more: `,` or `;` between the parts,
+    /// spaces around them, values plain, escaped, quoted or as `#hexadecimal`, attribute types
+    /// by keyword in any case or by number with or without `OID.`.
     ///
     /// # Errors
     ///
@@ -252,8 +256,9 @@ impl DistinguishedName {
         text
     }
 
-    /// Whether both are the same name: the same attributes in the same or exactly the opposite order, values compared without
-    /// regard to case and to repeated, leading and trailing spaces (RFC 5280 section 7.1).
+    /// Whether both are the same name: the same attributes in the same or exactly the opposite
+    /// order, values compared without regard to case and to repeated, leading and trailing
+    /// spaces (RFC 5280 section 7.1).
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         let same = |(one, two): (&Vec<Attribute>, &Vec<Attribute>)| same_attributes(one, two);
@@ -262,8 +267,9 @@ impl DistinguishedName {
                 || self.sets.iter().zip(other.sets.iter().rev()).all(same))
     }
 
-    /// Whether this name has every attribute of `pattern`, wherever it stands, and of the types that `pattern` names no further
-    /// ones: `CN=client` is no part of a name with two CNs. An empty pattern is part of nothing.
+    /// Whether this name has every attribute of `pattern`, wherever it stands, and of the types
+    /// that `pattern` names no further ones: `CN=client` is no part of a name with two CNs. An
+    /// empty pattern is part of nothing.
     #[must_use]
     pub fn contains(&self, pattern: &Self) -> bool {
         let wanted: Vec<&Attribute> = pattern.sets.iter().flatten().collect();
@@ -346,7 +352,8 @@ impl Attribute {
         }
         text.push('=');
         match &self.value {
-            // Windows shows text whatever its attribute; RFC 2253 wants the DER where it has no keyword.
+            // Windows shows text whatever its attribute; RFC 2253 wants the DER where it has no
+            // keyword.
             Value::Text(value) if keyword.is_some() || spelling == Spelling::Microsoft => {
                 match spelling {
                     Spelling::Rfc2253 => escape(value, RFC2253_SPECIAL, spelling, text),
@@ -383,7 +390,8 @@ impl Attribute {
     }
 }
 
-/// The characters of a value in lower case, every run of white space as one space, none at the ends.
+/// The characters of a value in lower case, every run of white space as one space, none at the
+/// ends.
 fn folded(value: &str) -> impl Iterator<Item = char> {
     value
         .split_whitespace()
@@ -398,8 +406,8 @@ const RFC2253_SPECIAL: &[char] = &[',', '=', '+', '<', '>', '#', ';', '"', '\\']
 /// What OpenSSL escapes wherever it stands.
 const OPENSSL_SPECIAL: &[char] = &[',', '+', '<', '>', ';', '"', '\\'];
 
-/// Backslashes before special characters, before `#` at the beginning, and before spaces at both ends (RFC 2253 section 2.4): all of
-/// them in Java, the outermost in OpenSSL.
+/// Backslashes before special characters, before `#` at the beginning, and before spaces at both
+/// ends (RFC 2253 section 2.4): all of them in Java, the outermost in OpenSSL.
 fn escape(value: &str, special: &[char], spelling: Spelling, text: &mut String) {
     let characters = value.chars().count();
     let (leading, trailing) = match spelling {
@@ -471,8 +479,9 @@ impl Value {
     }
 }
 
-/// The encoding that certificate profiles ask for: IA5String for mail addresses and domain components, PrintableString for
-/// countries and serial numbers, UTF8String for the rest (RFC 5280 section 4.1.2.4 and appendix A).
+/// The encoding that certificate profiles ask for: IA5String for mail addresses and domain
+/// components, PrintableString for countries and serial numbers, UTF8String for the rest (RFC 5280
+/// section 4.1.2.4 and appendix A).
 fn encode_text(oid: &[u8], text: &str) -> Vec<u8> {
     let openssl = keyword_of(oid).map_or("", |known| known.openssl);
     let tag = match openssl {
@@ -584,7 +593,8 @@ fn parse_quoted(text: &str) -> Result<(Value, &str), CryptoError> {
                 value.push('"');
             }
             '"' => return Ok((value.finish(usize::MAX)?, characters.as_str())),
-            // RFC 1779 escapes inside quotes, Windows does not: there a backslash stands for itself.
+            // RFC 1779 escapes inside quotes, Windows does not: there a backslash stands for
+            // itself.
             '\\' if characters.as_str().starts_with(['"', '\\']) => {
                 value.push_escaped(&mut characters).ok_or_else(unclosed)?;
             }
@@ -595,7 +605,8 @@ fn parse_quoted(text: &str) -> Result<(Value, &str), CryptoError> {
 
 fn parse_plain(text: &str) -> Result<(Value, &str), CryptoError> {
     let mut value = Unescaped::default();
-    // Octets up to the last one that is not an unescaped space: trailing space is not part of the value.
+    // Octets up to the last one that is not an unescaped space: trailing space is not part of the
+    // value.
     let mut kept = 0;
     let mut characters = text.chars();
     loop {

@@ -1,5 +1,5 @@
-//! `P_hash`, the pseudorandom function of TLS (RFC 5246 section 5), by which WS-SecureConversation derives keys and WS-Trust
-//! computes them.
+//! `P_hash`, the pseudorandom function of TLS (RFC 5246 section 5), by which WS-SecureConversation
+//! derives keys and WS-Trust computes them.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
@@ -10,8 +10,8 @@ use crate::DigestAlgorithm;
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
 
-/// The furthest octet of the stream that can be asked for. Keys are cut out of its first hundreds; every further octet costs work
-/// that a stranger's message would ask for.
+/// The furthest octet of the stream that can be asked for. Keys are cut out of its first hundreds;
+/// every further octet costs work that a stranger's message would ask for.
 pub const P_HASH_LIMIT: usize = 4096;
 
 /// `P_SHA1` (WS-SecureConversation 1.4, 7; WS-Trust 1.4, 4.4.4) or the same function with SHA-256.
@@ -31,11 +31,12 @@ impl PHash {
         digest: DigestAlgorithm::Sha256,
     };
 
-    /// Cuts `length` octets out of the stream, starting with octet `offset`. `seed` is given in pieces that are put together.
+    /// Cuts `length` octets out of the stream, starting with octet `offset`. `seed` is given in
+    /// pieces that are put together.
     ///
     /// # Errors
-    /// [`CryptoError::KeyLength`] if `offset + length` is beyond [`P_HASH_LIMIT`], or `length` is 0; [`CryptoError::Unsupported`] for
-    /// other digests than SHA-1 and SHA-2.
+    /// [`CryptoError::KeyLength`] if `offset + length` is beyond [`P_HASH_LIMIT`], or `length` is
+    /// 0; [`CryptoError::Unsupported`] for other digests than SHA-1 and SHA-2.
     pub fn derive(
         self,
         secret: &[u8],
@@ -67,7 +68,8 @@ impl PHash {
     }
 }
 
-/// The octets from `offset` to before `end`. Every block takes two codes over few octets, so that a key is set up once and copied.
+/// The octets from `offset` to before `end`. Every block takes two codes over few octets, so that a
+/// key is set up once and copied.
 fn stream<M: Mac + KeyInit + Clone>(
     secret: &[u8],
     seed: &[&[u8]],
@@ -114,7 +116,8 @@ mod tests {
     use super::*;
     use crate::testing::hex;
 
-    /// The example for the SHA-256 function that was posted to the IETF's TLS working group in 2009 with the text of RFC 5246.
+    /// The example for the SHA-256 function that was posted to the IETF's TLS working group in 2009
+    /// with the text of RFC 5246.
     #[test]
     fn p_sha256_gives_the_published_octets() {
         let secret = hex("9bbe436ba940f017b17652849a71db35");

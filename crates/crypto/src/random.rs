@@ -1,7 +1,7 @@
 //! Unpredictable octets, for keys, nonces and initialization vectors.
 //!
-//! They come from the library's own generator, which the operating system seeds. Nothing else in the project asks for
-//! randomness in another way.
+//! They come from the library's own generator, which the operating system seeds. Nothing else in
+//! the project asks for randomness in another way.
 
 use aws_lc_rs::rand;
 
@@ -25,12 +25,14 @@ pub fn bytes<const LENGTH: usize>() -> [u8; LENGTH] {
 /// Most octets that a [`Supply`] draws at once.
 const AT_ONCE: usize = 128;
 
-/// Random octets of one message that everybody may see: nonces, initialization vectors, parts of ids.
+/// Random octets of one message that everybody may see: nonces, initialization vectors, parts of
+/// ids.
 ///
-/// A draw of eight octets takes as long as one of a hundred (about half a microsecond: locks, the processor's own generator, a step of
-/// the library's), and a message needs several. What was drawn for one message is never used for the next one, so that a copy of this
-/// process or its machine repeats no more than it would without. Secrets are not taken from here: [`SymmetricKey`](crate::SymmetricKey)
-/// draws its own, which are wiped.
+/// A draw of eight octets takes as long as one of a hundred (about half a microsecond: locks, the
+/// processor's own generator, a step of the library's), and a message needs several. What was drawn
+/// for one message is never used for the next one, so that a copy of this process or its machine
+/// repeats no more than it would without. Secrets are not taken from here:
+/// [`SymmetricKey`](crate::SymmetricKey) draws its own, which are wiped.
 ///
 /// ```
 /// use soapstone_crypto::random::Supply;
@@ -56,7 +58,8 @@ impl Default for Supply {
 }
 
 impl Supply {
-    /// A supply for somebody who will ask for about so many octets, at most 128 of which are drawn at once, when the first are needed.
+    /// A supply for somebody who will ask for about so many octets, at most 128 of which are drawn
+    /// at once, when the first are needed.
     #[must_use]
     pub fn of(expected: usize) -> Self {
         Self {

@@ -1,7 +1,8 @@
 //! What an algorithm makes of a key before its first use, kept with the key.
 //!
-//! For a short message that is as much work as the message itself. Keys are mostly used with one algorithm; what another one needs is
-//! made each time. The rule: what is kept is wiped with the key.
+//! For a short message that is as much work as the message itself. Keys are mostly used with one
+//! algorithm; what another one needs is made each time. The rule: what is kept is wiped with the
+//! key.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,8 @@
 //! A box for secrets.
 //!
-//! What lies in a [`Secret`] is wiped when the box is dropped, is not shown by `Debug`, and cannot be compared with `==`.
-//! Taking it out is spelled [`expose`](Secret::expose), so that every place that does so can be found.
+//! What lies in a [`Secret`] is wiped when the box is dropped, is not shown by `Debug`, and cannot
+//! be compared with `==`. Taking it out is spelled [`expose`](Secret::expose), so that every place
+//! that does so can be found.
 //!
 //! ```
 //! let one = soapstone_crypto::SecretBytes::new(vec![1]);

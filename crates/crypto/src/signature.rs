@@ -1,7 +1,8 @@
 //! Signatures with key pairs (XML-DSig 1.1 section 6.4, RFC 9231 section 2.3).
 //!
-//! Values are as XML Signature carries them: for ECDSA and DSA the two numbers side by side, each as long as the group's order, not
-//! DER. What `aws-lc-rs` cannot do (RSA-SHA1 signatures, small RSA keys, DSA, Ed448, uncommon digests and curves) OpenSSL does.
+//! Values are as XML Signature carries them: for ECDSA and DSA the two numbers side by side, each
+//! as long as the group's order, not DER. What `aws-lc-rs` cannot do (RSA-SHA1 signatures, small
+//! RSA keys, DSA, Ed448, uncommon digests and curves) OpenSSL does.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{self as aws, RsaEncoding, VerificationAlgorithm};
@@ -22,7 +23,8 @@ use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
 /// Number of parsed forms a public key may need; see [`aws_verifier`].
 pub(crate) const VERIFIERS: usize = 8;
 
-/// The algorithm as `aws-lc-rs` verifies it with this kind of key, and the place of its parsed form in the key.
+/// The algorithm as `aws-lc-rs` verifies it with this kind of key, and the place of its parsed form
+/// in the key.
 pub(crate) fn aws_verifier(
     algorithm: SignatureAlgorithm,
     kind: KeyKind,
@@ -112,9 +114,9 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::BadSignature`] if it does not match; [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the
-    /// algorithm does not work with this key (an HMAC never does); [`CryptoError::Unsupported`] for a digest that the installed
-    /// OpenSSL lacks.
+    /// [`CryptoError::BadSignature`] if it does not match; [`CryptoError::WrongKey`] and
+    /// [`CryptoError::WrongFamily`] if the algorithm does not work with this key (an HMAC never
+    /// does); [`CryptoError::Unsupported`] for a digest that the installed OpenSSL lacks.
     pub fn verify(
         &self,
         algorithm: SignatureAlgorithm,
@@ -123,7 +125,8 @@ impl PublicKey {
     ) -> Result<(), CryptoError> {
         let kind = self.kind();
         require_fit(algorithm, kind)?;
-        // RFC 8017 sections 8.1.2 and 8.2.2, step 1. OpenSSL would take a PSS signature without its leading zeros.
+        // RFC 8017 sections 8.1.2 and 8.2.2, step 1. OpenSSL would take a PSS signature without its
+        // leading zeros.
         if let KeyKind::Rsa { bits } = kind
             && signature.len() != (bits as usize).div_ceil(8)
         {
@@ -170,7 +173,8 @@ impl PublicKey {
     }
 }
 
-/// OpenSSL reports a malformed signature as an error and a wrong one as `false`; here both are a bad signature.
+/// OpenSSL reports a malformed signature as an error and a wrong one as `false`; here both are a
+/// bad signature.
 fn accepted(outcome: Result<bool, openssl::error::ErrorStack>) -> Result<(), CryptoError> {
     match outcome {
         Ok(true) => Ok(()),
@@ -214,8 +218,9 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the algorithm does not work with this key;
-    /// [`CryptoError::Unsupported`] for a digest that the installed OpenSSL lacks.
+    /// [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the algorithm does not work
+    /// with this key; [`CryptoError::Unsupported`] for a digest that the installed OpenSSL
+    /// lacks.
     pub fn sign(
         &self,
         algorithm: SignatureAlgorithm,
@@ -295,7 +300,8 @@ fn aws_encoding(algorithm: SignatureAlgorithm) -> Option<&'static dyn RsaEncodin
     })
 }
 
-/// The algorithm that an ECDSA key pair of `aws-lc-rs` is bound to: the digest as long as the curve.
+/// The algorithm that an ECDSA key pair of `aws-lc-rs` is bound to: the digest as long as the
+/// curve.
 pub(crate) const fn usual_algorithm(curve: Curve) -> Option<SignatureAlgorithm> {
     match curve {
         Curve::P256 => Some(SignatureAlgorithm::EcdsaSha256),
@@ -414,7 +420,8 @@ fn x509_algorithm(oid: &[u8], mut parameters: Reader<'_>) -> Option<SignatureAlg
     })
 }
 
-/// RSASSA-PSS parameters (RFC 4055 section 3.1), for the usual choice: one SHA-2 throughout, salt as long as the digest.
+/// RSASSA-PSS parameters (RFC 4055 section 3.1), for the usual choice: one SHA-2 throughout, salt
+/// as long as the digest.
 fn pss_algorithm(parameters: &[u8]) -> Option<SignatureAlgorithm> {
     const MGF1: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 8];
     const SHA2: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2];

@@ -1,7 +1,8 @@
 //! Encryption of a key to an RSA public key (XML-Enc 1.1 section 5.5).
 //!
-//! Unwrapping must not become an oracle. OAEP failures are one value. A wrong PKCS#1 v1.5 padding is no failure at all: a substitute
-//! of the expected length takes the place of the key, so that the message fails later, where any wrong key would fail.
+//! Unwrapping must not become an oracle. OAEP failures are one value. A wrong PKCS#1 v1.5 padding
+//! is no failure at all: a substitute of the expected length takes the place of the key, so that
+//! the message fails later, where any wrong key would fail.
 
 mod implicit_rejection;
 
@@ -32,7 +33,8 @@ pub struct OaepParameters {
 }
 
 impl Default for OaepParameters {
-    /// SHA-1 for both and no label, which is what absent parameters mean (XML-Enc 1.1 section 5.5.2).
+    /// SHA-1 for both and no label, which is what absent parameters mean (XML-Enc 1.1 section
+    /// 5.5.2).
     fn default() -> Self {
         Self::new(DigestAlgorithm::Sha1, DigestAlgorithm::Sha1)
     }
@@ -49,7 +51,8 @@ impl OaepParameters {
         }
     }
 
-    /// The digest and the mask generation function that `algorithm` really uses: `rsa-oaep-mgf1p` fixes the latter to SHA-1.
+    /// The digest and the mask generation function that `algorithm` really uses: `rsa-oaep-mgf1p`
+    /// fixes the latter to SHA-1.
     fn mgf_for(&self, algorithm: KeyTransport) -> DigestAlgorithm {
         match algorithm {
             KeyTransport::RsaOaepMgf1p => DigestAlgorithm::Sha1,
@@ -81,7 +84,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::WrongKey`] if this is not an RSA key, [`CryptoError::TooLong`] if the secret does not fit.
+    /// [`CryptoError::WrongKey`] if this is not an RSA key, [`CryptoError::TooLong`] if the secret
+    /// does not fit.
     pub fn wrap(
         &self,
         algorithm: KeyTransport,
@@ -143,7 +147,8 @@ impl PublicKey {
     }
 }
 
-/// Runs an operation in one of the key's contexts. With a label, which is rare, the context is made for this once.
+/// Runs an operation in one of the key's contexts. With a label, which is rare, the context is made
+/// for this once.
 fn run<T, R, E>(
     contexts: &ContextPool<T>,
     algorithm: KeyTransport,
@@ -193,9 +198,10 @@ fn prepare<T>(
 impl PrivateKey {
     /// Decrypts a key that was encrypted to this RSA key.
     ///
-    /// `expected_length` is the length of the key that the message's data encryption algorithm needs. With it, a PKCS#1 v1.5
-    /// ciphertext always yields a key of that length: its [`substitute`](Self::substitute) if the padding or the length is wrong.
-    /// Without it a wrong padding shows, so leave it out only where no stranger can try many ciphertexts.
+    /// `expected_length` is the length of the key that the message's data encryption algorithm
+    /// needs. With it, a PKCS#1 v1.5 ciphertext always yields a key of that length: its
+    /// [`substitute`](Self::substitute) if the padding or the length is wrong. Without it a
+    /// wrong padding shows, so leave it out only where no stranger can try many ciphertexts.
     ///
     /// # Errors
     ///
@@ -229,10 +235,12 @@ impl PrivateKey {
         }
     }
 
-    /// The key of `length` bytes that takes the place of the one in `ciphertext` if that cannot be unwrapped.
+    /// The key of `length` bytes that takes the place of the one in `ciphertext` if that cannot be
+    /// unwrapped.
     ///
-    /// It is the same each time, for this private key and this ciphertext, so that a stranger who sends a ciphertext twice learns
-    /// nothing from a second outcome. Without the private key it looks random.
+    /// It is the same each time, for this private key and this ciphertext, so that a stranger who
+    /// sends a ciphertext twice learns nothing from a second outcome. Without the private key
+    /// it looks random.
     #[must_use]
     pub fn substitute(&self, ciphertext: &[u8], length: usize) -> SecretBytes {
         self.implicit_rejection().substitute(ciphertext, length)
@@ -240,8 +248,9 @@ impl PrivateKey {
 
     /// The encoded message in `ciphertext`, as long as the modulus.
     ///
-    /// It is all zeros, and so not an encoded message, where the operation fails. That depends on the ciphertext alone, which a
-    /// stranger knows as well: whether it is a number below the modulus.
+    /// It is all zeros, and so not an encoded message, where the operation fails. That depends on
+    /// the ciphertext alone, which a stranger knows as well: whether it is a number below the
+    /// modulus.
     fn decrypt_without_padding(&self, ciphertext: &[u8]) -> SecretBytes {
         let mut encoded = SecretBytes::new(vec![0; ciphertext.len()]);
         let prepare = || {
@@ -411,7 +420,8 @@ mod tests {
             .unwrap()
     }
 
-    /// Ciphertexts that hold no key of 16 bytes: any number, one more than the modulus allows, a key of another length.
+    /// Ciphertexts that hold no key of 16 bytes: any number, one more than the modulus allows, a
+    /// key of another length.
     fn ciphertexts_without_a_key(key: &PrivateKey) -> Vec<Vec<u8>> {
         let size = key.kind().bits() as usize / 8;
         let mut changed = wrap_pkcs1(key, &[7; 16]);

@@ -1,9 +1,10 @@
 //! Which certificates are believed.
 //!
-//! A key found in a message is never trusted because it is there. A [`TrustStore`] trusts a certificate that is pinned, or that has a
-//! valid path to one of the anchors; either way the certificate must be valid at the time in question, strong enough, allowed to
-//! sign, and its subject must be one of those expected. The answer for a peer that comes back is remembered, bounded in
-//! number and in time.
+//! A key found in a message is never trusted because it is there. A [`TrustStore`] trusts a
+//! certificate that is pinned, or that has a valid path to one of the anchors; either way the
+//! certificate must be valid at the time in question, strong enough, allowed to sign, and its
+//! subject must be one of those expected. The answer for a peer that comes back is remembered,
+//! bounded in number and in time.
 
 mod cache;
 mod legacy;
@@ -26,30 +27,35 @@ use revocation::RevocationList;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrustRules {
-    /// Authorities: a path to one of them is enough. A certificate that is one of them itself is trusted too, so that the
-    /// self-signed certificate of a peer can stand here.
+    /// Authorities: a path to one of them is enough. A certificate that is one of them itself is
+    /// trusted too, so that the self-signed certificate of a peer can stand here.
     pub anchors: Vec<Certificate>,
     /// Certificates that are trusted by themselves, without any path.
     pub pinned: Vec<Certificate>,
     /// More certificates to build paths from, not trusted by themselves.
     pub intermediates: Vec<Certificate>,
-    /// Who may sign, such as `CN=client,O=Acme`: a subject must match one of these. Empty: anybody who is trusted.
+    /// Who may sign, such as `CN=client,O=Acme`: a subject must match one of these. Empty: anybody
+    /// who is trusted.
     pub subjects: Vec<String>,
     /// When a subject matches one of `subjects`.
     pub subject_match: SubjectMatch,
-    /// Purposes one of which a certificate must name as an extended key usage. Empty: none is asked for, and only a critical
-    /// extension must allow the signing of messages (see [`KeyPurpose::covers_messages`]).
+    /// Purposes one of which a certificate must name as an extended key usage. Empty: none is
+    /// asked for, and only a critical extension must allow the signing of messages (see
+    /// [`KeyPurpose::covers_messages`]).
     pub extended_key_usage: Vec<KeyPurpose>,
-    /// Revocation lists, PEM or DER. A certificate whose issuer has none among them is refused, unless this is empty.
+    /// Revocation lists, PEM or DER. A certificate whose issuer has none among them is refused,
+    /// unless this is empty.
     pub revocation_lists: Vec<Vec<u8>>,
     /// Fewest bits of an RSA or DSA key, in the certificate and everywhere on its path.
     pub min_rsa_bits: u32,
     /// Whether certificates may be signed with SHA-1.
     pub allow_sha1_certificates: bool,
-    /// Whether end entities of version 1 and end entities that claim to be authorities are taken, and signatures with MD5 and
-    /// DSA. Paths are then built by OpenSSL, which knows how, instead of the stricter validator.
+    /// Whether end entities of version 1 and end entities that claim to be authorities are taken,
+    /// and signatures with MD5 and DSA. Paths are then built by OpenSSL, which knows how,
+    /// instead of the stricter validator.
     pub allow_legacy_certificates: bool,
-    /// Whether a certificate that restricts the usage of its key, or the purposes by a critical extension, must allow signatures.
+    /// Whether a certificate that restricts the usage of its key, or the purposes by a critical
+    /// extension, must allow signatures.
     pub require_key_usage: bool,
     /// Whether times do not matter. For examining old documents by hand.
     pub ignore_validity: bool,
@@ -61,8 +67,8 @@ pub enum SubjectMatch {
     /// It is the same name: the same attributes in the same order, or in the opposite one.
     #[default]
     Whole,
-    /// It has all attributes that are named, and of their types no others: `CN=client` matches `CN=client,O=Acme`, and neither
-    /// `CN=evil,CN=client` nor `CN=evil+CN=client`.
+    /// It has all attributes that are named, and of their types no others: `CN=client` matches
+    /// `CN=client,O=Acme`, and neither `CN=evil,CN=client` nor `CN=evil+CN=client`.
     Contains,
 }
 
@@ -157,13 +163,14 @@ pub enum TrustError {
         /// What is old about it.
         what: &'static str,
     },
-    /// The certificate restricts the usage of its key, and signatures are not among what it allows; or an authority on its path
-    /// may not sign certificates.
+    /// The certificate restricts the usage of its key, and signatures are not among what it allows;
+    /// or an authority on its path may not sign certificates.
     KeyUsage {
         /// Whose: the signer's or that of an authority on its path.
         subject: String,
     },
-    /// The purposes that a certificate names do not cover the signing of messages, or are not those that are asked for.
+    /// The purposes that a certificate names do not cover the signing of messages, or are not those
+    /// that are asked for.
     ExtendedKeyUsage {
         /// Whose: the signer's or that of an authority on its path.
         subject: String,
@@ -299,10 +306,12 @@ impl fmt::Display for TrustError {
 
 impl std::error::Error for TrustError {}
 
-/// Decides which certificates are trusted. Made once from [`TrustRules`], used by any number of threads.
+/// Decides which certificates are trusted. Made once from [`TrustRules`], used by any number of
+/// threads.
 pub struct TrustStore {
     rules: TrustRules,
-    /// The anchors as the strict validator wants them, in the same order; none under legacy rules, which do not ask it.
+    /// The anchors as the strict validator wants them, in the same order; none under legacy rules,
+    /// which do not ask it.
     anchors: Vec<TrustAnchor<'static>>,
     subjects: Vec<DistinguishedName>,
     revocation_lists: Vec<RevocationList>,
@@ -375,7 +384,8 @@ impl TrustStore {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] for subjects, anchors and revocation lists that cannot be used.
+    /// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] for subjects, anchors and
+    /// revocation lists that cannot be used.
     pub fn new(rules: TrustRules) -> Result<Self, CryptoError> {
         let anchors = if rules.allow_legacy_certificates {
             Vec::new()
@@ -411,7 +421,8 @@ impl TrustStore {
         &self.rules
     }
 
-    /// Reads a certificate, or finds the one that was read and found trusted before, with its key ready for use.
+    /// Reads a certificate, or finds the one that was read and found trusted before, with its key
+    /// ready for use.
     ///
     /// # Errors
     ///
@@ -425,8 +436,8 @@ impl TrustStore {
 
     /// Whether `certificate` may be believed to have signed a message at `now`.
     ///
-    /// `intermediates` are what came with it, in any order. The answer for a certificate that was trusted before costs less than
-    /// 2 µs while it and everything on its path stay valid.
+    /// `intermediates` are what came with it, in any order. The answer for a certificate that was
+    /// trusted before costs less than 2 µs while it and everything on its path stay valid.
     ///
     /// # Errors
     ///
@@ -508,8 +519,8 @@ impl TrustStore {
         })
     }
 
-    /// Whether the purposes that a certificate names let its key sign messages, or issue certificates for keys that do
-    /// (RFC 5280 section 4.2.1.12).
+    /// Whether the purposes that a certificate names let its key sign messages, or issue
+    /// certificates for keys that do (RFC 5280 section 4.2.1.12).
     fn check_purpose(
         &self,
         certificate: &Certificate,
@@ -580,11 +591,11 @@ enum Position {
     Authority,
 }
 
-/// Whether the certificate at `index` of `path` may have issued the one before it, the anchor included: an anchor can be the
-/// self-signed certificate of a peer, who issues nothing.
+/// Whether the certificate at `index` of `path` may have issued the one before it, the anchor
+/// included: an anchor can be the self-signed certificate of a peer, who issues nothing.
 ///
-/// A certificate of version 3 is that of an authority only if it says so (RFC 5280 section 4.2.1.9). One of version 1 cannot say
-/// so, and is taken as an anchor only.
+/// A certificate of version 3 is that of an authority only if it says so (RFC 5280 section
+/// 4.2.1.9). One of version 1 cannot say so, and is taken as an anchor only.
 fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError> {
     let authority = &path[index];
     let subject = || authority.subject_name().to_string();

@@ -1,7 +1,7 @@
 //! Encryption of a key with a shared key (XML-Enc 1.1 section 5.7).
 //!
-//! AES key wrap is RFC 3394; Triple DES key wrap is RFC 3217, written here over Triple DES in CBC mode. Both notice a wrong key
-//! or an altered ciphertext, and both say only [`DecryptFailed`].
+//! AES key wrap is RFC 3394; Triple DES key wrap is RFC 3217, written here over Triple DES in CBC
+//! mode. Both notice a wrong key or an altered ciphertext, and both say only [`DecryptFailed`].
 
 use aws_lc_rs::constant_time;
 use aws_lc_rs::key_wrap::{AES_128, AES_256, AesBlockCipher, AesKek, KeyWrap as _};
@@ -37,8 +37,8 @@ impl SymmetricKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::KeyLength`] if this key does not fit the algorithm, or if the secret is not a multiple of 8 octets, at
-    /// least 16 for AES and 8 for Triple DES.
+    /// [`CryptoError::KeyLength`] if this key does not fit the algorithm, or if the secret is not a
+    /// multiple of 8 octets, at least 16 for AES and 8 for Triple DES.
     pub fn wrap(&self, algorithm: KeyWrap, secret: &[u8]) -> Result<Vec<u8>, CryptoError> {
         let failed = "wrapping a key";
         self.require_length(algorithm.short_name(), algorithm.key_length())?;

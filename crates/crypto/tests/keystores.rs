@@ -1,7 +1,7 @@
 //! Files made by `openssl` and `keytool` are read, and files made here are read by them.
 //!
-//! The programs are run by the tests. Where one is not installed, its tests say so loudly and pass, but not in continuous
-//! integration.
+//! The programs are run by the tests. Where one is not installed, its tests say so loudly and pass,
+//! but not in continuous integration.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +35,8 @@ impl Scratch {
         std::fs::write(self.0.join(name), contents).unwrap();
     }
 
-    /// Runs a command line split at spaces; `~` inside an argument stands for a space. `None`: it is not installed.
+    /// Runs a command line split at spaces; `~` inside an argument stands for a space. `None`: it
+    /// is not installed.
     fn run(&self, line: &str) -> Option<String> {
         run(&self.0, line)
     }

@@ -1,7 +1,8 @@
-//! PKCS#12 files whose integrity PBMAC1 protects: the examples of RFC 9579 appendix A, password `1234`.
+//! PKCS#12 files whose integrity PBMAC1 protects: the examples of RFC 9579 appendix A, password
+//! `1234`.
 //!
-//! The valid examples A.1 to A.3 lie in `rfc9579/` as base64. The invalid examples A.4 to A.6 are A.1 with one field of its `MacData`
-//! changed, so they are made here.
+//! The valid examples A.1 to A.3 lie in `rfc9579/` as base64. The invalid examples A.4 to A.6 are
+//! A.1 with one field of its `MacData` changed, so they are made here.
 
 use soapstone_crypto::{CryptoError, KeyStore, base64};
 
@@ -29,7 +30,8 @@ fn parameters(file: &[u8]) -> usize {
     at.unwrap() + PBKDF2.len()
 }
 
-/// The offsets in the parameters: a SEQUENCE with a salt of 8 bytes, an iteration count of 2 and a key length of 1.
+/// The offsets in the parameters: a SEQUENCE with a salt of 8 bytes, an iteration count of 2 and a
+/// key length of 1.
 const SALT: usize = 4;
 const ITERATIONS: usize = 14;
 const KEY_LENGTH: usize = 16;

@@ -1,9 +1,12 @@
-//! Watches a connection, so that one that does nothing, or sends its request a byte at a time, is closed.
+//! Watches a connection, so that one that does nothing, or sends its request a byte at a time, is
+//! closed.
 //!
-//! Timers per request cost more than the rest of a small exchange. Here a connection only notes when octets moved and how many
-//! requests are in hand, and one timer per connection looks at those notes now and then.
+//! Timers per request cost more than the rest of a small exchange. Here a connection only notes
+//! when octets moved and how many requests are in hand, and one timer per connection looks at those
+//! notes now and then.
 //!
-//! The rule kept here: whatever state a connection is in, there is a moment at which it is given up.
+//! The rule kept here: whatever state a connection is in, there is a moment at which it is given
+//! up.
 
 use std::io;
 use std::pin::Pin;
@@ -22,14 +25,16 @@ use crate::lingering::Lingering;
 pub(crate) struct Patience {
     /// Between requests.
     pub(crate) idle: Duration,
-    /// From the connection's start to its first byte, and from a request's first octet to the end of its headers.
+    /// From the connection's start to its first byte, and from a request's first octet to the end
+    /// of its headers.
     pub(crate) header: Duration,
     /// With a request in hand, without an octet moving either way.
     pub(crate) stalled: Duration,
 }
 
 impl Patience {
-    /// The longest time between two looks at a connection, since its state may change to one that is borne less.
+    /// The longest time between two looks at a connection, since its state may change to one that
+    /// is borne less.
     pub(crate) fn shortest(&self) -> Duration {
         self.idle.min(self.header).min(self.stalled)
     }
@@ -47,7 +52,8 @@ pub(crate) struct Activity {
     heard: AtomicBool,
     /// The client was answered with an error, and may still be sending.
     interrupted: AtomicBool,
-    /// HTTP/2 also sends what belongs to no request, so octets between requests do not mean that one has begun.
+    /// HTTP/2 also sends what belongs to no request, so octets between requests do not mean that
+    /// one has begun.
     multiplexed: AtomicBool,
 }
 
@@ -66,8 +72,10 @@ impl Activity {
         })
     }
 
-    /// Notes that a request's head is complete; the request is in hand until the guard is dropped. That is not before the response's body has been
-    /// handed on: octets that come from the client meanwhile, of this request's body or of the next request, are no head that takes its time.
+    /// Notes that a request's head is complete; the request is in hand until the guard is dropped.
+    /// That is not before the response's body has been handed on: octets that come from the
+    /// client meanwhile, of this request's body or of the next request, are no head that takes its
+    /// time.
     pub(crate) fn request(self: &Arc<Self>, multiplexed: bool) -> InHand {
         if multiplexed {
             self.multiplexed.store(true, Ordering::Relaxed);

@@ -1,9 +1,11 @@
 //! Health, readiness and metrics.
 //!
-//! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it requests: not while it drains, and
-//! not when none of its backends can be reached. `/metrics` is for Prometheus.
+//! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
+//! requests: not while it drains, and not when none of its backends can be reached. `/metrics` is
+//! for Prometheus.
 //!
-//! The rule kept here: asking changes nothing but what is known of the backends, and however often somebody asks, they are tried once a second.
+//! The rule kept here: asking changes nothing but what is known of the backends, and however often
+//! somebody asks, they are tried once a second.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -63,8 +65,8 @@ pub(crate) async fn answer(
 
 /// How long what was found of backends and stores is told again without asking them.
 ///
-/// Without it whoever reaches `/readyz` has the gateway open connections to all backends as fast as he asks. Load balancers ask every second
-/// or two.
+/// Without it whoever reaches `/readyz` has the gateway open connections to all backends as fast as
+/// he asks. Load balancers ask every second or two.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// What was last found of backends and stores, and when.

@@ -1,9 +1,11 @@
-//! The audit trail: a line of JSON for each message, with who sent it, what it was about and what became of it.
+//! The audit trail: a line of JSON for each message, with who sent it, what it was about and what
+//! became of it.
 //!
-//! It has a file of its own, since it is kept for longer than the log and read by others. The file is opened anew on `SIGHUP`, so that it
-//! can be moved away.
+//! It has a file of its own, since it is kept for longer than the log and read by others. The file
+//! is opened anew on `SIGHUP`, so that it can be moved away.
 //!
-//! The rule kept here: who sent a message is told only where it was proven, and nothing that a message holds is told but names.
+//! The rule kept here: who sent a message is told only where it was proven, and nothing that a
+//! message holds is told but names.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,7 +19,8 @@ use soapstone::endpoint::OpenedMessage;
 
 use crate::log::{Beginning, Lines};
 
-/// Most bytes of lines that wait to be written: some twenty thousand, ten seconds of a gateway that answers two thousand messages a second.
+/// Most bytes of lines that wait to be written: some twenty thousand, ten seconds of a gateway that
+/// answers two thousand messages a second.
 const MOST_WAITING: usize = 8 << 20;
 
 /// Where lines go.

@@ -202,14 +202,16 @@ pub(crate) enum CollectError {
     NoRoom,
 }
 
-/// What a peer only announces is not worth more new memory than this. Once so much has arrived, the rest is believed.
+/// What a peer only announces is not worth more new memory than this. Once so much has arrived, the
+/// rest is believed.
 const TRUSTED_ANNOUNCEMENT: usize = 1 << 20;
 
 /// Reads a body to its end into a buffer, as far as there is a place for it.
 ///
 /// # Errors
 ///
-/// When it has more than `limit` octets (at once, when it says so itself), breaks off, or finds no room.
+/// When it has more than `limit` octets (at once, when it says so itself), breaks off, or finds no
+/// room.
 pub(crate) async fn collect<B>(
     mut body: B,
     limit: u64,
@@ -240,7 +242,8 @@ where
             return Err(CollectError::NoRoom);
         }
         if length > buffer.capacity() {
-            // At once into one of the right size, which mostly is there already, rather than through ever larger ones.
+            // At once into one of the right size, which mostly is there already, rather than
+            // through ever larger ones.
             let needed = if announced < length {
                 length * 2
             } else {

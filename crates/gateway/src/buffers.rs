@@ -1,10 +1,12 @@
 //! Memory for whole messages, handed from one to the next.
 //!
-//! A message is read into a buffer from here, goes through a crypto worker (which exchanges it for one of its own), and leaves in a
-//! buffer that comes back here when its last octet is sent. Memory of the size of messages is so allocated as often as the number of
-//! messages in hand grows, not once per message.
+//! A message is read into a buffer from here, goes through a crypto worker (which exchanges it for
+//! one of its own), and leaves in a buffer that comes back here when its last octet is sent. Memory
+//! of the size of messages is so allocated as often as the number of messages in hand grows, not
+//! once per message.
 //!
-//! How much memory all messages in hand take together is bounded too: who reads one asks the [`Room`] for each piece.
+//! How much memory all messages in hand take together is bounded too: who reads one asks the
+//! [`Room`] for each piece.
 //!
 //! The rule kept here: what is kept is bounded, in number, in size and in time.
 
@@ -20,11 +22,12 @@ use crate::shares::Client;
 /// Most buffers kept. As many as messages that are usefully in hand at once on a small machine.
 const KEPT: usize = 64;
 
-/// Most octets kept, in all buffers together: five messages of 8 MiB, the largest unless limits say otherwise, with their cipher text in
-/// base64.
+/// Most octets kept, in all buffers together: five messages of 8 MiB, the largest unless limits say
+/// otherwise, with their cipher text in base64.
 const KEPT_OCTETS: usize = 64 << 20;
 
-/// How often memory that nobody needed meanwhile is let go: it stays for this time at least, and for twice this time at most.
+/// How often memory that nobody needed meanwhile is let go: it stays for this time at least, and
+/// for twice this time at most.
 pub(crate) const TRIM_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Buffers that nobody uses at the moment.
@@ -162,7 +165,8 @@ impl Place {
         true
     }
 
-    /// Counts it in the share of one more who holds it, of at most `most` bytes. False, and not counted, when it does not fit.
+    /// Counts it in the share of one more who holds it, of at most `most` bytes. False, and not
+    /// counted, when it does not fit.
     pub(crate) fn hold_for(&mut self, client: &Arc<Client>, most: u64) -> bool {
         let is_holder = |holder: &(Arc<Client>, u64)| Arc::ptr_eq(&holder.0, client);
         if self.holders.iter().flatten().any(is_holder) {

@@ -1,8 +1,9 @@
-//! A request on a route with conversations: answered where it asks for a token, secured in the conversation with the backend, and
-//! secured again where the backend has lost that.
+//! A request on a route with conversations: answered where it asks for a token, secured in the
+//! conversation with the backend, and secured again where the backend has lost that.
 //!
-//! The rule kept here: a request is sent again once at most, and only when the backend says that it refused it for its context. That
-//! word is not proven; whoever can forge it can drop messages as well, and repeat one of ours once.
+//! The rule kept here: a request is sent again once at most, and only when the backend says that it
+//! refused it for its context. That word is not proven; whoever can forge it can drop messages as
+//! well, and repeat one of ours once.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ use crate::side::Side;
 use crate::steps::{Label, secure_request};
 use crate::workers::Effort;
 
-/// Largest response in which a fault is looked for that tells of a lost context. Such faults have some hundred octets.
+/// Largest response in which a fault is looked for that tells of a lost context. Such faults have
+/// some hundred octets.
 const LARGEST_FAULT: usize = 64 << 10;
 
 /// The conversation that a request is secured in, and the request as it was before.

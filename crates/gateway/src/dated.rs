@@ -1,7 +1,8 @@
-//! What a configuration names that holds for a time only: where each is used, and what the operator should know of it.
+//! What a configuration names that holds for a time only: where each is used, and what the operator
+//! should know of it.
 //!
-//! The rule kept here: one that has expired is a warning, never a reason not to serve. It may be that of one partner among many, and what
-//! is done without it would be no better.
+//! The rule kept here: one that has expired is a warning, never a reason not to serve. It may be
+//! that of one partner among many, and what is done without it would be no better.
 
 use std::fmt;
 
@@ -19,7 +20,8 @@ pub(crate) struct Placed {
     pub(crate) dated: Dated,
 }
 
-/// What the operator should know of a certificate or a revocation list: that it has expired, will soon, or is not valid yet.
+/// What the operator should know of a certificate or a revocation list: that it has expired, will
+/// soon, or is not valid yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidityWarning {
     /// The route that uses it, and whether inbound or outbound; none of `[tls]`.

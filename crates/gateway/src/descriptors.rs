@@ -1,14 +1,16 @@
-//! File descriptors: how many the system gives this process, and how many clients that is enough for.
+//! File descriptors: how many the system gives this process, and how many clients that is enough
+//! for.
 //!
-//! A client takes one, and while its request is in hand its backend takes another. Some stay for the admin listener, stores and files, so
-//! that health is told while clients hold all that they may have.
+//! A client takes one, and while its request is in hand its backend takes another. Some stay for
+//! the admin listener, stores and files, so that health is told while clients hold all that they
+//! may have.
 //!
 //! The rule kept here: clients are turned away before descriptors run out.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Most descriptors that are kept from clients and their backends: both listeners, connections of the admin listener and of stores, files
-/// that a reload reads. Of few, a quarter is kept.
+/// Most descriptors that are kept from clients and their backends: both listeners, connections of
+/// the admin listener and of stores, files that a reload reads. Of few, a quarter is kept.
 const KEPT: u64 = 256;
 
 /// Raises the limit of open descriptors as far as the system lets this process.

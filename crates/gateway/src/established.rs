@@ -1,17 +1,19 @@
-//! Conversations that an outbound endpoint begins: it asks the service for a security context, keeps it, and asks for the next one
-//! before it ends.
+//! Conversations that an outbound endpoint begins: it asks the service for a security context,
+//! keeps it, and asks for the next one before it ends.
 //!
 //! ```text
 //! message ─▶ context in hand? ── yes ─▶ used; if it ends soon, the next one is asked for meanwhile
 //!                             └─ no ──▶ handshake (one at a time; who needs its context waits) ─▶ used
 //! ```
 //!
-//! A context that is about to end is renewed in a moment without exchanges; or followed by a new one, where there is no such moment or the
-//! service does not renew.
+//! A context that is about to end is renewed in a moment without exchanges; or followed by a new
+//! one, where there is no such moment or the service does not renew.
 //!
-//! After a handshake that failed none is begun for a moment in its version of SOAP: who needs a context meanwhile is told why the last one failed.
+//! After a handshake that failed none is begun for a moment in its version of SOAP: who needs a
+//! context meanwhile is told why the last one failed.
 //!
-//! The rule kept here: at any moment one handshake is under way at most, and everybody who waits for it learns what came of it.
+//! The rule kept here: at any moment one handshake is under way at most, and everybody who waits
+//! for it learns what came of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +35,8 @@ type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
 #[derive(Debug)]
 pub(crate) struct Established {
     state: Mutex<State>,
-    /// In the way to handshakes in SOAP 1.1 and in SOAP 1.2: whoever speaks a version that the backend refuses stops nobody who speaks the other.
+    /// In the way to handshakes in SOAP 1.1 and in SOAP 1.2: whoever speaks a version that the
+    /// backend refuses stops nobody who speaks the other.
     breakers: [Breaker<Arc<Failed>>; 2],
     /// Read by every exchange in the conversation, written by a renewal.
     exchanges: Arc<RwLock<()>>,
@@ -69,8 +72,8 @@ impl Default for State {
     }
 }
 
-/// A context and an exchange that uses it. It is not renewed meanwhile: some services forget the instance before at once, and refuse
-/// requests under it or answer them under the new one.
+/// A context and an exchange that uses it. It is not renewed meanwhile: some services forget the
+/// instance before at once, and refuse requests under it or answer them under the new one.
 #[derive(Debug)]
 pub(crate) struct InUse {
     context: Arc<SecurityContext>,
@@ -93,7 +96,8 @@ const RENEWAL: Duration = Duration::from_secs(2);
 const KEY: &str = "backend";
 
 impl Established {
-    /// The context to use now, if it is there. Where it ends soon, the next one is asked for meanwhile.
+    /// The context to use now, if it is there. Where it ends soon, the next one is asked for
+    /// meanwhile.
     pub(crate) fn at_hand(
         self: &Arc<Self>,
         endpoint: &Endpoint,
@@ -166,7 +170,8 @@ impl Established {
         self.state().cache.forget(KEY, context);
     }
 
-    /// The contexts that are not needed any more, and the version that the backend was last spoken to in.
+    /// The contexts that are not needed any more, and the version that the backend was last spoken
+    /// to in.
     pub(crate) fn drain(&self, endpoint: &Endpoint) -> (Vec<Arc<SecurityContext>>, SoapVersion) {
         let mut state = self.state();
         let now = endpoint.clock(jiff::Timestamp::now());
@@ -189,7 +194,8 @@ impl Established {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a handshake, unless one is under way or failed a moment ago: for a new context, or to renew one.
+    /// Begins a handshake, unless one is under way or failed a moment ago: for a new context, or to
+    /// renew one.
     fn begin(
         self: &Arc<Self>,
         state: &mut State,
@@ -274,8 +280,9 @@ impl Established {
         outcome
     }
 
-    /// Renews a context while no exchange uses it, and keeps new ones waiting until it is in its place. `None` where there is no such moment, or
-    /// the service does not renew: then a new context has to do, and exchanges go on with the old one until it is there.
+    /// Renews a context while no exchange uses it, and keeps new ones waiting until it is in its
+    /// place. `None` where there is no such moment, or the service does not renew: then a new
+    /// context has to do, and exchanges go on with the old one until it is there.
     async fn renew(
         &self,
         context: &Arc<SecurityContext>,

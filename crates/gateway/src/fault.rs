@@ -1,11 +1,13 @@
 //! SOAP faults, as the gateway answers with them.
 //!
-//! Codes are those of WSS SOAP Message Security 1.1 section 12, and `wsu:MessageExpired` of its section 10. In SOAP 1.1 such a code is
-//! the `faultcode`; in SOAP 1.2 it is the `Subcode` of `Sender` (SOAP 1.2 part 1 section 5.4.6). The status is 500 for SOAP 1.1 (SOAP 1.1 section
-//! 6.2), and for SOAP 1.2 it is 400 when the sender is at fault, else 500 (SOAP 1.2 part 2 section 7.5.2.2), unless HTTP itself has a
-//! truer one (413, 429, 502, 503, 504).
+//! Codes are those of WSS SOAP Message Security 1.1 section 12, and `wsu:MessageExpired` of its
+//! section 10. In SOAP 1.1 such a code is the `faultcode`; in SOAP 1.2 it is the `Subcode` of
+//! `Sender` (SOAP 1.2 part 1 section 5.4.6). The status is 500 for SOAP 1.1 (SOAP 1.1 section 6.2),
+//! and for SOAP 1.2 it is 400 when the sender is at fault, else 500 (SOAP 1.2 part 2 section
+//! 7.5.2.2), unless HTTP itself has a truer one (413, 429, 502, 503, 504).
 //!
-//! The rule kept here: the peer learns the coarse code and nothing that tells two failures of the same code apart.
+//! The rule kept here: the peer learns the coarse code and nothing that tells two failures of the
+//! same code apart.
 
 use http::{HeaderValue, Response, StatusCode, header};
 use soapstone::wss::names::{WSSE, WSU};
@@ -83,7 +85,8 @@ impl Cause {
         }
     }
 
-    /// One sentence for the peer. Those of the security codes are the specification's own (section 12).
+    /// One sentence for the peer. Those of the security codes are the specification's own (section
+    /// 12).
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Refused(code) => code.reason(),

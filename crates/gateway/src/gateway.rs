@@ -1,6 +1,7 @@
 //! A running gateway: its sockets, its workers, the configuration in use, and its end.
 //!
-//! The rule kept here: a gateway that was started can be stopped, and then everything it began is over.
+//! The rule kept here: a gateway that was started can be stopped, and then everything it began is
+//! over.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -133,8 +134,9 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// Most requests in hand for each worker while work on messages that takes a private-key operation keeps the thread's sockets waiting: at
-/// some 0.3 ms each (RSA-2048), the last of them waits for 5 ms.
+/// Most requests in hand for each worker while work on messages that takes a private-key operation
+/// keeps the thread's sockets waiting: at some 0.3 ms each (RSA-2048), the last of them waits for 5
+/// ms.
 const CALM: u64 = 16;
 
 /// How long a gateway that ends waits for backends to hear that conversations are over.
@@ -147,7 +149,8 @@ const REMINDING: Duration = Duration::from_hours(24);
 #[derive(Debug)]
 pub struct Gateway;
 
-/// A gateway that serves. Dropping it ends it at once; [`Self::shutdown`] lets requests in hand finish.
+/// A gateway that serves. Dropping it ends it at once; [`Self::shutdown`] lets requests in hand
+/// finish.
 pub struct Running {
     address: SocketAddr,
     admin_address: Option<SocketAddr>,
@@ -287,7 +290,8 @@ impl Gateway {
         Box::pin(begin(config, Vec::new()))
     }
 
-    /// The same on sockets that somebody else opened, such as systemd: each is used in the place of an own one with its address.
+    /// The same on sockets that somebody else opened, such as systemd: each is used in the place of
+    /// an own one with its address.
     pub fn start_on(
         config: Config,
         sockets: Vec<std::net::TcpListener>,
@@ -394,9 +398,9 @@ impl Running {
         crate::admin::exposition(&self.shared, Detail::Everything)
     }
 
-    /// Takes another configuration into use: its routes, limits and times for requests that come from now on, its certificate for
-    /// connections that come from now on. Addresses, workers, the room for messages and the log stay as they were when the gateway
-    /// started.
+    /// Takes another configuration into use: its routes, limits and times for requests that come
+    /// from now on, its certificate for connections that come from now on. Addresses, workers,
+    /// the room for messages and the log stay as they were when the gateway started.
     pub fn reload(&self, config: Config) {
         let mut current = self
             .shared
@@ -411,7 +415,8 @@ impl Running {
         self.shared.metrics.reloads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes the audit trail into the file that has its name now: the former one may have been moved away.
+    /// Writes the audit trail into the file that has its name now: the former one may have been
+    /// moved away.
     pub fn reopen_audit(&self) {
         if let Some(audit) = &self.shared.audit {
             audit.reopen();
@@ -426,13 +431,15 @@ impl Running {
             .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Closes the connections to backends that no request uses at the moment; otherwise they stay for as long as `[timeouts] idle` says.
+    /// Closes the connections to backends that no request uses at the moment; otherwise they stay
+    /// for as long as `[timeouts] idle` says.
     pub fn close_idle(&self) {
         self.shared.close_idle();
     }
 
-    /// Ends the conversations with backends and tells them so, as far as they listen; the next exchange begins a new one. One that is under
-    /// way in a conversation that ends is sent again in another, as after any loss.
+    /// Ends the conversations with backends and tells them so, as far as they listen; the next
+    /// exchange begins a new one. One that is under way in a conversation that ends is sent
+    /// again in another, as after any loss.
     // Boxed for the same reason as `Gateway::start`.
     pub fn end_conversations(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
@@ -456,13 +463,15 @@ impl Running {
         })
     }
 
-    /// Says at `/readyz` that the gateway will end, and serves on: whoever sends it requests gets time to notice.
+    /// Says at `/readyz` that the gateway will end, and serves on: whoever sends it requests gets
+    /// time to notice.
     pub fn announce_end(&self) {
         self.shared.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain` says, and drops what is left then.
-    /// Health and metrics are told until then. Returns how many connections had to be dropped.
+    /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain`
+    /// says, and drops what is left then. Health and metrics are told until then. Returns how
+    /// many connections had to be dropped.
     pub async fn shutdown(mut self) -> u64 {
         self.announce_end();
         self.phase.send_replace(Phase::Draining);
@@ -584,8 +593,8 @@ fn put_into_use(
     Route::new(config, idle, &metrics)
 }
 
-/// Closes connections and lets go of memory that nobody needs any more, and warns of shared keys that are used up soon; and says
-/// once a day what expires meanwhile.
+/// Closes connections and lets go of memory that nobody needs any more, and warns of shared keys
+/// that are used up soon; and says once a day what expires meanwhile.
 async fn tidy(shared: Arc<Shared>) {
     let connections = async {
         loop {

@@ -1,4 +1,5 @@
-//! A handshake with a backend: a request for a security context, its answer, and in the end the word that it is not needed any more.
+//! A handshake with a backend: a request for a security context, its answer, and in the end the
+//! word that it is not needed any more.
 //!
 //! The rule kept here: every step has its bound in time, and a failure tells its cause.
 
@@ -171,8 +172,9 @@ impl Parties {
             .await
     }
 
-    /// Tells the backend that a context is not needed any more: with the context's key or, where that is not heard, as a new context is asked
-    /// for. Nothing depends on it: a context ends by itself. Not where the policy rules it out.
+    /// Tells the backend that a context is not needed any more: with the context's key or, where
+    /// that is not heard, as a new context is asked for. Nothing depends on it: a context ends
+    /// by itself. Not where the policy rules it out.
     pub(crate) async fn cancel(&self, context: &Arc<SecurityContext>) {
         let conversation = self.side.endpoint.conversation();
         if !conversation.is_some_and(|it| it.has(Operation::Cancel)) {

@@ -1,7 +1,7 @@
 //! Header fields on their way through a proxy.
 //!
-//! The rule kept here: what concerns one connection stays on it (RFC 9110 section 7.6.1); everything else passes on. Where a message can be
-//! read in two ways, it goes nowhere.
+//! The rule kept here: what concerns one connection stays on it (RFC 9110 section 7.6.1);
+//! everything else passes on. Where a message can be read in two ways, it goes nowhere.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,8 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 /// Names one request in the logs of everybody whom it passes.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The fields that concern one connection only (RFC 9110 section 7.6.1), besides those that `Connection` names.
+/// The fields that concern one connection only (RFC 9110 section 7.6.1), besides those that
+/// `Connection` names.
 static HOP_BY_HOP: [HeaderName; 10] = [
     header::CONNECTION,
     KEEP_ALIVE,
@@ -31,7 +32,8 @@ static HOP_BY_HOP: [HeaderName; 10] = [
     header::UPGRADE,
 ];
 
-/// Removes the fields that concern one connection only. Most messages have none, and looking is cheaper than removing.
+/// Removes the fields that concern one connection only. Most messages have none, and looking is
+/// cheaper than removing.
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
         return;
@@ -58,8 +60,9 @@ static OURS: [HeaderName; 7] = [
     X_REQUEST_ID,
 ];
 
-/// Removes the namesakes of fields that are set or judged here. CGI, and what has inherited its environment (WSGI, Rack, PHP), does not tell
-/// `X_Forwarded_For` from `X-Forwarded-For` (RFC 3875 section 4.1.18; CVE-2015-0219).
+/// Removes the namesakes of fields that are set or judged here. CGI, and what has inherited its
+/// environment (WSGI, Rack, PHP), does not tell `X_Forwarded_For` from `X-Forwarded-For` (RFC 3875
+/// section 4.1.18; CVE-2015-0219).
 pub(crate) fn remove_namesakes(headers: &mut HeaderMap) {
     let is_namesake = |name: &&HeaderName| {
         name.as_str().contains('_') && {
@@ -74,8 +77,9 @@ pub(crate) fn remove_namesakes(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a request authenticates the connection that it comes over, and not itself alone: what is sent over that afterwards is taken for the
-/// same client's (RFC 4559 section 6; NTLM does the same).
+/// Whether a request authenticates the connection that it comes over, and not itself alone: what is
+/// sent over that afterwards is taken for the same client's (RFC 4559 section 6; NTLM does the
+/// same).
 pub(crate) fn authenticates_connection(headers: &HeaderMap) -> bool {
     let schemes: [&[u8]; 2] = [b"negotiate", b"ntlm"];
     headers.get_all(header::AUTHORIZATION).iter().any(|value| {
@@ -87,8 +91,8 @@ pub(crate) fn authenticates_connection(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether a body has another transfer coding than `chunked`, which is the only one that is undone here. Its octets would pass on without
-/// its name, since the name concerns one connection only.
+/// Whether a body has another transfer coding than `chunked`, which is the only one that is undone
+/// here. Its octets would pass on without its name, since the name concerns one connection only.
 pub(crate) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).into_iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
@@ -97,8 +101,8 @@ pub(crate) fn has_unknown_coding(headers: &HeaderMap) -> bool {
         .is_some_and(|first| !is_chunked(first) || codings.next().is_some())
 }
 
-/// Has `Host` name the host that a request is for. `false` if the request does not name it, or so that it can be read in two ways: RFC 9112
-/// section 3.2, RFC 9113 section 8.3.1.
+/// Has `Host` name the host that a request is for. `false` if the request does not name it, or so
+/// that it can be read in two ways: RFC 9112 section 3.2, RFC 9113 section 8.3.1.
 pub(crate) fn settle_host<B>(request: &mut Request<B>) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).into_iter();
     let (host, another) = (hosts.next(), hosts.next());
@@ -122,10 +126,12 @@ pub(crate) fn settle_host<B>(request: &mut Request<B>) -> bool {
     agrees
 }
 
-/// Octets of the longest name of a host (RFC 1035 section 2.3.4) and of a port. A description repeats it with each of its addresses.
+/// Octets of the longest name of a host (RFC 1035 section 2.3.4) and of a port. A description
+/// repeats it with each of its addresses.
 const LONGEST_HOST: usize = 255 + ":65535".len();
 
-/// `uri-host [ ":" port ]` as far as its length and characters tell (RFC 3986 section 3.2.2): no user, no path, no second one.
+/// `uri-host [ ":" port ]` as far as its length and characters tell (RFC 3986 section 3.2.2): no
+/// user, no path, no second one.
 fn is_host(octets: &[u8]) -> bool {
     octets.len() <= LONGEST_HOST
         && octets
@@ -133,8 +139,9 @@ fn is_host(octets: &[u8]) -> bool {
             .all(|octet| octet.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(octet))
 }
 
-/// Has a field that may come in several lines over HTTP/2 stand in one, as HTTP/1.1 wants it: cookies are put together (RFC 9113 section
-/// 8.2.3), and of lengths, which are known to be the same, one stays.
+/// Has a field that may come in several lines over HTTP/2 stand in one, as HTTP/1.1 wants it:
+/// cookies are put together (RFC 9113 section 8.2.3), and of lengths, which are known to be the
+/// same, one stays.
 pub(crate) fn join_lines(headers: &mut HeaderMap) {
     if headers.get_all(header::COOKIE).iter().nth(1).is_some()
         && let Some(cookies) = joined(headers, &header::COOKIE, b"; ")
@@ -195,8 +202,9 @@ impl Forwarded {
         self.scheme.to_str().unwrap_or("http")
     }
 
-    /// Sets `Host` to the backend's, and says in `X-Forwarded-*` what it was and who asks. A `X-Forwarded-For` that came with the
-    /// request is kept, with the client behind it, and so is a `Forwarded`, since whoever reads that one reads no other.
+    /// Sets `Host` to the backend's, and says in `X-Forwarded-*` what it was and who asks. A
+    /// `X-Forwarded-For` that came with the request is kept, with the client behind it, and so
+    /// is a `Forwarded`, since whoever reads that one reads no other.
     pub(crate) fn apply(&self, headers: &mut HeaderMap, backend_authority: &HeaderValue) {
         let asked = headers.insert(header::HOST, backend_authority.clone());
         if let Some(host) = asked

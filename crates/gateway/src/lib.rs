@@ -1,8 +1,9 @@
 //! A proxy that gives plain SOAP services and clients WS-Security, without touching their code.
 //!
-//! A gateway listens on one address and serves routes. An *inbound* endpoint of a route stands before a service: it opens requests and
-//! secures responses. An *outbound* endpoint stands behind a client: it secures requests and opens responses. A route with both is a bridge
-//! from one policy to another; a route with neither passes messages as they are.
+//! A gateway listens on one address and serves routes. An *inbound* endpoint of a route stands
+//! before a service: it opens requests and secures responses. An *outbound* endpoint stands behind
+//! a client: it secures requests and opens responses. A route with both is a bridge from one policy
+//! to another; a route with neither passes messages as they are.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +17,8 @@
 //! # }
 //! ```
 //!
-//! The rule kept here: a bounded number of messages is worked on at once, and whatever is to be done, sockets do not wait for long.
+//! The rule kept here: a bounded number of messages is worked on at once, and whatever is to be
+//! done, sockets do not wait for long.
 #![forbid(unsafe_code)]
 
 mod activity;

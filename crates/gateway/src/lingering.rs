@@ -1,10 +1,12 @@
 //! The end of a connection whose client was answered while it still sent.
 //!
-//! A socket that is closed with bytes in it that nobody read resets the connection, and the reset destroys the answer on its way. So our
-//! direction is closed first, and what the client still sends is read and thrown away, until it ends, falls silent, or has had its time
+//! A socket that is closed with bytes in it that nobody read resets the connection, and the reset
+//! destroys the answer on its way. So our direction is closed first, and what the client still
+//! sends is read and thrown away, until it ends, falls silent, or has had its time
 //! (RFC 9112 section 9.6).
 //!
-//! The rule kept here: it takes no memory for what is thrown away, and ends whatever the client does.
+//! The rule kept here: it takes no memory for what is thrown away, and ends whatever the client
+//! does.
 
 use std::io;
 use std::pin::Pin;

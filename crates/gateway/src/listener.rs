@@ -1,6 +1,8 @@
-//! Accepts connections and drives each until its client, its idleness or the end of the gateway closes it.
+//! Accepts connections and drives each until its client, its idleness or the end of the gateway
+//! closes it.
 //!
-//! The rule kept here: nothing that a single connection does or fails to do keeps the next one waiting.
+//! The rule kept here: nothing that a single connection does or fails to do keeps the next one
+//! waiting.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -66,8 +68,9 @@ impl Role {
     }
 }
 
-/// Most connections to the listener of health and metrics at once. They are no part of `limits.connections`, so that a gateway that has all its
-/// clients can still say that it is well. A load balancer, an orchestrator and a Prometheus have one or two each.
+/// Most connections to the listener of health and metrics at once. They are no part of
+/// `limits.connections`, so that a gateway that has all its clients can still say that it is well.
+/// A load balancer, an orchestrator and a Prometheus have one or two each.
 const ADMIN_CONNECTIONS: u64 = 256;
 
 /// One listening socket.
@@ -98,7 +101,8 @@ impl Listener {
             match accepted {
                 Ok((stream, peer)) => self.begin(stream, peer),
                 Err(error) => {
-                    // Out of file descriptors, most likely: the next attempt would fail as fast. Those that no request uses are let go.
+                    // Out of file descriptors, most likely: the next attempt would fail as fast.
+                    // Those that no request uses are let go.
                     tracing::error!(%error, "a connection could not be accepted");
                     self.shared.close_idle();
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -107,7 +111,8 @@ impl Listener {
         }
     }
 
-    /// Accepts whoever is connected already and waits: the socket would take them along when it closes.
+    /// Accepts whoever is connected already and waits: the socket would take them along when it
+    /// closes.
     fn accept_waiting(&self) {
         // The system is asked, since the runtime learns of a connection a moment later.
         let socket = self.socket.as_fd().try_clone_to_owned();
@@ -187,7 +192,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Counts the connection for whoever proved a certificate of that subject; `None` if there are too many of these.
+    /// Counts the connection for whoever proved a certificate of that subject; `None` if there are
+    /// too many of these.
     fn hold_for_partner(&mut self, subject: Option<String>) -> Option<Option<Held>> {
         let Some(subject) = subject else {
             return Some(None);
@@ -257,7 +263,8 @@ async fn serve(
     }
 }
 
-/// How long a connection that was accepted before the gateway drains may be silent from then on: its first request may be on its way.
+/// How long a connection that was accepted before the gateway drains may be silent from then on:
+/// its first request may be on its way.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// How often is looked whether it has come.
@@ -352,7 +359,8 @@ async fn answer(connection: &Connection, request: Request<Incoming>) -> Response
     }
 }
 
-/// The body of a response on its way to the client. Until all of it was handed on, or it is given up, its request is in hand.
+/// The body of a response on its way to the client. Until all of it was handed on, or it is given
+/// up, its request is in hand.
 struct Sending {
     body: Reply,
     _in_hand: InHand,

@@ -1,14 +1,15 @@
 //! Media types of SOAP messages over HTTP.
 //!
-//! The rule kept here: what the gateway writes is UTF-8 and says so; what else a `Content-Type` says (`action` above all, SOAP 1.2
-//! part 2 section 6.5.3, RFC 3902) is passed on.
+//! The rule kept here: what the gateway writes is UTF-8 and says so; what else a `Content-Type`
+//! says (`action` above all, SOAP 1.2 part 2 section 6.5.3, RFC 3902) is passed on.
 
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderValue, header};
 use soapstone::wss::SoapVersion;
 
-/// The version that a `Content-Type` speaks of: `None` when it is of no SOAP message without attachments.
+/// The version that a `Content-Type` speaks of: `None` when it is of no SOAP message without
+/// attachments.
 pub(crate) fn version_of(headers: &HeaderMap) -> Option<SoapVersion> {
     let essence = content_type(headers)?.split(';').next()?.trim();
     if essence.eq_ignore_ascii_case(SoapVersion::V11.media_type()) {
@@ -48,7 +49,8 @@ pub(crate) fn rewritten(headers: &HeaderMap, version: SoapVersion) -> HeaderValu
     HeaderValue::try_from(written).unwrap_or_else(|_| plain(version))
 }
 
-/// What a request says that it is about: its `SOAPAction` in SOAP 1.1, the `action` of its `Content-Type` in SOAP 1.2.
+/// What a request says that it is about: its `SOAPAction` in SOAP 1.1, the `action` of its
+/// `Content-Type` in SOAP 1.2.
 pub(crate) fn action_of(headers: &HeaderMap) -> Option<String> {
     let media_type = content_type(headers)?;
     let parameter = parameters(media_type).find_map(|parameter| {
@@ -60,12 +62,14 @@ pub(crate) fn action_of(headers: &HeaderMap) -> Option<String> {
     (!action.is_empty()).then(|| action.to_owned())
 }
 
-/// Everything that a request says beside its message of what it is about: each `action` of its `Content-Type`, and each `SOAPAction`. Which of
-/// them a service listens to is not known, so that all of them count.
+/// Everything that a request says beside its message of what it is about: each `action` of its
+/// `Content-Type`, and each `SOAPAction`. Which of them a service listens to is not known, so that
+/// all of them count.
 pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     let of_type = parameters(content_type(headers).unwrap_or_default()).filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        // Nothing is decoded: no SOAP stack writes extended parameters, and no action is spelled so.
+        // Nothing is decoded: no SOAP stack writes extended parameters, and no action is spelled
+        // so.
         plain_name(name)
             .eq_ignore_ascii_case("action")
             .then_some(value)
@@ -84,13 +88,15 @@ pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     actions
 }
 
-/// Octets of the longest action that is said beside a message: URIs of that length, every recipient should take (RFC 9110, 4.1).
+/// Octets of the longest action that is said beside a message: URIs of that length, every recipient
+/// should take (RFC 9110, 4.1).
 const LONGEST_ACTION: usize = 8000;
 
-/// Has the `Content-Type` of a request in SOAP 1.2 say what the request is about, where nothing beside the message does.
+/// Has the `Content-Type` of a request in SOAP 1.2 say what the request is about, where nothing
+/// beside the message does.
 ///
-/// In SOAP 1.1 every client says something, and an empty `SOAPAction` is what it has to say where the WSDL has none (WS-I Basic Profile 1.1, R2745):
-/// services refuse another one.
+/// In SOAP 1.1 every client says something, and an empty `SOAPAction` is what it has to say where
+/// the WSDL has none (WS-I Basic Profile 1.1, R2745): services refuse another one.
 pub(crate) fn say_action(headers: &mut HeaderMap, version: SoapVersion, action: &str) {
     let is_sayable = |octet: u8| octet.is_ascii_graphic() && octet != b'"' && octet != b'\\';
     if action.is_empty() || action.len() > LONGEST_ACTION || !action.bytes().all(is_sayable) {
@@ -119,7 +125,8 @@ pub(crate) fn plain(version: SoapVersion) -> HeaderValue {
     })
 }
 
-/// The `Content-Type` of a message of ours with that action. In SOAP 1.1 the action has a header field of its own.
+/// The `Content-Type` of a message of ours with that action. In SOAP 1.1 the action has a header
+/// field of its own.
 pub(crate) fn with_action(version: SoapVersion, action: &str) -> HeaderValue {
     if version == SoapVersion::V11 || action.is_empty() || action.contains(['"', '\\']) {
         return plain(version);

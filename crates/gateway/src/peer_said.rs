@@ -1,9 +1,12 @@
-//! What a backend says by its status alone: that it is busy, or that whoever stands behind it did not answer.
+//! What a backend says by its status alone: that it is busy, or that whoever stands behind it did
+//! not answer.
 //!
-//! Another gateway answers so without security, as it has nothing to secure, and its client is to try again. That the answer cannot be opened
-//! tells the client of an outbound route nothing; the status does.
+//! Another gateway answers so without security, as it has nothing to secure, and its client is to
+//! try again. That the answer cannot be opened tells the client of an outbound route nothing; the
+//! status does.
 //!
-//! The rule kept here: of an unproven answer two statuses are believed, and each is said again in words of our own.
+//! The rule kept here: of an unproven answer two statuses are believed, and each is said again in
+//! words of our own.
 
 use http::{Response, StatusCode};
 use soapstone::wss::SoapVersion;

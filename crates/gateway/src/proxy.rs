@@ -1,7 +1,8 @@
-//! What becomes of a request: found a route, it passes as it is, is secured and opened on its way, or is answered here.
+//! What becomes of a request: found a route, it passes as it is, is secured and opened on its way,
+//! or is answered here.
 //!
-//! The rule kept here: on a route with an endpoint nothing reaches the backend but what the endpoint let through, and the
-//! description of the service.
+//! The rule kept here: on a route with an endpoint nothing reaches the backend but what the
+//! endpoint let through, and the description of the service.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -83,7 +84,8 @@ impl Exchange<'_> {
         });
     }
 
-    /// Counts a message of whoever proved to have sent it, and holds its place for them; otherwise why it does not go on, and how long to wait.
+    /// Counts a message of whoever proved to have sent it, and holds its place for them; otherwise
+    /// why it does not go on, and how long to wait.
     pub(crate) fn admit(
         &self,
         sender: Option<&Sender>,
@@ -123,8 +125,8 @@ impl Exchange<'_> {
         self.serving.limits.of_client(address)
     }
 
-    /// Counts a request of the client, of the partner whose certificate it shows, and of the route. Otherwise whose rate it exceeds, and how
-    /// long to wait.
+    /// Counts a request of the client, of the partner whose certificate it shows, and of the route.
+    /// Otherwise whose rate it exceeds, and how long to wait.
     fn within_rates(&self) -> Result<(), (&'static str, Duration)> {
         let limits = &self.serving.limits;
         let connection = self.connection;
@@ -398,7 +400,8 @@ fn is_description(method: &Method, uri: &Uri) -> bool {
             .any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Why no route gets a request whose head can be read in two ways, or asks for what is not done here; `None` if it is as it should be.
+/// Why no route gets a request whose head can be read in two ways, or asks for what is not done
+/// here; `None` if it is as it should be.
 fn unfit(request: &mut Request<Incoming>) -> Option<(StatusCode, &'static str)> {
     if request.method() == Method::CONNECT {
         return Some((StatusCode::NOT_IMPLEMENTED, "no tunnels are made here"));

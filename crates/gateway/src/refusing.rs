@@ -1,4 +1,5 @@
-//! What a client is told when its exchange cannot go on: little; and operators, in the log: everything.
+//! What a client is told when its exchange cannot go on: little; and operators, in the log:
+//! everything.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,8 +23,9 @@ struct Refusal {
     fault: &'static str,
 }
 
-/// The refusals of one exchange, which metrics and log are told of when its answer leaves: a counter that moves when the work is done
-/// would tell how long the work took, and so what the answer's time hides.
+/// The refusals of one exchange, which metrics and log are told of when its answer leaves: a
+/// counter that moves when the work is done would tell how long the work took, and so what the
+/// answer's time hides.
 pub(crate) struct Refusals<'c> {
     exchange: &'c Exchange<'c>,
     id: HeaderValue,

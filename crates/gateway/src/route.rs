@@ -1,9 +1,10 @@
 //! Routes: which path leads to which backend, through which endpoints.
 //!
-//! The rule kept here: the longest path wins, a path matches whole segments only (`/books` serves `/books/1`, not `/bookshop`), and
-//! none is served that a backend may read as the path of another route, or of none: neither one that climbs (`/books/../admin`,
-//! `/books/..;/admin`, `/books/..%2fadmin`), nor one that is spelled otherwise (`/%62ooks`, `/%2562ooks`, `/BOOKS`, `//books`, `/books;v=1`)
-//! than the route that it means.
+//! The rule kept here: the longest path wins, a path matches whole segments only (`/books` serves
+//! `/books/1`, not `/bookshop`), and none is served that a backend may read as the path of another
+//! route, or of none: neither one that climbs (`/books/../admin`, `/books/..;/admin`,
+//! `/books/..%2fadmin`), nor one that is spelled otherwise (`/%62ooks`, `/%2562ooks`, `/BOOKS`,
+//! `//books`, `/books;v=1`) than the route that it means.
 
 use std::sync::Arc;
 
@@ -48,7 +49,8 @@ impl Route {
             .filter_map(|side| side.as_deref())
     }
 
-    /// Puts a configured route into use. Numbers of a route of the same name and mechanisms in `former` go on counting.
+    /// Puts a configured route into use. Numbers of a route of the same name and mechanisms in
+    /// `former` go on counting.
     pub(crate) fn new(
         config: RouteConfig,
         idle: std::time::Duration,
@@ -183,7 +185,8 @@ impl Routes {
     }
 }
 
-/// Whether everybody reads a path alike: nothing of it is encoded, a capital, a parameter, empty, or a dot.
+/// Whether everybody reads a path alike: nothing of it is encoded, a capital, a parameter, empty,
+/// or a dot.
 fn has_one_reading(path: &str) -> bool {
     let is_small = |octet: u8| octet.is_ascii() && !octet.is_ascii_uppercase();
     path.bytes().all(is_small)
@@ -192,12 +195,15 @@ fn has_one_reading(path: &str) -> bool {
         && !path.contains("/.")
 }
 
-/// Most times that a path is decoded. Backends have decoded it twice (CVE-2001-0333, CVE-2021-42013), and another proxy may stand before them.
+/// Most times that a path is decoded. Backends have decoded it twice (CVE-2001-0333,
+/// CVE-2021-42013), and another proxy may stand before them.
 const MOST_DECODINGS: usize = 3;
 
-/// A path as the most generous of backends may understand it: decoded (RFC 3986 section 6.2.2.2), and decoded again where that leaves something
-/// to decode, in small letters, with `\` and what is decoded to `/` between segments, without their parameters (section 3.3) and without
-/// empty ones. `None` if a segment is `.` or `..` then, or if there is no end to the decoding: where such a path leads, only the backend knows.
+/// A path as the most generous of backends may understand it: decoded (RFC 3986 section 6.2.2.2),
+/// and decoded again where that leaves something to decode, in small letters, with `\` and what is
+/// decoded to `/` between segments, without their parameters (section 3.3) and without empty ones.
+/// `None` if a segment is `.` or `..` then, or if there is no end to the decoding: where such a
+/// path leads, only the backend knows.
 fn reading(path: &str) -> Option<String> {
     let mut octets = path.as_bytes().to_vec();
     let mut decodings = 0;

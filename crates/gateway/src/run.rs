@@ -1,8 +1,10 @@
-//! Runs a gateway until the process is told to stop, and takes a changed configuration into use while it runs.
+//! Runs a gateway until the process is told to stop, and takes a changed configuration into use
+//! while it runs.
 //!
-//! `SIGTERM` stops it after a delay, in which `/readyz` says so; `SIGINT`, and a second signal, stop it at once. `SIGHUP` has it read its file and everything the file names again; so does a change of any of these
-//! files, which is looked for every two seconds. A configuration with problems is read again every time: it may be a file that only it
-//! names which comes or changes.
+//! `SIGTERM` stops it after a delay, in which `/readyz` says so; `SIGINT`, and a second signal,
+//! stop it at once. `SIGHUP` has it read its file and everything the file names again; so does a
+//! change of any of these files, which is looked for every two seconds. A configuration with
+//! problems is read again every time: it may be a file that only it names which comes or changes.
 //!
 //! The rule kept here: a configuration with problems never takes the place of one that works.
 
@@ -117,7 +119,8 @@ fn tell(problems: &Problems) {
     }
 }
 
-/// The keys that say something else than they did when the gateway started, and that only a start takes into use.
+/// The keys that say something else than they did when the gateway started, and that only a start
+/// takes into use.
 fn changed_since(started: &[(&'static str, String)], config: &Config) -> Vec<&'static str> {
     let now = config.at_start();
     let changed = started.iter().zip(&now).filter(|(then, now)| then != now);
@@ -173,7 +176,8 @@ mod tests {
         assert!(!watched.changed());
     }
 
-    /// The case `reliability/04`: the times to compare with were taken after the files had been read.
+    /// The case `reliability/04`: the times to compare with were taken after the files had been
+    /// read.
     #[test]
     fn a_change_while_a_file_is_read_is_noticed() {
         let folder = std::env::temp_dir().join(format!("soapstone-reading-{}", std::process::id()));
@@ -183,7 +187,8 @@ mod tests {
                     users = [{ name = \"alice\", password_env = \"READ\" }]\nsecurity = { mechanism = \"username\" }\n";
         std::fs::write(&file, text).expect("the temporary folder is writable");
         std::fs::write(&next, text).expect("the temporary folder is writable");
-        // What the file says is asked for while it is read: at that moment another one, as long and as old, takes its place.
+        // What the file says is asked for while it is read: at that moment another one, as long and
+        // as old, takes its place.
         let config = Config::load(&file, &|_| {
             std::fs::rename(&next, &file).expect("both are ours");
             Some("secret".to_owned())

@@ -1,14 +1,16 @@
-//! Requests on a route with an endpoint: opened, secured, or both, on their way to the backend, and their responses on the way back.
+//! Requests on a route with an endpoint: opened, secured, or both, on their way to the backend, and
+//! their responses on the way back.
 //!
 //! ```text
 //! client ─ body ─▶ [inbound: open] ─▶ [outbound: secure] ─▶ backend
 //! client ◀─ body ─ [inbound: secure] ◀─ [outbound: open] ◀─ backend
 //! ```
 //!
-//! Each way is one piece of work for the crypto workers. What an endpoint learnt from the request, it needs for the response: its receipt.
+//! Each way is one piece of work for the crypto workers. What an endpoint learnt from the request,
+//! it needs for the response: its receipt.
 //!
-//! The rule kept here: the backend is not reached before the request is admitted, and the client gets no word of a response that is
-//! not.
+//! The rule kept here: the backend is not reached before the request is admitted, and the client
+//! gets no word of a response that is not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +90,8 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     if exchange.route.outbound.is_none()
         && let Some(action) = &forward.action
     {
-        // What the header said that is not passed on. A secured message may hide it (WS-Addressing 1.0 SOAP Binding, 5.2).
+        // What the header said that is not passed on. A secured message may hide it (WS-Addressing
+        // 1.0 SOAP Binding, 5.2).
         media::say_action(&mut head.headers, version, action);
     }
     head.headers.remove(header::CONTENT_LENGTH);
@@ -165,12 +168,14 @@ pub(crate) struct Call<'c> {
     actions: Vec<String>,
 }
 
-/// A message of up to [`TICK_MESSAGE`] bytes that is refused is answered at a multiple of this time after it arrived, a larger one at a
-/// multiple of as many times as it is larger: the time depends on the size of the message alone. It does not tell which step refused it:
-/// where the padding, the tag, the plaintext or the signature was wrong (Jager and Somorovsky, How to Break XML Encryption, 2011).
+/// A message of up to [`TICK_MESSAGE`] bytes that is refused is answered at a multiple of this time
+/// after it arrived, a larger one at a multiple of as many times as it is larger: the time depends
+/// on the size of the message alone. It does not tell which step refused it: where the padding, the
+/// tag, the plaintext or the signature was wrong (Jager and Somorovsky, How to Break XML
+/// Encryption, 2011).
 ///
-/// Opening 8 MiB takes about 25 ms (`soapstone lab run engine`); a message of the same size that is made up of small elements up to 20
-/// times that.
+/// Opening 8 MiB takes about 25 ms (`soapstone lab run engine`); a message of the same size that is
+/// made up of small elements up to 20 times that.
 const REFUSAL_TICK: Duration = Duration::from_millis(50);
 
 /// Bytes of a message for each [`REFUSAL_TICK`].
@@ -178,10 +183,12 @@ const TICK_MESSAGE: usize = 1 << 20;
 
 /// The largest message that is not heavy to work on for its size: octets.
 ///
-/// Both operations of a conversation take some 0.15 ms for it (`soapstone lab run engine --filter secure-conversation`: 0.24 ms for 100 kB).
+/// Both operations of a conversation take some 0.15 ms for it (`soapstone lab run engine --filter
+/// secure-conversation`: 0.24 ms for 100 kB).
 const SMALL_MESSAGE: usize = 64 * 1024;
 
-/// When a message of this size that arrived then is answered for, if it is refused: the first of its moments that is not past.
+/// When a message of this size that arrived then is answered for, if it is refused: the first of
+/// its moments that is not past.
 fn refusal_moment(arrived: Instant, bytes: usize) -> Instant {
     let times = u32::try_from(bytes / TICK_MESSAGE).unwrap_or(u32::MAX);
     let tick = REFUSAL_TICK.saturating_mul(times.saturating_add(1));
@@ -332,7 +339,8 @@ impl Call<'_> {
         self.work(version, effort, work, answer).await
     }
 
-    /// What it takes to open and secure a request, and the request itself, if it had to be read to know that.
+    /// What it takes to open and secure a request, and the request itself, if it had to be read to
+    /// know that.
     fn read_if_brief(
         &self,
         octets: &mut Vec<u8>,
@@ -487,7 +495,8 @@ impl Call<'_> {
         response
     }
 
-    /// Opens and secures a response, as the route has endpoints; what it came to, and what was proven of it where it was opened.
+    /// Opens and secures a response, as the route has endpoints; what it came to, and what was
+    /// proven of it where it was opened.
     async fn prepare_response(
         &self,
         octets: Vec<u8>,

@@ -1,8 +1,10 @@
 //! A future that is polled again at once when it was woken while it was polled.
 //!
-//! The parts of hyper that serve a connection, and those that speak with its backend, live in one task and tell each other of octets: each
-//! word wakes the task that is running. A runtime of several threads takes that for work that another thread could do, wakes one, and the
-//! connection moves to another processor. Where requests come one at a time, that took longer than to open them.
+//! The parts of hyper that serve a connection, and those that speak with its backend, live in one
+//! task and tell each other of octets: each word wakes the task that is running. A runtime of
+//! several threads takes that for work that another thread could do, wakes one, and the connection
+//! moves to another processor. Where requests come one at a time, that took longer than to open
+//! them.
 //!
 //! The rule kept here: no wake is lost, and after a few turns others have theirs.
 
@@ -18,11 +20,12 @@ const TURNS: u32 = 8;
 const RESTING: u8 = 0;
 /// A bit: it is polled.
 const POLLED: u8 = 1;
-/// A bit: it was woken since the last poll began. Set anew where it is set already, so that what whoever wakes it has written before is seen by the
-/// poll that follows.
+/// A bit: it was woken since the last poll began. Set anew where it is set already, so that what
+/// whoever wakes it has written before is seen by the poll that follows.
 const WOKEN: u8 = 2;
 
-/// Such a future, for as long as its task is alone; otherwise, other threads may well have something to do.
+/// Such a future, for as long as its task is alone; otherwise, other threads may well have
+/// something to do.
 pub(crate) struct Settled<F> {
     future: Pin<Box<F>>,
     bell: Arc<Bell>,
@@ -109,7 +112,8 @@ mod tests {
         }
     }
 
-    /// Polls a future once that wakes itself so often before it is ready; says whether it was, how often it was polled and its task woken.
+    /// Polls a future once that wakes itself so often before it is ready; says whether it was, how
+    /// often it was polled and its task woken.
     fn polled(wakes: u32, alone: bool) -> (bool, u32, u32) {
         let mut polls = 0;
         let future = std::future::poll_fn(|context| {

@@ -1,6 +1,7 @@
 //! One endpoint of a route, with everything that it remembers.
 //!
-//! The rule kept here: what a predecessor kept in this process goes on after a reload, so that changing a key lets no replay in.
+//! The rule kept here: what a predecessor kept in this process goes on after a reload, so that
+//! changing a key lets no replay in.
 
 use std::sync::Arc;
 
@@ -24,9 +25,11 @@ pub(crate) struct Side {
     pub(crate) established: Option<Arc<Established>>,
     /// What clients are told of the policy.
     pub(crate) published: Option<Arc<PublishedPolicy>>,
-    /// What the operator should know of it: why clients are told nothing, or how they must read it.
+    /// What the operator should know of it: why clients are told nothing, or how they must read
+    /// it.
     pub(crate) remark: Option<String>,
-    /// A policy was named, and nothing in it demands anything: the description of a service without its security, perhaps.
+    /// A policy was named, and nothing in it demands anything: the description of a service
+    /// without its security, perhaps.
     pub(crate) without_demands: bool,
 }
 
@@ -39,7 +42,8 @@ pub(crate) struct Publishing {
     pub(crate) transport: Option<TransportRequirement>,
 }
 
-/// Reads `inbound` or `outbound` of a route, compiles it and opens its stores. `through_tls` says whether its messages come or go over TLS. `None` when something is wrong, which is reported.
+/// Reads `inbound` or `outbound` of a route, compiles it and opens its stores. `through_tls` says
+/// whether its messages come or go over TLS. `None` when something is wrong, which is reported.
 pub(crate) fn read_side(
     table: Table<'_>,
     role: Role,
@@ -51,7 +55,8 @@ pub(crate) fn read_side(
     let document = table.document();
     let config = EndpointConfig::read(table)?;
     if let Some(time) = &config.security.time {
-        // It would hold for every message from now on: none would ever expire, and what others send would soon be too new.
+        // It would hold for every message from now on: none would ever expire, and what others send
+        // would soon be too new.
         document.report(
             config
                 .problem(
@@ -148,7 +153,8 @@ pub(crate) fn read_side(
 }
 
 impl Side {
-    /// What it takes to open a message that is not large, one of a conversation or one outside of all.
+    /// What it takes to open a message that is not large, one of a conversation or one outside of
+    /// all.
     pub(crate) fn opening(&self, in_conversation: bool) -> Effort {
         let waits_for_nobody = matches!(&*self.replay, Replay::Memory(_))
             && matches!(&*self.contexts, Contexts::Memory(_));
@@ -161,7 +167,8 @@ impl Side {
         }
     }
 
-    /// What it takes to secure a message that is not large, one of a conversation or one outside of all.
+    /// What it takes to secure a message that is not large, one of a conversation or one outside of
+    /// all.
     pub(crate) fn securing(&self, in_conversation: bool) -> Effort {
         if self.is_ordinary(in_conversation) && self.endpoint.secures_lightly() {
             Effort::Brief
@@ -170,7 +177,8 @@ impl Side {
         }
     }
 
-    /// Whether such a message is what the plans are for: of a conversation where there are conversations.
+    /// Whether such a message is what the plans are for: of a conversation where there are
+    /// conversations.
     fn is_ordinary(&self, in_conversation: bool) -> bool {
         in_conversation == self.endpoint.conversation().is_some()
     }
@@ -186,8 +194,9 @@ impl Side {
         self.endpoint.mechanism()
     }
 
-    /// Goes on with what a predecessor kept in this process, so that a reload lets no replay in and ends no conversation of a client.
-    /// Conversations that we began are begun anew: the keys that began them may be those that changed.
+    /// Goes on with what a predecessor kept in this process, so that a reload lets no replay in and
+    /// ends no conversation of a client. Conversations that we began are begun anew: the keys
+    /// that began them may be those that changed.
     pub(crate) fn keep_memory_of(&mut self, predecessor: &Self) {
         self.replay_mut().follow(&predecessor.replay);
         let same_scope = self.endpoint.scope() == predecessor.endpoint.scope();

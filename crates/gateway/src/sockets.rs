@@ -1,6 +1,8 @@
-//! The sockets that a gateway listens on: its own, ones that it shares with its successor, and ones that a supervisor opened for it.
+//! The sockets that a gateway listens on: its own, ones that it shares with its successor, and ones
+//! that a supervisor opened for it.
 //!
-//! The rule kept here: a socket that somebody passed is used for the address that it has, or the start says so.
+//! The rule kept here: a socket that somebody passed is used for the address that it has, or the
+//! start says so.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as Passed};
@@ -26,7 +28,8 @@ pub(crate) fn passed() -> io::Result<Vec<Passed>> {
     Ok(sockets)
 }
 
-/// Listens at an address: on a socket that was passed for it, which is taken out of these, or on one of its own.
+/// Listens at an address: on a socket that was passed for it, which is taken out of these, or on
+/// one of its own.
 pub(crate) fn listen(
     address: SocketAddr,
     shares: bool,
@@ -45,7 +48,8 @@ pub(crate) fn listen(
     Ok((socket.local_addr().map_err(failed)?, socket))
 }
 
-/// Whether two addresses are the same to clients: `[::]`, as systemd opens a port, is all of them as `0.0.0.0` is.
+/// Whether two addresses are the same to clients: `[::]`, as systemd opens a port, is all of them
+/// as `0.0.0.0` is.
 fn are_same(one: SocketAddr, other: SocketAddr) -> bool {
     let are_all = one.ip().is_unspecified() && other.ip().is_unspecified();
     one.port() == other.port() && (are_all || one.ip() == other.ip())
@@ -62,7 +66,8 @@ fn bind(address: SocketAddr, shares: bool) -> io::Result<TcpListener> {
     } else {
         TcpSocket::new_v6()?
     };
-    // A port that a predecessor has just closed is free (SO_REUSEADDR), and with SO_REUSEPORT so is one that it still has.
+    // A port that a predecessor has just closed is free (SO_REUSEADDR), and with SO_REUSEPORT so is
+    // one that it still has.
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(shares)?;
     socket.bind(address)?;

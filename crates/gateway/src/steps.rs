@@ -1,6 +1,7 @@
 //! What an endpoint does with one message: the work of a crypto worker, timed step by step.
 //!
-//! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what the endpoint let through.
+//! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
+//! the endpoint let through.
 
 use std::sync::Arc;
 
@@ -131,7 +132,8 @@ fn count_weak(opened: &OpenedMessage, side: metrics::Side, metrics: &RouteMetric
     }
 }
 
-/// What a request for the backend is about, for headers that its policy asks for and its client did not write.
+/// What a request for the backend is about, for headers that its policy asks for and its client did
+/// not write.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
     /// Its `SOAPAction`.
@@ -161,7 +163,8 @@ pub(crate) fn secure_request(
     secure(side, which, labelled, outgoing, metrics, buffers)
 }
 
-/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for it.
+/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
+/// it.
 pub(crate) fn secure_answer(
     side: &Side,
     octets: Vec<u8>,

@@ -1,7 +1,7 @@
 //! TLS towards clients and towards backends.
 //!
-//! The rule kept here: TLS 1.2 and 1.3 with the provider's safe defaults, and a peer's certificate is always checked; there is no switch
-//! that turns the check off.
+//! The rule kept here: TLS 1.2 and 1.3 with the provider's safe defaults, and a peer's certificate
+//! is always checked; there is no switch that turns the check off.
 
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub(crate) struct ClientTls {
 /// What a client gets that speaks HTTP without TLS.
 const PLAIN_HTTP: &str = "this port speaks TLS, and the request came as plain HTTP: use https://";
 
-/// Most octets of a plain request that are read before its connection is closed, so that the client reads the answer.
+/// Most octets of a plain request that are read before its connection is closed, so that the client
+/// reads the answer.
 const DRAINED: u64 = 64 * 1024;
 
 /// Shakes hands with a client. One that speaks plain HTTP is told so in HTTP.
@@ -55,7 +56,8 @@ pub(crate) async fn accept(
 ) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
     let read = stream.peek(&mut first).await?;
-    // A record of TLS begins with its type, 20 to 24; a request begins with a method, which all have capital letters.
+    // A record of TLS begins with its type, 20 to 24; a request begins with a method, which all
+    // have capital letters.
     if read == 0 || !first[0].is_ascii_uppercase() {
         return acceptor.accept(stream).await;
     }
@@ -160,8 +162,9 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     }
 }
 
-/// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent), `pinned`, `certificate` and `key` (mutual
-/// TLS), and `server_name` (the URL's host when absent). Without a table everything is as absent.
+/// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent),
+/// `pinned`, `certificate` and `key` (mutual TLS), and `server_name` (the URL's host when absent).
+/// Without a table everything is as absent.
 pub(crate) fn read_client(
     table: Option<Table<'_>>,
     host: &str,
@@ -313,8 +316,8 @@ fn roots_of(table: &Table<'_>, files: &[LoadedFile], place: Place) -> Option<Roo
     Some(roots)
 }
 
-/// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and nobody but the pinned where only they
-/// are.
+/// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and
+/// nobody but the pinned where only they are.
 fn read_server_trust(
     table: &mut Table<'_>,
     provider: &Arc<CryptoProvider>,

@@ -1,13 +1,16 @@
-//! `traceparent` and `tracestate` (W3C Trace Context): which trace a request belongs to, for logs and for the backend.
+//! `traceparent` and `tracestate` (W3C Trace Context): which trace a request belongs to, for logs
+//! and for the backend.
 //!
-//! The rule kept here: a context that is not as it should be goes nowhere, since whoever reads it next may read it otherwise.
+//! The rule kept here: a context that is not as it should be goes nowhere, since whoever reads it
+//! next may read it otherwise.
 
 use http::{HeaderMap, HeaderName};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Takes a context away that cannot be read (Trace Context, 4.3); of a good one the name of the trace.
+/// Takes a context away that cannot be read (Trace Context, 4.3); of a good one the name of the
+/// trace.
 pub(crate) fn settle(headers: &mut HeaderMap) -> Option<String> {
     let mut given = headers.get_all(TRACEPARENT).into_iter();
     let (first, another) = (given.next(), given.next());
@@ -22,7 +25,8 @@ pub(crate) fn settle(headers: &mut HeaderMap) -> Option<String> {
     trace
 }
 
-/// The name of the trace: `version "-" trace-id "-" parent-id "-" trace-flags`, of a later version with more behind it (Trace Context, 3.2).
+/// The name of the trace: `version "-" trace-id "-" parent-id "-" trace-flags`, of a later version
+/// with more behind it (Trace Context, 3.2).
 fn trace_of(value: &str) -> Option<&str> {
     let mut parts = value.split('-');
     let mut part = |length: usize| {

@@ -1,15 +1,16 @@
 //! Faults that arrive without the security that was asked for.
 //!
-//! Most peers answer a message that they refuse with a plain fault. It proves nothing, so it is not passed on; but its code is the best
-//! hint that the client of an outbound route can get.
+//! Most peers answer a message that they refuse with a plain fault. It proves nothing, so it is not
+//! passed on; but its code is the best hint that the client of an outbound route can get.
 //!
-//! The rule kept here: of an unproven message nothing is repeated but a name, and it is said to be unproven.
+//! The rule kept here: of an unproven message nothing is repeated but a name, and it is said to be
+//! unproven.
 
 use soapstone::wss::{Envelope, SoapVersion};
 use soapstone::xml::{Buffers, Limits};
 
-/// The code of a fault, by its local name: the `faultcode` of SOAP 1.1, the innermost `Subcode` of SOAP 1.2, or its `Code`.
-/// `None` when the octets are no fault, or the code is no name.
+/// The code of a fault, by its local name: the `faultcode` of SOAP 1.1, the innermost `Subcode` of
+/// SOAP 1.2, or its `Code`. `None` when the octets are no fault, or the code is no name.
 pub(crate) fn fault_code(octets: Vec<u8>, buffers: &mut Buffers) -> Option<String> {
     let envelope = Envelope::parse(octets, &Limits::default(), buffers).ok()?;
     let soap = envelope.version().namespace();

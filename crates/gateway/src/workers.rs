@@ -1,9 +1,11 @@
-//! A bounded number of messages that are worked on at once, so that a burst of RSA does not starve the sockets.
+//! A bounded number of messages that are worked on at once, so that a burst of RSA does not starve
+//! the sockets.
 //!
-//! Each has a seat. While there are free ones, work is done where it arrived. If it is heavy, the runtime hands that thread's sockets to
-//! another one meanwhile; a change of threads and back takes as long as opening a small message. Without a free seat work waits for one of
-//! our own threads, in a queue that is bounded: what does not fit is refused at once, which the peer learns as `503`. The engine's buffers go
-//! from one message to the next, whichever thread works on it.
+//! Each has a seat. While there are free ones, work is done where it arrived. If it is heavy, the
+//! runtime hands that thread's sockets to another one meanwhile; a change of threads and back takes
+//! as long as opening a small message. Without a free seat work waits for one of our own threads,
+//! in a queue that is bounded: what does not fit is refused at once, which the peer learns as
+//! `503`. The engine's buffers go from one message to the next, whichever thread works on it.
 //!
 //! The rule kept here: work whose asker has gone is not done.
 
@@ -27,10 +29,11 @@ pub(crate) struct Workers {
 /// How long work takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effort {
-    /// Some tens of microseconds, a tenth of a millisecond at most: a message that is not large and no private key, nothing to wait for.
-    /// Handing the sockets on would take as long.
+    /// Some tens of microseconds, a tenth of a millisecond at most: a message that is not large and
+    /// no private key, nothing to wait for. Handing the sockets on would take as long.
     Brief,
-    /// Private-key operations on a message that is not large, and nothing to wait for: some 0.3 ms with RSA-2048, more with longer keys.
+    /// Private-key operations on a message that is not large, and nothing to wait for: some 0.3 ms
+    /// with RSA-2048, more with longer keys.
     Short,
     /// Anything else.
     Heavy,
@@ -42,7 +45,8 @@ struct Shared {
     capacity: usize,
     seats: usize,
     waiting: AtomicUsize,
-    /// Buffers that no work uses. The last ones used are the first to be used again, so that few are large.
+    /// Buffers that no work uses. The last ones used are the first to be used again, so that few
+    /// are large.
     spare: Mutex<Vec<Buffers>>,
 }
 
@@ -159,12 +163,13 @@ impl Workers {
         self.shared.spare().iter_mut().for_each(Buffers::trim);
     }
 
-    /// Has work done: on this thread if a seat is free, and on one of ours when there is one otherwise. Short work keeps this thread's sockets
-    /// waiting.
+    /// Has work done: on this thread if a seat is free, and on one of ours when there is one
+    /// otherwise. Short work keeps this thread's sockets waiting.
     ///
     /// # Errors
     ///
-    /// See [`NotDone`]. When the returned future is dropped before the work begins, it never begins.
+    /// See [`NotDone`]. When the returned future is dropped before the work begins, it never
+    /// begins.
     pub(crate) async fn run<F, T>(&self, effort: Effort, job: F) -> Result<Done<T>, NotDone>
     where
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
@@ -231,7 +236,8 @@ impl Shared {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does work with buffers used before or new. `None` if it panicked, and then the buffers are gone.
+    /// Does work with buffers used before or new. `None` if it panicked, and then the buffers are
+    /// gone.
     fn with_buffers<T>(&self, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
         let taken = self.spare().pop();
         let mut buffers = taken.unwrap_or_default();
@@ -250,7 +256,8 @@ impl Shared {
         })
     }
 
-    /// Does work that has a seat. `None` if it panicked: a bug of ours, which must cost one message, not the thread and all after it.
+    /// Does work that has a seat. `None` if it panicked: a bug of ours, which must cost one
+    /// message, not the thread and all after it.
     fn work<T>(&self, _seat: Seat<'_>, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
         let result = self.with_buffers(job);
         if result.is_none() {

@@ -1,4 +1,5 @@
-//! The guides say nothing that is not so: their gateway files have keys that are known, and every metric is explained.
+//! The guides say nothing that is not so: their gateway files have keys that are known, and every
+//! metric is explained.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +39,8 @@ fn every_gateway_file_of_the_guides_is_read() {
             let Err(problems) = Config::from_text(&file, &path, &environment) else {
                 continue;
             };
-            // The keys and certificates that a guide speaks of are its reader's, and what needs them cannot be compiled.
+            // The keys and certificates that a guide speaks of are its reader's, and what needs
+            // them cannot be compiled.
             for problem in problems.0 {
                 assert!(
                     ["cannot be read", "cannot be used", " is needed to "]

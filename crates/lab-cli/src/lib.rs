@@ -1,11 +1,13 @@
 //! The `soapstone-lab` command as a library: the lab, the demo and the sample services.
 //!
-//! They are a program of their own, so that the program that faces the network has no driver of a database and none of their code.
-//! `soapstone lab`, `soapstone demo` and `soapstone services` start it with their own words. [`arguments`] says what can be typed,
-//! each command is one file below [`commands`], and `testbed` has the services and gateways that calls are measured through. Files,
-//! tables, log lines and failures are those of the library of `soapstone`.
+//! They are a program of their own, so that the program that faces the network has no driver of a
+//! database and none of their code. `soapstone lab`, `soapstone demo` and `soapstone services`
+//! start it with their own words. [`arguments`] says what can be typed, each command is one file
+//! below [`commands`], and `testbed` has the services and gateways that calls are measured through.
+//! Files, tables, log lines and failures are those of the library of `soapstone`.
 //!
-//! The rule kept here: standard output carries results only; everything said to people about how it went is on standard error.
+//! The rule kept here: standard output carries results only; everything said to people about how it
+//! went is on standard error.
 #![forbid(unsafe_code)]
 
 pub mod arguments;

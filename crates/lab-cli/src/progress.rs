@@ -1,6 +1,7 @@
 //! What is being done: on one line of a terminal, or now and then as a line of its own.
 //!
-//! The rule kept here: what ends soon says nothing where standard error is no terminal, and a log of hours shows that they were not idle.
+//! The rule kept here: what ends soon says nothing where standard error is no terminal, and a log
+//! of hours shows that they were not idle.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};

@@ -63,7 +63,8 @@ fn whole_calls_and_handshakes_that_were_measured_are_compared_and_used() {
         line("begin", "secure-conversation", suite, "context", 7_000.0),
         line("end", "secure-conversation", suite, "context", 500.0),
         line("call", "none", "", "certificate", 500.0),
-        // Predicted are 4 × 1,000 µs and a little more for signed and encrypted messages, and 4 × 100 µs in a conversation.
+        // Predicted are 4 × 1,000 µs and a little more for signed and encrypted messages, and 4 ×
+        // 100 µs in a conversation.
         line("call", "sign-encrypt", suite, "certificate", 5_000.0),
         line("call", "secure-conversation", suite, "context", 900.0),
         line(
@@ -216,7 +217,8 @@ fn a_file_that_is_there_is_replaced_only_when_asked() {
 fn nothing_wins_that_does_not_sustain_the_rate() {
     let folder = Folder::new();
     measured(&folder);
-    // A side takes a little more than 2 ms for a call that is signed and encrypted, and 0.2 ms in a conversation of many calls.
+    // A side takes a little more than 2 ms for a call that is signed and encrypted, and 0.2 ms in a
+    // conversation of many calls.
     let words = format!(
         "lab advise --measured engine.jsonl --rate 100000 --cores 2 --messages-per-conversation 1000 --needs {ALL_NEEDS}"
     );

@@ -45,7 +45,8 @@ fn services_and_gateways_have_processes_of_their_own_where_that_is_asked_for() {
         "lab run mchale2012/2 --quick --filter requests/10 --json --own-processes --keep kept";
     let run = folder.run(words).succeeds();
     let lines = lines(run.text());
-    // The conversations of arms begin anew with each repetition: the gateway is told so, and its next call shakes hands.
+    // The conversations of arms begin anew with each repetition: the gateway is told so, and its
+    // next call shakes hands.
     let figures = |arm: &str, quantity: &str| {
         let is_it = |line: &&Value| line["arm"] == arm && line["quantity"] == quantity;
         let line = lines.iter().find(is_it);

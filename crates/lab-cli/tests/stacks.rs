@@ -1,4 +1,5 @@
-//! `soapstone lab run --stack`: programs of other stacks, and what becomes of a run when they are not what they should be.
+//! `soapstone lab run --stack`: programs of other stacks, and what becomes of a run when they are
+//! not what they should be.
 #![cfg(unix)]
 
 #[path = "../../cli/tests/common/mod.rs"]

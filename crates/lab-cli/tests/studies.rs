@@ -158,7 +158,8 @@ fn a_folder_keeps_one_run_and_half_a_point_is_measured_again() {
         manifest["machine"]["processors"].as_u64() > Some(0),
         "{manifest}"
     );
-    // Of the program, whatever folder it is run in; of the program's file, where sources were changed or are in no repository.
+    // Of the program, whatever folder it is run in; of the program's file, where sources were
+    // changed or are in no repository.
     let revision = manifest["revision"].as_str().expect("a revision");
     let (commit, program) = revision.split_once("program-").unwrap_or((revision, ""));
     let hexadecimal = |text: &str| text.bytes().all(|octet| octet.is_ascii_hexdigit());
@@ -318,7 +319,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
     lines_of.read_to_string(&mut output).expect("its lines");
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
     let [folder_of_the_run] = kept(&folder).try_into().expect("one folder");
-    // The paper's algorithms are risks, of which gateways warn that have started by then. They have nothing else to say.
+    // The paper's algorithms are risks, of which gateways warn that have started by then. They have
+    // nothing else to say.
     let log = format!("{folder_of_the_run}/said.log");
     let warnings = folder.read(&log);
     for warning in warnings.lines() {
@@ -515,7 +517,8 @@ fn a_slow_network_and_one_that_cuts_connections_delay_each_call() {
         let folder = Folder::new();
         let run = folder.run(&words).succeeds();
         let lines = lines(run.text());
-        // What gateways warn of, such as connections that are cut, is kept, and does not run across what is told of progress.
+        // What gateways warn of, such as connections that are cut, is kept, and does not run across
+        // what is told of progress.
         assert!(!run.err.contains("WARN"), "{}", run.err);
         let said = folder.read("kept/said.log");
         let mut said = said.lines();

@@ -1,7 +1,8 @@
 //! Two runs laid side by side, line by line.
 //!
-//! The rule kept here: a difference is only called one where the intervals of both lie apart, and one sample has no interval. Sizes of messages
-//! need none: they are counted, and differ a little by serial numbers and ids that are not of one length.
+//! The rule kept here: a difference is only called one where the intervals of both lie apart, and
+//! one sample has no interval. Sizes of messages need none: they are counted, and differ a little
+//! by serial numbers and ids that are not of one length.
 
 use std::collections::BTreeMap;
 
@@ -30,11 +31,13 @@ pub struct Comparison<'r> {
 /// Where the second run stands beside the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its interval lies below the other one; of sizes, it is smaller by more than [`size_tolerance`].
+    /// Its interval lies below the other one; of sizes, it is smaller by more than
+    /// [`size_tolerance`].
     Less,
     /// The intervals overlap: no difference was shown.
     Overlap,
-    /// Its interval lies above the other one; of sizes, it is larger by more than [`size_tolerance`].
+    /// Its interval lies above the other one; of sizes, it is larger by more than
+    /// [`size_tolerance`].
     More,
     /// Sizes that are equal within [`size_tolerance`].
     Same,
@@ -49,11 +52,12 @@ impl Verdict {
     }
 }
 
-/// Octets by which the sizes of two calls may differ although nothing has changed: 8, or 0.1 % of the first, whichever is more.
+/// Octets by which the sizes of two calls may differ although nothing has changed: 8, or 0.1 % of
+/// the first, whichever is more.
 ///
-/// Certificates are new in each run, and their serial numbers of 38 or 39 digits: both messages of a call name up to two. Ids have the places
-/// of elements in them, and other stacks may leave zeros out of times. What a change of suite or of signed parts adds to a call is more than
-/// a hundred.
+/// Certificates are new in each run, and their serial numbers of 38 or 39 digits: both messages of
+/// a call name up to two. Ids have the places of elements in them, and other stacks may leave zeros
+/// out of times. What a change of suite or of signed parts adds to a call is more than a hundred.
 pub fn size_tolerance(octets: f64) -> f64 {
     (octets * 0.001).max(8.0)
 }
@@ -64,15 +68,17 @@ impl Compared<'_> {
         self.second.figures.median / self.first.figures.median
     }
 
-    /// Between which ratios that one lies: from the lower end of the second median's interval by the upper end of the first's, to the upper
-    /// by the lower. Both intervals hold with 95 %, so that this one, which is as wide as can be, holds with no less than 90 %.
+    /// Between which ratios that one lies: from the lower end of the second median's interval by
+    /// the upper end of the first's, to the upper by the lower. Both intervals hold with 95 %,
+    /// so that this one, which is as wide as can be, holds with no less than 90 %.
     pub fn interval(&self) -> [f64; 2] {
         let [low, high] = self.second.figures.median_interval;
         let [first_low, first_high] = self.first.figures.median_interval;
         [low / first_high, high / first_low]
     }
 
-    /// Whether the intervals of both medians overlap, or on which side the second lies; of sizes, whether they are the same.
+    /// Whether the intervals of both medians overlap, or on which side the second lies; of sizes,
+    /// whether they are the same.
     pub fn verdict(&self) -> Verdict {
         let (first, second) = (&self.first.figures, &self.second.figures);
         if matches!(
@@ -103,7 +109,8 @@ impl Compared<'_> {
     }
 }
 
-/// What is the same of lines that are compared: study, experiment, figure, coordinates, stack, arm, quantity.
+/// What is the same of lines that are compared: study, experiment, figure, coordinates, stack, arm,
+/// quantity.
 type Key<'r> = (
     &'r str,
     u8,

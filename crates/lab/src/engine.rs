@@ -1,5 +1,6 @@
-//! The engine, bytes to bytes: `secure` from the plain envelope to the secured one, `open` the reverse, for each mechanism, suite
-//! and payload; and beside them, in the same run, the work that no implementation can avoid.
+//! The engine, bytes to bytes: `secure` from the plain envelope to the secured one, `open` the
+//! reverse, for each mechanism, suite and payload; and beside them, in the same run, the work that
+//! no implementation can avoid.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -27,13 +28,15 @@ use crate::segments;
 /// What to run.
 #[derive(Debug)]
 pub struct Options {
-    /// Only cases whose [name](Case::name) has every one of these in it, in whole segments: `sign-encrypt`, `echo/1000`.
+    /// Only cases whose [name](Case::name) has every one of these in it, in whole segments:
+    /// `sign-encrypt`, `echo/1000`.
     pub filter: Vec<String>,
     /// How long to repeat each.
     pub effort: Effort,
     /// Optimisations in force.
     pub tuning: Tuning,
-    /// Before each operation of a case a small message goes there and comes back, as between the calls of a gateway.
+    /// Before each operation of a case a small message goes there and comes back, as between the
+    /// calls of a gateway.
     pub between_calls: Option<Loopback>,
 }
 
@@ -55,7 +58,8 @@ impl Options {
         self.filter.iter().all(|wanted| segments::has(name, wanted))
     }
 
-    /// The first filter that is in none of the [`names`], and what is nearest to it there, the nearest first.
+    /// The first filter that is in none of the [`names`], and what is nearest to it there, the
+    /// nearest first.
     pub fn in_no_name(&self) -> Option<(&str, Vec<String>)> {
         let names = names();
         let mut filters = self.filter.iter();
@@ -67,8 +71,8 @@ impl Options {
 /// What is measured as messages in turns with work that they cannot avoid.
 const IN_TURNS: [&str; 2] = [UNAVOIDABLE, PRIVATE_KEY];
 
-/// Names of everything that can be run, in the order of running: the unavoidable parts by payload, messages in turns with them, then the
-/// cases.
+/// Names of everything that can be run, in the order of running: the unavoidable parts by payload,
+/// messages in turns with them, then the cases.
 pub fn names() -> Vec<String> {
     std::iter::once(PARTS)
         .chain(IN_TURNS)
@@ -90,7 +94,8 @@ pub struct Case {
     payload: Payload,
 }
 
-/// Suites with certificates: authenticated encryption, the classic default, and the slowest that is still asked for.
+/// Suites with certificates: authenticated encryption, the classic default, and the slowest that is
+/// still asked for.
 const SUITES: [&str; 4] = ["Basic128GCM", "Basic256GCM", "Basic256", "TripleDes"];
 /// Without an RSA key, on P-256; for the mechanism that has to do with all of a suite.
 const AGREEING_SUITE: &str = "Basic128GCMEcdhEs";
@@ -272,8 +277,9 @@ fn run_case(case: &Case, peers: &Peers, options: &Options, emit: &mut dyn FnMut(
     measure("open", samples);
 }
 
-/// Both operations of a message, each in turns with work that it cannot avoid: all of it, or what its private key does. What slows the machine
-/// down slows both, so that their ratio is that of the work.
+/// Both operations of a message, each in turns with work that it cannot avoid: all of it, or what
+/// its private key does. What slows the machine down slows both, so that their ratio is that of the
+/// work.
 fn run_beside(
     mechanism: &'static str,
     payload: Payload,

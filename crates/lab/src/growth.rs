@@ -1,7 +1,8 @@
-//! How cost grows: with the size of a message, and with the number of its signed elements; and what memory the largest takes.
+//! How cost grows: with the size of a message, and with the number of its signed elements; and what
+//! memory the largest takes.
 //!
-//! The exponent is the slope of log time over log size, by least squares: 1 is linear. Session keys are shared, so that the constant cost of
-//! RSA does not flatter it.
+//! The exponent is the slope of log time over log size, by least squares: 1 is linear. Session keys
+//! are shared, so that the constant cost of RSA does not flatter it.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -48,7 +49,8 @@ const BYTES: [usize; 7] = [
 /// Numbers of signed elements.
 const ELEMENTS: [usize; 6] = [10, 50, 200, 500, 1_500, 5_000];
 
-/// Measures growth over the size of a message, all of whose Body is signed and encrypted, and over the number of signed elements.
+/// Measures growth over the size of a message, all of whose Body is signed and encrypted, and over
+/// the number of signed elements.
 pub fn run(effort: Effort, emit: &mut dyn FnMut(&Growth)) {
     let peers = Peers::new();
     let (mut secure, mut open) = (Vec::new(), Vec::new());
@@ -73,8 +75,8 @@ pub fn run(effort: Effort, emit: &mut dyn FnMut(&Growth)) {
     emit(&growth("open", "signed-elements", open));
 }
 
-/// Secures or opens one message of this size, and looks at the memory of the process. To be run in a process of its own, once: the
-/// largest resident set only grows.
+/// Secures or opens one message of this size, and looks at the memory of the process. To be run in
+/// a process of its own, once: the largest resident set only grows.
 pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
     let [sender, receiver] = ends(&Peers::new(), Mechanism::SignEncrypt, 0);
     let mut buffers = Buffers::default();

@@ -1,7 +1,8 @@
 //! The lab: what each security mechanism costs.
 //!
-//! An experiment runs cases and hands out one [`Measurement`](measurement::Measurement) for each; whoever runs it prints or keeps
-//! them. The rule kept here: no figure without its number of repetitions and its spread.
+//! An experiment runs cases and hands out one [`Measurement`](measurement::Measurement) for each;
+//! whoever runs it prints or keeps them. The rule kept here: no figure without its number of
+//! repetitions and its spread.
 #![forbid(unsafe_code)]
 
 pub mod advise;

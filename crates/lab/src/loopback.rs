@@ -1,6 +1,8 @@
-//! What happens between the calls of a gateway: octets go out over a socket, another thread wakes, octets come back.
+//! What happens between the calls of a gateway: octets go out over a socket, another thread wakes,
+//! octets come back.
 //!
-//! The kernel's code for it lies in the same caches, and its branches are predicted by the same tables, as those of the engine.
+//! The kernel's code for it lies in the same caches, and its branches are predicted by the same
+//! tables, as those of the engine.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -9,7 +11,8 @@ use std::thread;
 /// Octets that go out and come back: a small message.
 const LENGTH: usize = 1_200;
 
-/// A connection over loopback to a thread that sends back what it receives, and ends with the connection.
+/// A connection over loopback to a thread that sends back what it receives, and ends with the
+/// connection.
 #[derive(Debug)]
 pub struct Loopback(TcpStream);
 

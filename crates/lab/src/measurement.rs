@@ -55,13 +55,15 @@ pub struct Measurement {
     pub per_s: f64,
     /// Optimisations in force.
     pub tuning: Tuning,
-    /// Whether a small message went over loopback to another thread and back before each repetition.
+    /// Whether a small message went over loopback to another thread and back before each
+    /// repetition.
     #[serde(default)]
     pub between_calls: bool,
 }
 
 impl Measurement {
-    /// An operation of ours on a payload, by one client, with certificates and the optimisations that are the default.
+    /// An operation of ours on a payload, by one client, with certificates and the optimisations
+    /// that are the default.
     pub(crate) fn ours(
         op: &'static str,
         mechanism: &'static str,
@@ -158,7 +160,8 @@ impl FromIterator<f64> for Samples {
 }
 
 impl Samples {
-    /// Repeats `run`, which does one operation and is told nothing. The first tenth of the time is warm-up and not counted.
+    /// Repeats `run`, which does one operation and is told nothing. The first tenth of the time is
+    /// warm-up and not counted.
     pub fn of(effort: Effort, mut run: impl FnMut()) -> Self {
         Self::of_prepared(effort, || (), |()| run())
     }
@@ -180,8 +183,9 @@ impl Samples {
         samples
     }
 
-    /// Repeats `run` and `beside` on what `prepare` makes for them, in turns: the times of the one and of the other, of those turns that took least,
-    /// a quarter of all. What else runs on the machine takes caches and processor time from both, but not alike from short code and
+    /// Repeats `run` and `beside` on what `prepare` makes for them, in turns: the times of the one
+    /// and of the other, of those turns that took least, a quarter of all. What else runs on
+    /// the machine takes caches and processor time from both, but not alike from short code and
     /// from long.
     pub(crate) fn in_turns<T, U>(
         effort: Effort,
@@ -215,7 +219,8 @@ impl Samples {
     }
 }
 
-/// Calls `once` as often as the effort says, and before that for a tenth of its time; told whether it counts.
+/// Calls `once` as often as the effort says, and before that for a tenth of its time; told whether
+/// it counts.
 fn repeat(effort: Effort, mut once: impl FnMut(bool)) {
     let warm_up = Instant::now();
     loop {
@@ -261,7 +266,8 @@ mod tests {
             most: 8,
         };
         let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
-        // One turn is the warm-up; of the others every fourth is quiet, and takes 6 and 1 milliseconds.
+        // One turn is the warm-up; of the others every fourth is quiet, and takes 6 and 1
+        // milliseconds.
         let turn = std::cell::Cell::new(0);
         let prepare = || {
             let is_quiet = turn.replace(turn.get() + 1) % 4 == 0;

@@ -1,4 +1,5 @@
-//! The work that no implementation of sign-encrypt can avoid, each part alone: scan, digest, cipher, base64, RSA or elliptic curves.
+//! The work that no implementation of sign-encrypt can avoid, each part alone: scan, digest,
+//! cipher, base64, RSA or elliptic curves.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -125,7 +126,8 @@ impl Parts {
         parts
     }
 
-    /// All that securing needs, on a [`message`](Self::message) and what is [`to_seal`](Self::to_seal).
+    /// All that securing needs, on a [`message`](Self::message) and what is
+    /// [`to_seal`](Self::to_seal).
     pub(crate) fn secure(&self, message: Vec<u8>, to_seal: Vec<u8>) {
         self.scan(message);
         self.digest();
@@ -135,7 +137,8 @@ impl Parts {
         self.encode();
     }
 
-    /// All that opening needs, on a [`message`](Self::message) and what is [`to_open`](Self::to_open).
+    /// All that opening needs, on a [`message`](Self::message) and what is
+    /// [`to_open`](Self::to_open).
     pub(crate) fn open_secured(&self, message: Vec<u8>, to_open: Vec<u8>) {
         self.rsa.unwrap();
         self.decode();
@@ -212,7 +215,8 @@ pub(crate) struct PrivateKeyTimes {
     pub(crate) unwrap: f64,
     /// Verifying a signature; 0 for RSA, where it is little beside making one.
     pub(crate) verify: f64,
-    /// Making a key pair for one message and agreeing with it; 0 for RSA, where wrapping is little beside unwrapping.
+    /// Making a key pair for one message and agreeing with it; 0 for RSA, where wrapping is little
+    /// beside unwrapping.
     pub(crate) wrap: f64,
 }
 

@@ -13,8 +13,9 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// What the engine is measured with. 1 kB, 100 kB and 1 MB are there twice: an echo of so many characters is a single run of text, and 4, 400
-    /// and 4,000 books are short strings in 12 elements each.
+    /// What the engine is measured with. 1 kB, 100 kB and 1 MB are there twice: an echo of so many
+    /// characters is a single run of text, and 4, 400 and 4,000 books are short strings in 12
+    /// elements each.
     pub const ALL: [Self; 11] = [
         Self::Echo(12),
         Self::Echo(1_000),
@@ -50,7 +51,8 @@ impl Payload {
         match self {
             // Envelope, Body, the response and its text.
             Self::Echo(_) => 4,
-            // Envelope, Body, the response; a book has eight elements, and its author and publisher two each.
+            // Envelope, Body, the response; a book has eight elements, and its author and publisher
+            // two each.
             Self::Books(books) => 3 + 12 * books as usize,
         }
     }

@@ -1,6 +1,7 @@
 //! Names of cases and points, and the segments of them that a filter asks for.
 //!
-//! The rule kept here: a filter is compared with whole segments: `books/2500` is in `1/books/2500`, and neither in `books/25000` nor in `2500/books`.
+//! The rule kept here: a filter is compared with whole segments: `books/2500` is in `1/books/2500`,
+//! and neither in `books/25000` nor in `2500/books`.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +13,9 @@ pub(crate) fn has(name: &str, wanted: &str) -> bool {
     format!("/{name}/").contains(&format!("/{wanted}/"))
 }
 
-/// What there is in the names that comes nearest to the segments that were wanted, the nearest first: as many segments, of which the first is
-/// the same (the axis of `books/2500`), or no more than a third of the characters others. Empty, where there is nothing like it.
+/// What there is in the names that comes nearest to the segments that were wanted, the nearest
+/// first: as many segments, of which the first is the same (the axis of `books/2500`), or no more
+/// than a third of the characters others. Empty, where there is nothing like it.
 pub(crate) fn near(names: &[String], wanted: &str) -> Vec<String> {
     let length = wanted.split('/').count();
     let mut candidates = BTreeSet::new();

@@ -1,6 +1,7 @@
 //! A connection under TLS in memory: what its records cost, without a network.
 //!
-//! The rule kept here: it is established before anything is measured, as connections are that stay open.
+//! The rule kept here: it is established before anything is measured, as connections are that stay
+//! open.
 
 use std::io::{Read, Write};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Whether the load of conversations sees what it is there to see: a node that keeps everything, and nodes that do not.
+//! Whether the load of conversations sees what it is there to see: a node that keeps everything,
+//! and nodes that do not.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -233,13 +234,14 @@ fn endpoints() -> (Endpoint, Endpoint) {
     )
 }
 
-/// How many times as long everything takes here and now as on a machine that has nothing else to do: a load that cannot keep its rate
-/// shows nothing of what it is there to show.
+/// How many times as long everything takes here and now as on a machine that has nothing else to
+/// do: a load that cannot keep its rate shows nothing of what it is there to show.
 #[derive(Clone, Copy)]
 struct Pace(u32);
 
 impl Pace {
-    /// What a machine that has nothing else to do needs for the contexts of all conversations, at most.
+    /// What a machine that has nothing else to do needs for the contexts of all conversations, at
+    /// most.
     const QUIET: Duration = Duration::from_millis(120);
 
     fn of(handshakes: Duration) -> Self {
@@ -321,8 +323,8 @@ impl Pair {
     }
 }
 
-/// Runs a load of one second and a half (or as many times as long as everything takes) against one node; `during` is told what the node
-/// does wrong when the load begins.
+/// Runs a load of one second and a half (or as many times as long as everything takes) against one
+/// node; `during` is told what the node does wrong when the load begins.
 async fn run(during: impl FnOnce(Arc<Faults>, Pace)) -> Outcome {
     let before = Pair::new().await;
     let begun = Instant::now();

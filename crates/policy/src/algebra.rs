@@ -36,7 +36,8 @@ impl NormalPolicy {
         })
     }
 
-    /// The alternatives on which two parties can agree: each that is compatible with one of the other, with the assertions of both.
+    /// The alternatives on which two parties can agree: each that is compatible with one of the
+    /// other, with the assertions of both.
     ///
     /// No alternative in the result: the policies are incompatible.
     ///

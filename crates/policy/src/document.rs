@@ -1,7 +1,7 @@
 //! A policy file or a WSDL, with everything it refers to.
 //!
-//! External documents are asked for once, while reading; afterwards nothing is looked up outside. The one rule: a reference leads to
-//! exactly one policy or to an error, never to one of several.
+//! External documents are asked for once, while reading; afterwards nothing is looked up outside.
+//! The one rule: a reference leads to exactly one policy or to an error, never to one of several.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::node::{self, Node};
 use crate::overlooked;
 use crate::problem::PolicyProblem;
 
-/// Gives the bytes of another document, by its URI; `None` if it cannot. Relative references are resolved against the document that
-/// holds them, and are relative to the first document otherwise.
+/// Gives the bytes of another document, by its URI; `None` if it cannot. Relative references are
+/// resolved against the document that holds them, and are relative to the first document otherwise.
 pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// A document that holds policies.
@@ -52,8 +52,9 @@ impl PolicyDocument {
     /// Reads a document and those that it imports or refers to.
     ///
     /// # Errors
-    /// A [`PolicyError`] if one of them is not XML within the limits, or if the first holds neither a policy nor a WSDL. Documents that
-    /// the resolver does not give are missed only where they are needed.
+    /// A [`PolicyError`] if one of them is not XML within the limits, or if the first holds neither
+    /// a policy nor a WSDL. Documents that the resolver does not give are missed only where
+    /// they are needed.
     pub fn parse_with(
         source: Vec<u8>,
         limits: &PolicyLimits,
@@ -95,7 +96,8 @@ impl PolicyDocument {
         Ok(document)
     }
 
-    /// The policies of the first document that lie in no other policy, in document order, attached or not.
+    /// The policies of the first document that lie in no other policy, in document order, attached
+    /// or not.
     pub fn policies(&self) -> Vec<&Arc<Node>> {
         outermost(&self.main.root, |node| node.is_policy_element("Policy"))
     }
@@ -122,7 +124,8 @@ impl PolicyDocument {
         })
     }
 
-    /// The policy that a reference on `from` means: of the same document by its id, of any document by its name, or of another document.
+    /// The policy that a reference on `from` means: of the same document by its id, of any document
+    /// by its name, or of another document.
     pub(crate) fn referenced(&self, uri: &str, from: &Node) -> Result<&Arc<Node>, PolicyError> {
         let found: Vec<&Arc<Node>> = match uri.strip_prefix('#') {
             Some(id) => {

@@ -1,6 +1,7 @@
 //! Why a policy cannot be read, normalized or compared.
 //!
-//! What a well-formed policy demands and we cannot give is not here: that is a [`PolicyProblem`](crate::PolicyProblem) of compiling.
+//! What a well-formed policy demands and we cannot give is not here: that is a
+//! [`PolicyProblem`](crate::PolicyProblem) of compiling.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ pub enum PolicyError {
         /// Where it stands.
         place: Place,
     },
-    /// A port with a binding that is nowhere, so that nobody knows which policies are attached to it.
+    /// A port with a binding that is nowhere, so that nobody knows which policies are attached to
+    /// it.
     UnknownBinding {
         /// Name of the binding.
         name: String,
@@ -73,7 +75,8 @@ pub enum PolicyError {
         /// [`PolicyLimits::subjects`](crate::PolicyLimits::subjects).
         allowed: usize,
     },
-    /// A reference with a digest that the policy must have: digests of policies are not supported (WS-Policy 1.5, 4.3.4).
+    /// A reference with a digest that the policy must have: digests of policies are not supported
+    /// (WS-Policy 1.5, 4.3.4).
     Digest {
         /// Where it stands.
         place: Place,

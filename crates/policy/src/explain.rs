@@ -287,7 +287,8 @@ fn endorsing_tokens(
         .map(|(index, _)| format!("the token of {}'s key", endorsing_signature(policy, index)))
 }
 
-/// One of the endorsing signatures, by its place among them if there are several. Over a Timestamp the message's own is the first.
+/// One of the endorsing signatures, by its place among them if there are several. Over a Timestamp
+/// the message's own is the first.
 fn endorsing_signature(policy: &Policy, index: usize) -> String {
     const PLACES: [&str; 3] = ["first", "second", "third"];
     let before = usize::from(policy.transport_protected);

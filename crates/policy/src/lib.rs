@@ -1,4 +1,5 @@
-//! WS-Policy and WS-SecurityPolicy: what a WSDL or a policy file demands of messages, compiled into plans.
+//! WS-Policy and WS-SecurityPolicy: what a WSDL or a policy file demands of messages, compiled into
+//! plans.
 //!
 //! ```text
 //! bytes ─ PolicyDocument::parse ─▶ PolicyDocument     policies, references, what is attached where
@@ -20,8 +21,9 @@
 //! # Ok::<(), soapstone_policy::AgreementError>(())
 //! ```
 //!
-//! WS-Policy 1.2 and 1.5, WS-SecurityPolicy 1.1, 1.2 and 1.3, WSDL 1.1. No file and no socket: documents that others refer to are asked
-//! for by a callback. The one rule: an assertion is obeyed or refused, naming it and its place; none is passed over.
+//! WS-Policy 1.2 and 1.5, WS-SecurityPolicy 1.1, 1.2 and 1.3, WSDL 1.1. No file and no socket:
+//! documents that others refer to are asked for by a callback. The one rule: an assertion is obeyed
+//! or refused, naming it and its place; none is passed over.
 #![forbid(unsafe_code)]
 
 mod algebra;

@@ -18,19 +18,22 @@ pub struct PolicyLimits {
     pub depth: u16,
     /// Most documents read for one: imports of WSDL and external references. Default 32.
     pub documents: usize,
-    /// Most operations of ports in all documents together: each port has all operations of its binding. Default 16,384.
+    /// Most operations of ports in all documents together: each port has all operations of its
+    /// binding. Default 16,384.
     pub subjects: usize,
-    /// Most agreements that differ among the operations of one port: each is kept compiled. Default 256.
+    /// Most agreements that differ among the operations of one port: each is kept compiled.
+    /// Default 256.
     pub agreements: usize,
     /// References that lead to references: deepest nesting. Default 16.
     pub references: usize,
-    /// Most alternatives of one policy, of nested policies too. Default 4,096; each optional assertion doubles them.
+    /// Most alternatives of one policy, of nested policies too. Default 4,096; each optional
+    /// assertion doubles them.
     pub alternatives: usize,
-    /// Steps of normalizing, merging or intersecting, such as one assertion that goes into one alternative. Default 1,000,000, some
-    /// 100 ms.
+    /// Steps of normalizing, merging or intersecting, such as one assertion that goes into one
+    /// alternative. Default 1,000,000, some 100 ms.
     pub steps: u64,
-    /// Steps of everything that is asked of one document: a WSDL may attach a large policy to each of many operations. Default
-    /// 32,000,000, some seconds.
+    /// Steps of everything that is asked of one document: a WSDL may attach a large policy to each
+    /// of many operations. Default 32,000,000, some seconds.
     pub all_steps: u64,
 }
 

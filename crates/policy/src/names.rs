@@ -118,7 +118,8 @@ impl Name {
         PolicyVersion::from_namespace(&self.namespace)
     }
 
-    /// Whether this is a word of a version of WS-Policy that is not known: it would be taken for somebody else's, and what it says for nothing.
+    /// Whether this is a word of a version of WS-Policy that is not known: it would be taken for
+    /// somebody else's, and what it says for nothing.
     pub(crate) fn is_of_other_policy_version(&self) -> bool {
         let namespace = &*self.namespace;
         let of_policy = |start, end| namespace.starts_with(start) && namespace.ends_with(end);
@@ -135,7 +136,8 @@ impl Name {
 }
 
 impl fmt::Display for Name {
-    /// `sp:Name` for assertions of WS-SecurityPolicy, `wsp:Name` for WS-Policy, `{namespace}name` for everything else.
+    /// `sp:Name` for assertions of WS-SecurityPolicy, `wsp:Name` for WS-Policy, `{namespace}name`
+    /// for everything else.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.security_version().is_some() {
             return write!(out, "sp:{}", self.local);

@@ -1,6 +1,8 @@
-//! Elements of a policy document, kept when the document itself is gone: small, shared, each with its place.
+//! Elements of a policy document, kept when the document itself is gone: small, shared, each with
+//! its place.
 //!
-//! The one rule: what is copied is linear in the document. Namespaces in scope are a chain, not a copy per element.
+//! The one rule: what is copied is linear in the document. Namespaces in scope are a chain, not a
+//! copy per element.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! Normal form: a policy as the list of alternatives it offers (WS-Policy 1.5, 4.1 and 4.3).
 //!
-//! Optional assertions become two alternatives, operators are distributed, references are replaced by what they mean, and nested policies
-//! are normalized with their assertions: an assertion whose nested policy has several alternatives becomes several. The one rule: every
-//! product is bounded before it is made.
+//! Optional assertions become two alternatives, operators are distributed, references are replaced
+//! by what they mean, and nested policies are normalized with their assertions: an assertion whose
+//! nested policy has several alternatives becomes several. The one rule: every product is bounded
+//! before it is made.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use crate::node::{Node, Place};
 pub struct NormalPolicy {
     /// The version of WS-Policy in which it was written, for writing it again.
     pub version: PolicyVersion,
-    /// The alternatives, in the order in which they are preferred: as written, and with an optional assertion before without it.
-    /// None at all: the policy allows nothing.
+    /// The alternatives, in the order in which they are preferred: as written, and with an
+    /// optional assertion before without it. None at all: the policy allows nothing.
     pub alternatives: Vec<Alternative>,
 }
 
@@ -75,7 +76,8 @@ impl Assertion {
             .filter(|child| !child.is_policy_element("Policy"))
     }
 
-    /// A text that two assertions share if they say the same, wherever they were written and in whatever order.
+    /// A text that two assertions share if they say the same, wherever they were written and in
+    /// whatever order.
     pub(crate) fn canonical(&self) -> String {
         let mut text = String::new();
         write_node(&self.node, &mut text);
@@ -87,7 +89,8 @@ impl Assertion {
 }
 
 impl Alternative {
-    /// Elements of all of its assertions, written out. Alternatives share assertions, but whoever looks at them does not.
+    /// Elements of all of its assertions, written out. Alternatives share assertions, but whoever
+    /// looks at them does not.
     pub(crate) fn weight(&self) -> usize {
         self.assertions
             .iter()
@@ -132,7 +135,8 @@ fn write_node(node: &Node, text: &mut String) {
 }
 
 impl NormalPolicy {
-    /// Whether both offer the same alternatives. Order and repetition of alternatives, order of assertions and places do not matter.
+    /// Whether both offer the same alternatives. Order and repetition of alternatives, order of
+    /// assertions and places do not matter.
     pub fn is_equivalent(&self, other: &Self) -> bool {
         let all = |policy: &Self| -> BTreeSet<String> {
             policy
@@ -149,7 +153,8 @@ impl PolicyDocument {
     /// The normal form of one of the document's policies, or of a `wsp:PolicyReference`.
     ///
     /// # Errors
-    /// A [`PolicyError`] if it is no policy, refers to none or to itself, or has more alternatives than its limits allow.
+    /// A [`PolicyError`] if it is no policy, refers to none or to itself, or has more alternatives
+    /// than its limits allow.
     pub fn normalize(&self, policy: &Arc<Node>) -> Result<NormalPolicy, PolicyError> {
         Ok(NormalPolicy {
             version: policy.name.policy_version().unwrap_or(PolicyVersion::V15),
@@ -184,7 +189,8 @@ pub(crate) struct Normalizer<'d> {
     depth: usize,
 }
 
-/// Deepest nesting of expressions, references followed: twice what one document may nest by default.
+/// Deepest nesting of expressions, references followed: twice what one document may nest by
+/// default.
 const DEEPEST: usize = 200;
 
 impl<'d> Normalizer<'d> {
@@ -360,7 +366,8 @@ pub(crate) fn exhaustion(
     }
 }
 
-/// Each alternative of one with each of the other (WS-Policy 1.5, 4.3.2: `wsp:All` distributes over `wsp:ExactlyOne`).
+/// Each alternative of one with each of the other (WS-Policy 1.5, 4.3.2: `wsp:All` distributes over
+/// `wsp:ExactlyOne`).
 pub(crate) fn multiply(
     left: &[Alternative],
     right: &[Alternative],

@@ -1,7 +1,8 @@
-//! What tells the messages of one operation from those of others: actions, and what stands in the Body (WSDL 1.1, 3; WS-Addressing 1.0
-//! Metadata, 4.4).
+//! What tells the messages of one operation from those of others: actions, and what stands in the
+//! Body (WSDL 1.1, 3; WS-Addressing 1.0 Metadata, 4.4).
 //!
-//! The one rule: what a description leaves open is said to be open; no Body is expected that the description does not name.
+//! The one rule: what a description leaves open is said to be open; no Body is expected that the
+//! description does not name.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,18 +16,20 @@ use crate::wsdl::{Wsdl, named, soap_child};
 /// What identifies the messages of an operation of a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OperationMessages {
-    /// `soapAction` of the SOAP binding (WSDL 1.1, 3.4), which SOAP 1.2 has as the parameter `action` of its media type. `None` where it
-    /// is empty or not there.
+    /// `soapAction` of the SOAP binding (WSDL 1.1, 3.4), which SOAP 1.2 has as the parameter
+    /// `action` of its media type. `None` where it is empty or not there.
     pub soap_action: Option<String>,
-    /// What `wsa:Action` of the request may be, the one to write first: what the input says explicitly; or else the `soapAction` and the
-    /// default pattern (WS-Addressing 1.0 Metadata, 4.4).
+    /// What `wsa:Action` of the request may be, the one to write first: what the input says
+    /// explicitly; or else the `soapAction` and the default pattern (WS-Addressing 1.0
+    /// Metadata, 4.4).
     pub addressing_actions: Vec<String>,
-    /// What `wsa:Action` of the response is: what the output says explicitly, or else the default pattern. `None` where there is no response,
-    /// or no port type to name it after.
+    /// What `wsa:Action` of the response is: what the output says explicitly, or else the default
+    /// pattern. `None` where there is no response, or no port type to name it after.
     pub answer_action: Option<String>,
     /// What the Body of the request holds.
     pub request: BodyContent,
-    /// What the Body of the response holds; `None` for operations without one. Faults are not spoken of.
+    /// What the Body of the response holds; `None` for operations without one. Faults are not
+    /// spoken of.
     pub response: Option<BodyContent>,
 }
 
@@ -50,7 +53,8 @@ impl OperationMessages {
 pub enum BodyContent {
     /// Nothing: a message without parts in document style.
     Empty,
-    /// One element: that of the part in document style, the operation's own in rpc style (WSDL 1.1, 3.5).
+    /// One element: that of the part in document style, the operation's own in rpc style (WSDL 1.1,
+    /// 3.5).
     Element(Name),
     /// The description does not name one element.
     Unknown {
@@ -69,7 +73,8 @@ impl fmt::Display for BodyContent {
     }
 }
 
-/// Most parts of a message that are looked at: one is the Body (WS-I Basic Profile 1.1, R2201), and the others are header blocks.
+/// Most parts of a message that are looked at: one is the Body (WS-I Basic Profile 1.1, R2201), and
+/// the others are header blocks.
 const MOST_PARTS: usize = 64;
 
 /// An operation of a binding, and that of the port type which it binds.
@@ -204,7 +209,8 @@ fn explicit_action(message: &Arc<Node>) -> Option<&str> {
         .find_map(|namespace| message.attribute(namespace, "Action"))
 }
 
-/// The default action of the input or output of an operation, which is called like the operation with a suffix where it has no name.
+/// The default action of the input or output of an operation, which is called like the operation
+/// with a suffix where it has no name.
 fn pattern(bound: &Bound<'_>, message: Option<&Arc<Node>>, suffix: &str) -> Option<String> {
     bound.port_type?;
     let port_type = qualified(bound.binding, "type")?;

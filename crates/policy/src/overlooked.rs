@@ -1,6 +1,8 @@
-//! Policies that nobody would look at: in places where none is attached, and in versions of WS-Policy that are not known.
+//! Policies that nobody would look at: in places where none is attached, and in versions of
+//! WS-Policy that are not known.
 //!
-//! Whoever wrote them meant them. The one rule: what is not applied is said, so that nothing goes without protection because of a place or a name.
+//! Whoever wrote them meant them. The one rule: what is not applied is said, so that nothing goes
+//! without protection because of a place or a name.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -17,7 +17,8 @@ pub struct PolicyProblem {
     pub assertion: Name,
     /// Where it stands.
     pub place: Place,
-    /// What it was demanded of, such as `port BooksPort, operation addBook`; empty where a policy stands alone.
+    /// What it was demanded of, such as `port BooksPort, operation addBook`; empty where a policy
+    /// stands alone.
     pub subject: String,
     /// What is the matter.
     pub kind: ProblemKind,

@@ -1,6 +1,7 @@
 //! Policies written out in normal form, as XML that reads back.
 //!
-//! The one rule: prefixes stay as they were written, because values such as XPath expressions are written with them.
+//! The one rule: prefixes stay as they were written, because values such as XPath expressions are
+//! written with them.
 
 use std::collections::BTreeMap;
 

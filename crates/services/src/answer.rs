@@ -1,6 +1,7 @@
 //! From an HTTP request to its answer: paths, methods, media types, the message, the operation.
 //!
-//! The one rule it keeps: every request gets exactly one answer that says what was wrong with it, if something was.
+//! The one rule it keeps: every request gets exactly one answer that says what was wrong with it,
+//! if something was.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
 //! The books: 25,000 rows with their authors and publishers, generated, the same on every machine.
 //!
-//! The database is filled from this catalogue, and `?source=memory` answers from it directly. The one rule it keeps:
-//! it depends on nothing but its seed, so that an answer is the same byte for byte whatever holds the rows.
+//! The database is filled from this catalogue, and `?source=memory` answers from it directly. The
+//! one rule it keeps: it depends on nothing but its seed, so that an answer is the same byte for
+//! byte whatever holds the rows.
 
 use std::sync::OnceLock;
 
@@ -19,7 +20,8 @@ pub const PUBLISHERS: u32 = 200;
 
 const SEED: u64 = 0x0050_A950_7E00_0001;
 
-/// One book joined with its author and publisher: a row of an answer, borrowed from wherever the rows are.
+/// One book joined with its author and publisher: a row of an answer, borrowed from wherever the
+/// rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Book<'a> {
     /// Key of the book, from 1.

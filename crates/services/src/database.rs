@@ -1,10 +1,11 @@
-//! The database behind the Books service: three tables, BOOKS, AUTHORS and PUBLISHERS, in SQLite, MariaDB/MySQL or
-//! PostgreSQL.
+//! The database behind the Books service: three tables, BOOKS, AUTHORS and PUBLISHERS, in SQLite,
+//! MariaDB/MySQL or PostgreSQL.
 //!
-//! One set of statements serves all three, in the SQL they share: integers and strings only (the price is in cents,
-//! as SQLite has no decimals), keys in place of defaults, no dialect's functions. What differs is a line per dialect. The one
-//! rule it keeps: rows come back in the order of their ids and unchanged, so that every database gives the same
-//! answer, byte for byte. Tables that somebody else filled are never touched.
+//! One set of statements serves all three, in the SQL they share: integers and strings only (the
+//! price is in cents, as SQLite has no decimals), keys in place of defaults, no dialect's
+//! functions. What differs is a line per dialect. The one rule it keeps: rows come back in the
+//! order of their ids and unchanged, so that every database gives the same answer, byte for byte.
+//! Tables that somebody else filled are never touched.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -24,14 +25,15 @@ use sqlx::{
 
 use crate::catalogue::{AUTHORS, BOOKS, Book, Catalogue, PUBLISHERS};
 
-/// Connections kept to one database. Studies run up to some tens of clients on a few cores; more connections than this
-/// only move the queue into the database.
+/// Connections kept to one database. Studies run up to some tens of clients on a few cores; more
+/// connections than this only move the queue into the database.
 const CONNECTIONS: u32 = 8;
 /// How long a request waits for a connection before it is answered with a fault.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Rows per INSERT: 7 columns × 2,000 rows stay below SQLite's limit of 32,766 parameters.
 const ROWS_PER_INSERT: usize = 2_000;
-/// Rows that SQLite's thread reads ahead. With the driver's 50 it waits for the thread that writes the answer most of the time.
+/// Rows that SQLite's thread reads ahead. With the driver's 50 it waits for the thread that writes
+/// the answer most of the time.
 const ROWS_AHEAD: usize = 1024;
 
 /// Where the books are kept. Read from the text that `--database` takes.
@@ -95,8 +97,8 @@ impl fmt::Display for DatabaseLocation {
     }
 }
 
-/// Cuts everything that may hold a password, even from a URL that is none: what stands between the first colon and the
-/// last `@`, and the query.
+/// Cuts everything that may hold a password, even from a URL that is none: what stands between the
+/// first colon and the last `@`, and the query.
 fn without_password(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let (user, place) = rest.rsplit_once('@').unwrap_or(("", rest));
@@ -135,8 +137,8 @@ pub enum DatabaseError {
         /// What it said.
         source: sqlx::Error,
     },
-    /// The tables are there with rows that Soapstone did not write, or without some that it did. They are left as they
-    /// are.
+    /// The tables are there with rows that Soapstone did not write, or without some that it did.
+    /// They are left as they are.
     UnexpectedRows {
         /// Which database, without a password.
         location: String,
@@ -232,8 +234,8 @@ impl std::error::Error for DatabaseError {
 pub(crate) struct Database {
     location: String,
     tables: Tables,
-    /// Never used and never closed: SQLite forgets a database in memory with its last connection, and the pool closes
-    /// those whose request was abandoned.
+    /// Never used and never closed: SQLite forgets a database in memory with its last connection,
+    /// and the pool closes those whose request was abandoned.
     _anchor: Option<SqliteConnection>,
 }
 
@@ -254,8 +256,9 @@ impl Database {
         let mut anchor = None;
         let (tables, found) = match location {
             DatabaseLocation::SqliteInMemory => {
-                // The VFS `memdb` shares a database whose name begins with a slash among the connections of a process;
-                // the number keeps two servers in one process apart.
+                // The VFS `memdb` shares a database whose name begins with a slash among the
+                // connections of a process; the number keeps two servers in one
+                // process apart.
                 static OPENED: AtomicU32 = AtomicU32::new(0);
                 let number = OPENED.fetch_add(1, Ordering::Relaxed);
                 let options = SqliteConnectOptions::new()
@@ -339,7 +342,8 @@ impl Database {
 
 /// Where the dialects differ.
 struct Dialect {
-    /// Makes a second process that starts at the same time wait until the first has filled the tables.
+    /// Makes a second process that starts at the same time wait until the first has filled the
+    /// tables.
     lock: Option<&'static str>,
     /// Begins the transaction that fills the tables.
     begin: &'static str,
@@ -384,8 +388,8 @@ const TABLES: [&str; 3] = [
 const COUNT: &str = "SELECT (SELECT COUNT(*) FROM BOOKS), (SELECT COUNT(*) FROM AUTHORS), \
      (SELECT COUNT(*) FROM PUBLISHERS)";
 
-/// Each book has an author and a publisher. Outer joins say only where to begin: MariaDB would begin with the publishers, and sort all books
-/// to give one.
+/// Each book has an author and a publisher. Outer joins say only where to begin: MariaDB would
+/// begin with the publishers, and sort all books to give one.
 const SELECT: &str = "SELECT BOOKS.ID, BOOKS.ISBN, BOOKS.TITLE, BOOKS.PRICE, BOOKS.YEAR, BOOKS.AUTHOR_ID, AUTHORS.NAME, \
      BOOKS.PUBLISHER_ID, PUBLISHERS.NAME FROM BOOKS LEFT JOIN AUTHORS ON AUTHORS.ID = BOOKS.AUTHOR_ID \
      LEFT JOIN PUBLISHERS ON PUBLISHERS.ID = BOOKS.PUBLISHER_ID ORDER BY BOOKS.ID LIMIT ";
@@ -408,7 +412,8 @@ async fn connect<DB: sqlx::Database>(
     pool
 }
 
-/// Creates the tables if they are missing and fills them if they are empty. Returns the number of rows there are then.
+/// Creates the tables if they are missing and fills them if they are empty. Returns the number of
+/// rows there are then.
 ///
 /// A failure leaves the lock to the connection, which ends with the pool it belongs to.
 async fn prepare<DB>(pool: &Pool<DB>, dialect: &Dialect) -> Result<Counts, sqlx::Error>
@@ -525,7 +530,8 @@ where
     Ok(())
 }
 
-/// A column that no row of ours has below zero; somebody else's edit is an error, not a wrong number.
+/// A column that no row of ours has below zero; somebody else's edit is an error, not a wrong
+/// number.
 fn number<R: Row>(row: &R, index: usize) -> Result<u32, sqlx::Error>
 where
     for<'r> i32: Decode<'r, R::Database> + Type<R::Database>,

@@ -1,7 +1,8 @@
-//! Database servers of one's own: MariaDB or PostgreSQL, where they are installed, with their files in a temporary folder and on a free
-//! loopback port. Tests and measurements start them.
+//! Database servers of one's own: MariaDB or PostgreSQL, where they are installed, with their files
+//! in a temporary folder and on a free loopback port. Tests and measurements start them.
 //!
-//! The rule kept here: nothing of a server stays when its value is gone, and nobody else's server is touched.
+//! The rule kept here: nothing of a server stays when its value is gone, and nobody else's server
+//! is touched.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};

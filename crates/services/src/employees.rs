@@ -1,7 +1,7 @@
 //! The employees: records of eight strings each, generated, the same on every machine.
 //!
-//! They look personal so that there is something worth encrypting, and belong to nobody: the one rule is that every
-//! number and address is from a range that is never given out.
+//! They look personal so that there is something worth encrypting, and belong to nobody: the one
+//! rule is that every number and address is from a range that is never given out.
 
 use crate::words::{FAMILY_NAMES, GIVEN_NAMES, Random, pair};
 

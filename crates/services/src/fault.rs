@@ -1,7 +1,8 @@
 //! SOAP faults: what a message that cannot be answered is told.
 //!
-//! A fault names what was expected, what was found and where, because the one who reads it is debugging a client. The
-//! one rule it keeps: nothing about the inside of the server is in it; that goes to the log.
+//! A fault names what was expected, what was found and where, because the one who reads it is
+//! debugging a client. The one rule it keeps: nothing about the inside of the server is in it; that
+//! goes to the log.
 
 use std::fmt;
 use std::time::Duration;
@@ -136,8 +137,8 @@ impl Fault {
         }
     }
 
-    /// The HTTP status that carries it: always 500 in SOAP 1.1 (SOAP 1.1 section 6.2, BP 1.1 R1126); in SOAP 1.2 400
-    /// when the sender is to blame (SOAP 1.2 Part 2, table 20).
+    /// The HTTP status that carries it: always 500 in SOAP 1.1 (SOAP 1.1 section 6.2, BP 1.1
+    /// R1126); in SOAP 1.2 400 when the sender is to blame (SOAP 1.2 Part 2, table 20).
     pub(crate) fn status(&self, version: SoapVersion) -> StatusCode {
         match (version, self.code()) {
             (SoapVersion::Soap12, Code::Sender) => StatusCode::BAD_REQUEST,
@@ -195,11 +196,13 @@ impl Fault {
         std::mem::take(output)
     }
 
-    /// Everything before the Fault: with SOAP 1.2's header blocks that say more (Part 1, 5.4.7 and 5.4.8).
+    /// Everything before the Fault: with SOAP 1.2's header blocks that say more (Part 1, 5.4.7 and
+    /// 5.4.8).
     fn start(&self, version: SoapVersion) -> Vec<u8> {
         const CAPACITY: usize = 600;
         match self {
-            // A SOAP 1.2 node tells in a 1.1 fault too which envelopes it takes (Part 1, appendix A).
+            // A SOAP 1.2 node tells in a 1.1 fault too which envelopes it takes (Part 1, appendix
+            // A).
             Fault::VersionMismatch { .. } => {
                 let mut output = version.start_header(CAPACITY);
                 output.extend_from_slice(

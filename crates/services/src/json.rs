@@ -1,13 +1,15 @@
 //! The employees as JSON: what a service without SOAP gives for the same records.
 //!
-//! For those who compare: `GET /employees` with `Accept: application/json`. The rule kept here: names and values are those of the contract.
+//! For those who compare: `GET /employees` with `Accept: application/json`. The rule kept here:
+//! names and values are those of the contract.
 
 use crate::employees::employees;
 
 /// Its media type.
 pub(crate) const MEDIA_TYPE: &str = "application/json";
 
-/// The first `count` employees, an array of objects of eight strings each; the service sends [`EMPLOYEES`](crate::EMPLOYEES) of them.
+/// The first `count` employees, an array of objects of eight strings each; the service sends
+/// [`EMPLOYEES`](crate::EMPLOYEES) of them.
 pub fn employee_details(count: u32) -> Vec<u8> {
     /// Names and values of an employee fit into it.
     const EMPLOYEE_BYTES: usize = 320;

@@ -1,13 +1,15 @@
-//! The sample services of Soapstone: Echo, EchoStringArray, Sum, EmployeeDetails, Books and Temperature.
+//! The sample services of Soapstone: Echo, EchoStringArray, Sum, EmployeeDetails, Books and
+//! Temperature.
 //!
-//! Plain SOAP 1.1 and 1.2 over HTTP, contract first (WSDL 1.1 and XML Schema in the folder `contract`), without any security:
-//! they are what a gateway stands before, what the demo calls and what the lab measures. [`Services::start`] runs them
-//! in the background, [`serve`] until a future is done; [`requests`] and [`responses`] make their messages without a
-//! server.
+//! Plain SOAP 1.1 and 1.2 over HTTP, contract first (WSDL 1.1 and XML Schema in the folder
+//! `contract`), without any security: they are what a gateway stands before, what the demo calls
+//! and what the lab measures. [`Services::start`] runs them in the background, [`serve`] until a
+//! future is done; [`requests`] and [`responses`] make their messages without a server.
 //!
-//! The one rule of this crate: an answer depends on the request alone. The same request gets the same bytes from
-//! memory and from every database, today and in ten years, because studies compare them. Only the temperature is what a
-//! [`Device`] says, and one that is told nothing else always says the same.
+//! The one rule of this crate: an answer depends on the request alone. The same request gets the
+//! same bytes from memory and from every database, today and in ten years, because studies compare
+//! them. Only the temperature is what a [`Device`] says, and one that is told nothing else always
+//! says the same.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Reading a request: envelope, headers, and the parameters of the operation.
 //!
-//! The one rule it keeps: a message is what the contract says or it is refused, with what was expected in its place. No
-//! element is skipped, none is taken from where it should not be.
+//! The one rule it keeps: a message is what the contract says or it is refused, with what was
+//! expected in its place. No element is skipped, none is taken from where it should not be.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,8 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads an envelope of `version` and refuses header blocks that must be understood, since none is.
+    /// Reads an envelope of `version` and refuses header blocks that must be understood, since none
+    /// is.
     pub(crate) fn parse(
         version: SoapVersion,
         bytes: Vec<u8>,
@@ -100,8 +101,8 @@ impl Message {
             })
     }
 
-    /// The strings of `EchoStringArray`: rpc-literal, so the part accessor is in no namespace (R2735) and the items are
-    /// where the schema puts them.
+    /// The strings of `EchoStringArray`: rpc-literal, so the part accessor is in no namespace
+    /// (R2735) and the items are where the schema puts them.
     pub(crate) fn echo_string_array(&self) -> Result<Vec<Cow<'_, str>>, Fault> {
         let wrapper = self.wrapper(Service::EchoStringArray)?;
         let [accessor] = exactly(wrapper, "", ["strings"])?;
@@ -154,7 +155,8 @@ fn body(document: &Document, version: SoapVersion) -> Result<Element<'_>, Fault>
     }
 }
 
-/// Refuses the header blocks that are for this node and must be understood. These services understand none.
+/// Refuses the header blocks that are for this node and must be understood. These services
+/// understand none.
 fn understand(header: Element<'_>, version: SoapVersion) -> Result<(), Fault> {
     let mut headers = Vec::new();
     for block in header.children() {

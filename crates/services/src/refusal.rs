@@ -1,4 +1,5 @@
-//! Refusals that HTTP itself can tell: a status and a line of plain text, before any message is looked at.
+//! Refusals that HTTP itself can tell: a status and a line of plain text, before any message is
+//! looked at.
 //!
 //! The one rule it keeps: like a fault, a refusal says what was expected and what was found.
 

@@ -1,6 +1,7 @@
 //! Plain requests to every operation, as a client would send them.
 //!
-//! For tests, the demo and the lab. The one rule they keep: they are what the contract files say, in canonical form.
+//! For tests, the demo and the lab. The one rule they keep: they are what the contract files say,
+//! in canonical form.
 //!
 //! ```
 //! use soapstone_services::{SoapVersion, requests};

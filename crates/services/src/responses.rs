@@ -1,7 +1,8 @@
 //! The answers of every operation, written straight into one buffer.
 //!
-//! The server sends these bytes, and the lab takes them as payloads without a server. The one rule they keep: nothing
-//! is written twice. 25,000 books are some seven megabytes, and copying them costs as much as making them.
+//! The server sends these bytes, and the lab takes them as payloads without a server. The one rule
+//! they keep: nothing is written twice. 25,000 books are some seven megabytes, and copying them
+//! costs as much as making them.
 
 use soapstone_xml::escape;
 
@@ -22,7 +23,8 @@ pub fn echo_of_length(version: SoapVersion, length: usize) -> Vec<u8> {
     echo(version, &text_of_length(length))
 }
 
-/// A text of `length` ASCII characters: words and spaces, nothing that needs escaping, no space at its ends.
+/// A text of `length` ASCII characters: words and spaces, nothing that needs escaping, no space at
+/// its ends.
 pub fn text_of_length(length: usize) -> String {
     // What Novakouski et al. let their Echo say again and again.
     const WORDS: &str = "Hello World ";
@@ -57,7 +59,8 @@ pub fn sum(version: SoapVersion, a: i32, b: i32) -> Vec<u8> {
     end(Service::Sum, output)
 }
 
-/// The answer of EmployeeDetails with `count` employees; the service sends [`EMPLOYEES`](crate::EMPLOYEES) of them.
+/// The answer of EmployeeDetails with `count` employees; the service sends
+/// [`EMPLOYEES`](crate::EMPLOYEES) of them.
 pub fn employee_details(version: SoapVersion, count: u32) -> Vec<u8> {
     let mut output = start(version, Service::Employees, 420 * count as usize);
     for employee in crate::employees::employees(count) {
@@ -66,7 +69,8 @@ pub fn employee_details(version: SoapVersion, count: u32) -> Vec<u8> {
     end(Service::Employees, output)
 }
 
-/// The answer of getBooks with the first `count` books, from memory. There are [`BOOKS`](crate::BOOKS) of them.
+/// The answer of getBooks with the first `count` books, from memory. There are
+/// [`BOOKS`](crate::BOOKS) of them.
 pub fn books(version: SoapVersion, count: u32) -> Vec<u8> {
     let mut output = start_books(version, count);
     for book in Catalogue::shared().books(count) {
@@ -75,8 +79,8 @@ pub fn books(version: SoapVersion, count: u32) -> Vec<u8> {
     end_books(output)
 }
 
-/// The answer of getTemperature where the sensor measures so many hundredths of a degree Celsius; of a [`Device`](crate::Device) that was
-/// told nothing else, 2150.
+/// The answer of getTemperature where the sensor measures so many hundredths of a degree Celsius;
+/// of a [`Device`](crate::Device) that was told nothing else, 2150.
 pub fn temperature(version: SoapVersion, hundredths: i16) -> Vec<u8> {
     let mut output = start(version, Service::Temperature, 64);
     let sign = if hundredths < 0 { "-" } else { "" };
@@ -114,7 +118,8 @@ pub(crate) fn element(start: &str, text: &str, end: &str, output: &mut Vec<u8>) 
     output.extend_from_slice(end.as_bytes());
 }
 
-/// An array of strings (rpc-literal: the accessor is in no namespace, the items are in the schema's).
+/// An array of strings (rpc-literal: the accessor is in no namespace, the items are in the
+/// schema's).
 pub(crate) fn strings<'s>(
     start: &str,
     items: impl Iterator<Item = &'s str>,

@@ -1,8 +1,10 @@
-//! The HTTP server of the sample services: HTTP/1.1 and HTTP/2 without TLS (prior knowledge), keep-alive, graceful stop.
+//! The HTTP server of the sample services: HTTP/1.1 and HTTP/2 without TLS (prior knowledge),
+//! keep-alive, graceful stop.
 //!
-//! What HTTP itself can tell (no such path, method, media type or size) is told with an HTTP status and plain text; what
-//! takes a look into the message is told with a SOAP fault of the message's own version. The one rule it keeps: no
-//! request waits for ever, and none is lost by a stop that comes while it is answered.
+//! What HTTP itself can tell (no such path, method, media type or size) is told with an HTTP status
+//! and plain text; what takes a look into the message is told with a SOAP fault of the message's
+//! own version. The one rule it keeps: no request waits for ever, and none is lost by a stop that
+//! comes while it is answered.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -101,12 +103,13 @@ impl std::error::Error for StartError {
 pub struct Services;
 
 impl Services {
-    /// Opens the database (creating and filling it if need be), listens, and serves in the background of the current
-    /// Tokio runtime.
+    /// Opens the database (creating and filling it if need be), listens, and serves in the
+    /// background of the current Tokio runtime.
     ///
     /// # Errors
     /// [`StartError`] when the address or the database cannot be had.
-    // Boxed, so that database drivers and HTTP are compiled with this crate and not into each that calls it.
+    // Boxed, so that database drivers and HTTP are compiled with this crate and not into each that
+    // calls it.
     pub fn start(config: Config) -> Pin<Box<dyn Future<Output = Result<Running, StartError>>>> {
         Box::pin(begin(config))
     }
@@ -145,7 +148,8 @@ pub async fn serve(config: Config, stop: impl Future<Output = ()>) -> Result<(),
     Ok(())
 }
 
-/// Services that run. They stop when this is dropped; [`shutdown`](Running::shutdown) also waits for the end.
+/// Services that run. They stop when this is dropped; [`shutdown`](Running::shutdown) also waits
+/// for the end.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
@@ -164,8 +168,8 @@ impl Running {
         format!("http://{}{}", self.address, service.path())
     }
 
-    /// Takes no new connection, lets the requests that are being answered end within the configured time, and closes
-    /// the database.
+    /// Takes no new connection, lets the requests that are being answered end within the configured
+    /// time, and closes the database.
     pub async fn shutdown(self) {
         drop(self.stop);
         if let Err(error) = self.task.await {
@@ -180,7 +184,8 @@ async fn run(
     grace: Duration,
     mut stopped: oneshot::Receiver<()>,
 ) {
-    /// After a failure to accept, most often for want of file descriptors, others need time to give some back.
+    /// After a failure to accept, most often for want of file descriptors, others need time to give
+    /// some back.
     const PAUSE: Duration = Duration::from_millis(50);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();

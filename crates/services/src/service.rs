@@ -19,7 +19,8 @@ pub enum Service {
     Temperature,
 }
 
-/// Start and end tag of the element in the body that is named after the operation. Its children follow directly.
+/// Start and end tag of the element in the body that is named after the operation. Its children
+/// follow directly.
 pub(crate) struct Wrapper {
     pub(crate) start: &'static str,
     pub(crate) end: &'static str,

@@ -1,9 +1,11 @@
 //! The two versions of SOAP: their namespaces, media types and the envelope around a body.
 //!
-//! The one rule it keeps: every envelope written here is in canonical form (exclusive and inclusive), so that an engine
-//! that secures it may take the fast way, and byte counts are comparable.
+//! The one rule it keeps: every envelope written here is in canonical form (exclusive and
+//! inclusive), so that an engine that secures it may take the fast way, and byte counts are
+//! comparable.
 
-/// A version of SOAP. The media type of a request says which one it is, and its answer has the same.
+/// A version of SOAP. The media type of a request says which one it is, and its answer has the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SoapVersion {
     /// SOAP 1.1 (W3C Note, May 2000): `text/xml`.
@@ -59,7 +61,8 @@ impl SoapVersion {
         output
     }
 
-    /// Starts an envelope, up to its first header block, with room for `capacity` bytes of blocks and body.
+    /// Starts an envelope, up to its first header block, with room for `capacity` bytes of blocks
+    /// and body.
     pub(crate) fn start_header(self, capacity: usize) -> Vec<u8> {
         self.start("<soap:Header>", capacity)
     }

@@ -1,8 +1,9 @@
 //! The words that the sample data is made of, and the generator that picks among them.
 //!
-//! [`Random`] is SplitMix64: small, seeded, the same on every machine. Whatever is generated from a seed here is part
-//! of the contract of the sample services (answers are compared byte for byte between databases and over time), so
-//! the one rule is: a change of a word, of their order or of the generator is a change of every answer.
+//! [`Random`] is SplitMix64: small, seeded, the same on every machine. Whatever is generated from a
+//! seed here is part of the contract of the sample services (answers are compared byte for byte
+//! between databases and over time), so the one rule is: a change of a word, of their order or of
+//! the generator is a change of every answer.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): deterministic numbers for sample data, never for secrets.
 pub(crate) struct Random(u64);
@@ -36,10 +37,11 @@ impl Random {
     }
 }
 
-/// The `index`th of `first.len() * second.len()` pairs, scattered: neighbours differ in both words and none repeats
-/// before all have been given.
+/// The `index`th of `first.len() * second.len()` pairs, scattered: neighbours differ in both words
+/// and none repeats before all have been given.
 pub(crate) fn pair<'w>(index: usize, first: &[&'w str], second: &[&'w str]) -> (&'w str, &'w str) {
-    // 7919 is a prime that divides no list length here, so that multiplying by it permutes the pairs.
+    // 7919 is a prime that divides no list length here, so that multiplying by it permutes the
+    // pairs.
     let scattered = (index * 7919) % (first.len() * second.len());
     (
         first[scattered % first.len()],

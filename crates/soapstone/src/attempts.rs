@@ -1,7 +1,8 @@
 //! Counts openings by the wrapped keys that they try, so that no key is tried often.
 //!
-//! The marks of a message tell a copy of it. They do not tell a new message around an `EncryptedKey`
-//! that somebody captured, which a partner can sign. Its tries are counted by the key itself.
+//! The marks of a message tell a copy of it. They do not tell a new message around an
+//! `EncryptedKey` that somebody captured, which a partner can sign. Its tries are counted by the
+//! key itself.
 //!
 //! The rule kept here: an opening counts from its beginning, so that tries at the same moment see
 //! each other.

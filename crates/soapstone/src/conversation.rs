@@ -1,7 +1,8 @@
 //! What remembers security contexts between the messages that use them.
 //!
-//! A context belongs to a scope, the name of the endpoint that it was made at: for other endpoints it does not exist. The rule kept
-//! here: a store that cannot tell says so; it never answers "not there" in its place.
+//! A context belongs to a scope, the name of the endpoint that it was made at: for other endpoints
+//! it does not exist. The rule kept here: a store that cannot tell says so; it never answers "not
+//! there" in its place.
 
 use std::fmt;
 use std::time::Duration;
@@ -33,7 +34,8 @@ pub enum StoreUnavailable {
         /// What it said.
         problem: String,
     },
-    /// It has a context of that name, which does not open: it was changed, or put there by somebody without the key.
+    /// It has a context of that name, which does not open: it was changed, or put there by somebody
+    /// without the key.
     Unreadable {
         /// The context's identifier.
         identifier: String,
@@ -79,8 +81,8 @@ impl std::error::Error for StoreUnavailable {}
 ///
 /// Calls wait for the store, for a bounded time; a server makes them on a pool of its own.
 pub trait ContextStore: Send + Sync + fmt::Debug {
-    /// The context of that name in `scope`, if there is one that has neither expired nor been cancelled. A name of another version
-    /// names nothing.
+    /// The context of that name in `scope`, if there is one that has neither expired nor been
+    /// cancelled. A name of another version names nothing.
     ///
     /// # Errors
     /// When the store cannot tell.
@@ -94,11 +96,13 @@ pub trait ContextStore: Send + Sync + fmt::Debug {
     /// Remembers a new context, in the place of whatever had its identifier. `created` is now.
     ///
     /// # Errors
-    /// When there is no room, or the store cannot say that it remembers. It may nevertheless, until the context expires.
+    /// When there is no room, or the store cannot say that it remembers. It may nevertheless, until
+    /// the context expires.
     fn insert(&self, scope: &str, context: &SecurityContext) -> Result<(), StoreUnavailable>;
 
-    /// Remembers a further instance of a context. The latest of those before stays usable for `grace` from `now` on, and not beyond its own
-    /// end; older ones are forgotten. `false` if there is no such context: it has expired or was cancelled in the meantime, and stays so.
+    /// Remembers a further instance of a context. The latest of those before stays usable for
+    /// `grace` from `now` on, and not beyond its own end; older ones are forgotten. `false` if
+    /// there is no such context: it has expired or was cancelled in the meantime, and stays so.
     ///
     /// # Errors
     /// As for [`insert`](Self::insert).
@@ -110,8 +114,9 @@ pub trait ContextStore: Send + Sync + fmt::Debug {
         now: Timestamp,
     ) -> Result<bool, StoreUnavailable>;
 
-    /// Puts `after` into the place of `before`, an instance of the same name, if that is still what the store has as the latest instance of the
-    /// context. `false` if it is not: the context was cancelled in the meantime, renewed or amended otherwise, and stays so.
+    /// Puts `after` into the place of `before`, an instance of the same name, if that is still what
+    /// the store has as the latest instance of the context. `false` if it is not: the context
+    /// was cancelled in the meantime, renewed or amended otherwise, and stays so.
     ///
     /// # Errors
     /// As for [`insert`](Self::insert).

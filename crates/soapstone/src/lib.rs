@@ -1,7 +1,7 @@
 //! WS-Security for Rust: what an application depends on.
 //!
-//! An [`Endpoint`](endpoint::Endpoint) secures and opens messages as its file says; the layers below are re-exported for those who
-//! build policies themselves.
+//! An [`Endpoint`](endpoint::Endpoint) secures and opens messages as its file says; the layers
+//! below are re-exported for those who build policies themselves.
 //!
 //! The rule kept here: everything that an application needs is reachable from this crate.
 #![forbid(unsafe_code)]

@@ -13,7 +13,8 @@ use crate::attempts::{Attempts, KeyName, Outcome, Tally};
 pub enum ReplayError {
     /// One of the marks is remembered: the message was seen before.
     Seen,
-    /// The cache holds as many unexpired marks as it may. Forgetting one would let its message in again.
+    /// The cache holds as many unexpired marks as it may. Forgetting one would let its message in
+    /// again.
     Full {
         /// How many it may hold.
         capacity: usize,
@@ -44,11 +45,13 @@ pub trait ReplayCache: Attempts {
     /// Remembers all marks, in one atomic step, if none of them is remembered already.
     ///
     /// # Errors
-    /// [`ReplayError::Seen`] if one is remembered; nothing is remembered then. When in doubt a cache refuses.
+    /// [`ReplayError::Seen`] if one is remembered; nothing is remembered then. When in doubt a
+    /// cache refuses.
     fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError>;
 }
 
-/// A replay cache that remembers nothing: for measurements and tests. In front of a service it would accept every copy.
+/// A replay cache that remembers nothing: for measurements and tests. In front of a service it
+/// would accept every copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ForgetfulReplayCache;
 

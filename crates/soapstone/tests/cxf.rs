@@ -1,5 +1,6 @@
-//! What CXF's clients and services said to each other under many policies, recorded in `interop/recorded/cxf`: an endpoint that is configured
-//! from the same WSDL accepts the request as a service and the response as a client, and a request for a security context is granted.
+//! What CXF's clients and services said to each other under many policies, recorded in
+//! `interop/recorded/cxf`: an endpoint that is configured from the same WSDL accepts the request as
+//! a service and the response as a client, and a request for a security context is granted.
 
 #[path = "support/contexts.rs"]
 mod contexts;
@@ -150,7 +151,8 @@ fn every_exchange_of_cxf_is_accepted_under_its_own_policy() {
     );
 }
 
-/// The context that CXF's service has made of what both sides contributed to its key, which TLS alone hid.
+/// The context that CXF's service has made of what both sides contributed to its key, which TLS
+/// alone hid.
 fn made(cell: &str, owner: ContextOwner) -> SecurityContext {
     let text = |name| String::from_utf8(recorded(cell, name)).expect("it is UTF-8");
     let version = match cell.ends_with("of-2005") {
@@ -166,8 +168,9 @@ fn made(cell: &str, owner: ContextOwner) -> SecurityContext {
     )
 }
 
-/// Conversations that TLS protects: the owner of what our service grants is who began it, and what CXF's client sends in the one that it began is
-/// endorsed by that one's key, by no other one's, and not at all without it.
+/// Conversations that TLS protects: the owner of what our service grants is who began it, and what
+/// CXF's client sends in the one that it began is endorsed by that one's key, by no other one's,
+/// and not at all without it.
 #[test]
 fn contexts_of_cxf_endorse_what_tls_protects() {
     let cells = cells();
@@ -277,7 +280,8 @@ fn an_exchange_of_cxf_is_stale_an_hour_later() {
     assert_eq!(refused.cause().name(), "timestamp-expired");
 }
 
-/// WSDL 1.1, 2.1.1: a description may be in several files, and what is attached in any of them applies.
+/// WSDL 1.1, 2.1.1: a description may be in several files, and what is attached in any of them
+/// applies.
 #[test]
 fn a_description_in_several_files_is_read_with_those_that_it_imports() {
     let wsdl = folder().join("sign-encrypt-Basic256/service.wsdl");

@@ -1,4 +1,5 @@
-//! What an endpoint file can demand beside its policy: addresses, actions, an end, no processing instructions; and policies that demand nothing.
+//! What an endpoint file can demand beside its policy: addresses, actions, an end, no processing
+//! instructions; and policies that demand nothing.
 
 use std::path::PathBuf;
 
@@ -348,7 +349,8 @@ fn policy(content: &str) -> String {
     format!("<wsp:Policy xmlns:wsp=\"{WSP}\" xmlns:sp=\"{SP}\">{content}</wsp:Policy>")
 }
 
-/// A policy that demands nothing is mostly the wrong file, and would let everything in, and out, without a word.
+/// A policy that demands nothing is mostly the wrong file, and would let everything in, and out,
+/// without a word.
 #[test]
 fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
     let folder = Folder::new("empty");
@@ -389,7 +391,8 @@ fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
             assert_eq!(folder.problems(role, &meant), "");
         }
     }
-    // Of an optional protection, the protection counts: the policy demands something, or cannot be done.
+    // Of an optional protection, the protection counts: the policy demands something, or cannot be
+    // done.
     std::fs::write(folder.0.join("optional.xml"), policy(bindings)).expect("it is written");
     let optional = folder.problems(Role::Service, "policy = \"optional.xml\"");
     assert!(!optional.contains("demands nothing"), "{optional}");

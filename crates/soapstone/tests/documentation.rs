@@ -1,4 +1,5 @@
-//! The guides say nothing that is not so: their endpoint files have keys that are known, and every reason for a refusal is explained.
+//! The guides say nothing that is not so: their endpoint files have keys that are known, and every
+//! reason for a refusal is explained.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,9 @@
-//! Policies drawn at random from the assertions of WS-SecurityPolicy: a client and a service that read the same one understand each other, and what an
-//! agreement is published as says the same again.
+//! Policies drawn at random from the assertions of WS-SecurityPolicy: a client and a service that
+//! read the same one understand each other, and what an agreement is published as says the same
+//! again.
 //!
-//! A combination that makes no sense, or that is not supported, is refused when the endpoints are compiled. None may make messages that nobody can open.
+//! A combination that makes no sense, or that is not supported, is refused when the endpoints are
+//! compiled. None may make messages that nobody can open.
 
 use std::path::PathBuf;
 

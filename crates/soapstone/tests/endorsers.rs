@@ -1,4 +1,5 @@
-//! Endpoints of a policy with several endorsing tokens: which keys make the signatures, and what is wrong with files that name too few.
+//! Endpoints of a policy with several endorsing tokens: which keys make the signatures, and what is
+//! wrong with files that name too few.
 
 use std::path::PathBuf;
 
@@ -14,7 +15,8 @@ use soapstone::xml::Buffers;
 const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
                         <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
 
-/// A symmetric binding with derived keys, whose requests two parties endorse: the one's token is signed and encrypted, the other one's is not.
+/// A symmetric binding with derived keys, whose requests two parties endorse: the one's token is
+/// signed and encrypted, the other one's is not.
 const POLICY: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' \
     xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>\
     <sp:SymmetricBinding><wsp:Policy>\

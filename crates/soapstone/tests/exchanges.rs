@@ -1,5 +1,6 @@
-//! What clients and services of other stacks said to each other, recorded in `interop/recorded`: Metro's, and WCF's as far as Mono has them. Our
-//! endpoints, configured from the policy that they obeyed, accept requests as a service and responses as a client.
+//! What clients and services of other stacks said to each other, recorded in `interop/recorded`:
+//! Metro's, and WCF's as far as Mono has them. Our endpoints, configured from the policy that they
+//! obeyed, accept requests as a service and responses as a client.
 
 #[path = "support/contexts.rs"]
 mod contexts;
@@ -16,7 +17,8 @@ use soapstone::xml::Buffers;
 
 use contexts::{Granted, agreed};
 
-/// Of the text in each request and in the answer to it, characters that stand for themselves only if they came through unharmed.
+/// Of the text in each request and in the answer to it, characters that stand for themselves only
+/// if they came through unharmed.
 const TEXT: &str = "Grüße &amp; more<";
 
 fn cells(stack: &str) -> Vec<PathBuf> {
@@ -178,7 +180,8 @@ fn an_exchange_is_stale_an_hour_later() {
     }
 }
 
-/// WS-SecureConversation 1.4, sections 3 to 7: what follows under the context's key is opened with the key that both sides made, and with no other one.
+/// WS-SecureConversation 1.4, sections 3 to 7: what follows under the context's key is opened with
+/// the key that both sides made, and with no other one.
 #[test]
 fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() {
     let mut renewals = 0;
@@ -222,7 +225,8 @@ fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() 
         renewals += goes_on(&cell, &service, &client, theirs);
         let second = recorded(&cell, "2.request.xml");
         let refused = receive(&service, second, &Granted::knowing(namesake));
-        // What is encrypted cannot be deciphered; where TLS protects messages, the endorsement does not verify.
+        // What is encrypted cannot be deciphered; where TLS protects messages, the endorsement does
+        // not verify.
         let why = refused.expect_err("another key");
         assert!(
             why.contains("Encryption(Failed)") || why.contains("ValueMismatch"),
@@ -232,7 +236,8 @@ fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() 
     assert_eq!(renewals, 1, "one is in clear text, under TLS");
 }
 
-/// Everything after the first exchange, until another key is agreed on where nobody else can read it. Returns how many other keys there were.
+/// Everything after the first exchange, until another key is agreed on where nobody else can read
+/// it. Returns how many other keys there were.
 fn goes_on(
     cell: &Path,
     service: &Endpoint,

@@ -1,4 +1,5 @@
-//! What is said of mistakes in endpoint files tells no secret: a value of every kind stands in the place of every key.
+//! What is said of mistakes in endpoint files tells no secret: a value of every kind stands in the
+//! place of every key.
 
 #[path = "support/canary.rs"]
 mod canary;

@@ -1,4 +1,5 @@
-//! What is said of mistakes in endpoint files: with the key that they are made in, and what to write in its place.
+//! What is said of mistakes in endpoint files: with the key that they are made in, and what to
+//! write in its place.
 
 use std::path::PathBuf;
 
@@ -95,8 +96,8 @@ fn a_keystore_or_key_without_its_password_is_said_to_have_none() {
     }
 }
 
-/// Keystores with the password `storepass`, whose key has the password `keypass`: made by `keytool`, and by `KeyStore.setKeyEntry`
-/// of Java, since `keytool` makes no such PKCS#12.
+/// Keystores with the password `storepass`, whose key has the password `keypass`: made by
+/// `keytool`, and by `KeyStore.setKeyEntry` of Java, since `keytool` makes no such PKCS#12.
 const KEYS_WITH_PASSWORDS: [(&str, &[u8]); 2] = [
     (
         "own.jks",

@@ -1,5 +1,5 @@
-//! Messages that live peers made, recorded in `interop/recorded` by `interop/record`: each is accepted at the moment of its
-//! recording, and holds the body that the peer was given.
+//! Messages that live peers made, recorded in `interop/recorded` by `interop/record`: each is
+//! accepted at the moment of its recording, and holds the body that the peer was given.
 
 #[path = "support/body.rs"]
 mod body;

@@ -1,4 +1,5 @@
-//! An endpoint knows what it has sent under a key that its peer holds as well, and takes none of it for the peer's.
+//! An endpoint knows what it has sent under a key that its peer holds as well, and takes none of it
+//! for the peer's.
 
 use std::path::Path;
 

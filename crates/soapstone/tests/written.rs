@@ -31,7 +31,8 @@ fn read(source: String, signatures: SignatureReading) -> Agreement {
         .unwrap_or_else(|error| panic!("{source}\n{error}"))
 }
 
-/// A description with a binding for each version of SOAP that has the policy attached as a gateway attaches it.
+/// A description with a binding for each version of SOAP that has the policy attached as a gateway
+/// attaches it.
 fn described(written: &WrittenPolicy) -> String {
     let wsp = written.version().namespace();
     let reference = |id| format!("<p:PolicyReference URI='#{id}'/>");
@@ -56,7 +57,8 @@ fn described(written: &WrittenPolicy) -> String {
     )
 }
 
-/// Everything of an agreement that a peer could notice, whatever fields there are: what is left out is named here.
+/// Everything of an agreement that a peer could notice, whatever fields there are: what is left out
+/// is named here.
 fn demands(agreement: &Agreement) -> String {
     let conversation = agreement.conversation.as_ref().map(|conversation| {
         let bootstrap = conversation.bootstrap.as_ref();
@@ -139,7 +141,8 @@ fn there_and_back(agreement: &Agreement, case: &str) -> WrittenPolicy {
 
 const PEER: &str = "[peer]\ncertificate = \"server.cert.pem\"";
 
-/// Every suite with a name, as endpoint files say it, and whether messages that sign, or encrypt, can be told of it.
+/// Every suite with a name, as endpoint files say it, and whether messages that sign, or encrypt,
+/// can be told of it.
 fn suites() -> Vec<(String, bool, bool)> {
     let mut suites = Vec::new();
     for name in SUITE_NAMES {
@@ -426,7 +429,8 @@ fn what_no_assertion_says_is_a_reason_and_no_weaker_policy() {
     }
 }
 
-/// CXF's `Basic256GCM` signs with SHA-1 and wraps keys with SHA-1: to publish the default suite under that name would be a downgrade.
+/// CXF's `Basic256GCM` signs with SHA-1 and wraps keys with SHA-1: to publish the default suite
+/// under that name would be a downgrade.
 #[test]
 fn the_default_suite_is_not_published_under_the_name_of_a_weaker_one() {
     let default = agreement(Mechanism::SignEncrypt, "", "");
@@ -450,7 +454,8 @@ fn the_default_suite_is_not_published_under_the_name_of_a_weaker_one() {
     }
 }
 
-/// A policy without `sp:IncludeTimestamp` forbids them (WS-SecurityPolicy 1.3, 6.2), and CXF refuses them.
+/// A policy without `sp:IncludeTimestamp` forbids them (WS-SecurityPolicy 1.3, 6.2), and CXF
+/// refuses them.
 #[test]
 fn an_answer_has_a_timestamp_only_where_one_is_demanded_or_signed() {
     for (mechanism, security, expected) in [

@@ -1,12 +1,14 @@
 //! Stops asking what does not answer.
 //!
-//! After a failure nobody asks for a while, which grows from failure to failure; then one caller tries, and the others go on being
-//! turned away until that one has had an answer. The rule kept here: whoever is turned away does not wait.
+//! After a failure nobody asks for a while, which grows from failure to failure; then one caller
+//! tries, and the others go on being turned away until that one has had an answer. The rule kept
+//! here: whoever is turned away does not wait.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The first pause: shorter than any fail-over, long enough that a dead server costs each worker next to nothing.
+/// The first pause: shorter than any fail-over, long enough that a dead server costs each worker
+/// next to nothing.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause, which bounds how much later than the server we are back.
@@ -37,7 +39,8 @@ impl<P> Default for State<P> {
 }
 
 impl<P: Clone> Breaker<P> {
-    /// A breaker that turns nobody away yet. While one caller tries, the others are turned away for `trial` at most.
+    /// A breaker that turns nobody away yet. While one caller tries, the others are turned away for
+    /// `trial` at most.
     pub fn new(trial: Duration) -> Self {
         Self {
             state: Mutex::default(),

@@ -2,8 +2,8 @@
 //!
 //! The first node seals a canary, and each node that can open it keeps it there. A node that cannot
 //! open it says so, and leaves it alone: the others are at one about it. While keys are changed a
-//! node that opens it with its other key seals it anew with its own, so that it is never sealed with
-//! a key that all nodes have given up.
+//! node that opens it with its other key seals it anew with its own, so that it is never sealed
+//! with a key that all nodes have given up.
 //!
 //! The rule kept here: whoever looks changes nothing.
 
@@ -14,8 +14,9 @@ use redis::Value;
 use crate::remote::{Effect, Remote, Unanswered};
 use crate::sealing::{Opener, SealKeys};
 
-/// For how many milliseconds a canary is kept after a node was last content with it. Nodes look once
-/// a minute; when all nodes have got another key at once, the old canary is gone after this time.
+/// For how many milliseconds a canary is kept after a node was last content with it. Nodes look
+/// once a minute; when all nodes have got another key at once, the old canary is gone after this
+/// time.
 const LIFE_MILLISECONDS: u32 = 300_000;
 
 /// Puts a canary into the place of another, or where there is none.

@@ -1,7 +1,8 @@
 //! The certificates of those who own conversations, at rest.
 //!
-//! A certificate that was read takes some 7 kB, its octets one. So octets are kept, one copy for all conversations of an owner, and of
-//! what was read as much as a bounded number of busy owners need; an owner who comes back after a while has his certificate read again.
+//! A certificate that was read takes some 7 kB, its octets one. So octets are kept, one copy for
+//! all conversations of an owner, and of what was read as much as a bounded number of busy owners
+//! need; an owner who comes back after a while has his certificate read again.
 //!
 //! The rule kept here: what is taken up is what was laid down, octet for octet.
 
@@ -59,7 +60,8 @@ impl Certificates {
         resting
     }
 
-    /// The certificate, read if need be. `None` if it cannot be read any more, which would be a bug: it was read before it was laid down.
+    /// The certificate, read if need be. `None` if it cannot be read any more, which would be a
+    /// bug: it was read before it was laid down.
     pub(crate) fn take_up(&self, resting: &Arc<Resting>) -> Option<Certificate> {
         let mut read = resting.read();
         if let Some(certificate) = &*read {

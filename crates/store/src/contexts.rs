@@ -1,10 +1,12 @@
 //! Security contexts in Redis or Valkey, sealed, so that any node can go on with any conversation.
 //!
-//! A conversation is one hash, whose name is derived from scope and identifier and which has a field per instance: the one that was
-//! made last, and while a renewal is young the one before. Before each sealed value stands, as a decimal number, the millisecond from
-//! which the field is no longer used; a renewal brings that of the instance before nearer without opening it.
+//! A conversation is one hash, whose name is derived from scope and identifier and which has a
+//! field per instance: the one that was made last, and while a renewal is young the one before.
+//! Before each sealed value stands, as a decimal number, the millisecond from which the field is no
+//! longer used; a renewal brings that of the instance before nearer without opening it.
 //!
-//! The rule kept here: what is found was sealed under exactly the name that was asked for, and is neither expired nor cancelled.
+//! The rule kept here: what is found was sealed under exactly the name that was asked for, and is
+//! neither expired nor cancelled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,13 +21,15 @@ use soapstone::wss::{ContextName, ContextOwner, SecurityContext};
 use crate::canary::Canary;
 use crate::remote::{Effect, Unanswered};
 
-/// Added to the life of a conversation's hash, so that it outlives its contexts though the clocks of servers and nodes differ by that much.
+/// Added to the life of a conversation's hash, so that it outlives its contexts though the clocks
+/// of servers and nodes differ by that much.
 const MARGIN_MILLISECONDS: i64 = 60_000;
 
 /// Digits of a moment before a sealed value: milliseconds since 1970, up to the year 5138.
 const MOMENT_DIGITS: usize = 14;
 
-// In these scripts the first change is the one that takes memory: where there is none, the script ends before it has changed anything.
+// In these scripts the first change is the one that takes memory: where there is none, the script
+// ends before it has changed anything.
 
 /// Begins a conversation. ARGV: field, value, milliseconds to keep it.
 const INSERT: &str = "\
@@ -38,7 +42,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1";
 
 /// Adds an instance, keeps the latest of the others for a while, and forgets the rest.
-/// ARGV: field, value, milliseconds to keep it, digits of a moment, end of the instance before, now.
+/// ARGV: field, value, milliseconds to keep it, digits of a moment, end of the instance before,
+/// now.
 const RENEW: &str = "\
 local fields = redis.call('HGETALL', KEYS[1])
 local digits = tonumber(ARGV[4])
@@ -64,7 +69,8 @@ if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KE
 return 1";
 
 /// Puts one value of an instance into the place of another, where no other instance is later.
-/// ARGV: field, value before, value after, digits of a moment. A call that is repeated finds what it has written.
+/// ARGV: field, value before, value after, digits of a moment. A call that is repeated finds what
+/// it has written.
 const AMEND: &str = "\
 local found = redis.call('HGET', KEYS[1], ARGV[1])
 if found == ARGV[3] then return 1 end
@@ -241,7 +247,8 @@ impl ContextStore for RedisContexts {
         if ends != milliseconds(before.expires) {
             return Ok(false);
         }
-        // Sealed anew, the same context is other octets: what is to be replaced is what was read, if that is what it was.
+        // Sealed anew, the same context is other octets: what is to be replaced is what was read,
+        // if that is what it was.
         let found = self.open(scope, &before.name(), sealed)?;
         if !found.is_some_and(|found| is_same(&found, before)) {
             return Ok(false);
@@ -266,7 +273,8 @@ impl ContextStore for RedisContexts {
     }
 }
 
-/// Whether two contexts of one name say the same. Their keys need not be compared: each instance of a context has a name of its own.
+/// Whether two contexts of one name say the same. Their keys need not be compared: each instance of
+/// a context has a name of its own.
 fn is_same(one: &SecurityContext, other: &SecurityContext) -> bool {
     let owner = match (&one.owner, &other.owner) {
         (ContextOwner::Certificate(one), ContextOwner::Certificate(other)) => {
@@ -284,7 +292,8 @@ fn field(instance: Option<&str>) -> Result<String, StoreUnavailable> {
     instance.map_or_else(|| Ok("-".to_owned()), |instance| short(&[instance]))
 }
 
-/// 128 bits of a hash, in hexadecimal digits: names come from messages, and may be as long as messages.
+/// 128 bits of a hash, in hexadecimal digits: names come from messages, and may be as long as
+/// messages.
 fn short(texts: &[&str]) -> Result<String, StoreUnavailable> {
     let mut hashed = Vec::new();
     for text in texts {

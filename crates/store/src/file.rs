@@ -1,8 +1,9 @@
 //! Replay marks and tallies in a file, so that calls of the command line share them.
 //!
-//! The file is a `redb` database: trees of pages, of which a message reads and writes a few, however
-//! many marks there are. A database has one user at a time; a lock on a second file (`….lock`) says
-//! whose turn it is, among processes and threads alike, and nobody waits for his turn without end.
+//! The file is a `redb` database: trees of pages, of which a message reads and writes a few,
+//! however many marks there are. A database has one user at a time; a lock on a second file
+//! (`….lock`) says whose turn it is, among processes and threads alike, and nobody waits for his
+//! turn without end.
 //!
 //! A new file is made beside and put in place when it is whole.
 //!

@@ -1,11 +1,12 @@
 //! What a deployment remembers between messages: replay marks and security contexts.
 //!
-//! [`MemoryReplay`] and [`MemoryContexts`] are for a process that serves many messages, [`FileReplay`] for calls of the command line
-//! that share what they have seen, [`RedisReplay`] and [`RedisContexts`] for nodes that serve the same clients. [`Stores`] opens
-//! whichever an endpoint's configuration asks for, and lets endpoints share connections.
+//! [`MemoryReplay`] and [`MemoryContexts`] are for a process that serves many messages,
+//! [`FileReplay`] for calls of the command line that share what they have seen, [`RedisReplay`] and
+//! [`RedisContexts`] for nodes that serve the same clients. [`Stores`] opens whichever an
+//! endpoint's configuration asks for, and lets endpoints share connections.
 //!
-//! The rule kept here: when in doubt, refuse. A store that is full, damaged or out of reach admits nothing, unless the configuration
-//! says for replay marks that a node may decide alone.
+//! The rule kept here: when in doubt, refuse. A store that is full, damaged or out of reach admits
+//! nothing, unless the configuration says for replay marks that a node may decide alone.
 #![forbid(unsafe_code)]
 
 mod breaker;
@@ -57,7 +58,8 @@ pub const DEFAULT_CAPACITY: usize = 1 << 20;
 /// At no more than 2 kB each they take 130 MB.
 pub const DEFAULT_CONVERSATIONS: usize = 1 << 16;
 
-/// What an owner may hold of the room for conversations in memory when the configuration does not say, as a divisor: a quarter.
+/// What an owner may hold of the room for conversations in memory when the configuration does not
+/// say, as a divisor: a quarter.
 pub const DEFAULT_SHARE: usize = 4;
 
 /// The replay cache that a configuration asks for.
@@ -73,12 +75,13 @@ pub enum Replay {
 }
 
 impl Replay {
-    /// Opens the cache of a configuration; in memory when there is none. Caches in Redis that are opened through one [`Stores`]
-    /// share connections; this one has its own.
+    /// Opens the cache of a configuration; in memory when there is none. Caches in Redis that are
+    /// opened through one [`Stores`] share connections; this one has its own.
     ///
     /// # Errors
     ///
-    /// When the file, or the keys and certificates for TLS, cannot be used. Whether Redis answers is not asked here.
+    /// When the file, or the keys and certificates for TLS, cannot be used. Whether Redis answers
+    /// is not asked here.
     pub fn open(config: Option<&ReplayConfig>) -> Result<Self, StoreError> {
         Stores::default().replay(config)
     }
@@ -131,7 +134,8 @@ impl Replay {
         }
     }
 
-    /// How many marks are held, expired ones that were not yet dropped included; `None` where that is not known without looking.
+    /// How many marks are held, expired ones that were not yet dropped included; `None` where that
+    /// is not known without looking.
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Memory(memory) => Some(memory.len()),
@@ -235,8 +239,8 @@ pub enum Contexts {
 }
 
 impl Contexts {
-    /// How many conversations are held, expired ones that were not yet dropped included; `None` where that is not known without
-    /// looking.
+    /// How many conversations are held, expired ones that were not yet dropped included; `None`
+    /// where that is not known without looking.
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Memory(memory) => Some(memory.len()),
@@ -317,7 +321,8 @@ fn failures_after(before: &[Tally]) -> u32 {
     failed.saturating_add(1)
 }
 
-/// Why a message is refused that ends no later than marks that are dropped, by the second of their end: in time it would have been too old.
+/// Why a message is refused that ends no later than marks that are dropped, by the second of their
+/// end: in time it would have been too old.
 fn set_back(forgotten: i64) -> ReplayError {
     let ended = Timestamp::from_second(forgotten).unwrap_or(Timestamp::MAX);
     ReplayError::Unavailable {

@@ -30,7 +30,8 @@ pub struct RedisReplay {
     data: (StoreServers, u32),
     own: MemoryReplay,
     missed: Arc<Missed>,
-    /// Whether another store was asked before, which may have accepted what this one does not know.
+    /// Whether another store was asked before, which may have accepted what this one does not
+    /// know.
     is_other: bool,
     may_decide_alone: bool,
     decided_alone: AtomicU64,
@@ -107,7 +108,8 @@ impl RedisReplay {
         self.own.memory().doubt(until);
     }
 
-    /// How many messages were accepted on the word of this node alone, because the store did not answer.
+    /// How many messages were accepted on the word of this node alone, because the store did not
+    /// answer.
     pub fn decided_alone(&self) -> u64 {
         self.decided_alone.load(Ordering::Relaxed)
     }

@@ -452,7 +452,8 @@ mod tests {
         assert_eq!(cache.len(), 100);
     }
 
-    /// Whoever can set a clock forth and back (RFC 7384, 3.2) would have marks dropped while their messages are good.
+    /// Whoever can set a clock forth and back (RFC 7384, 3.2) would have marks dropped while their
+    /// messages are good.
     #[test]
     fn a_clock_that_is_set_forth_and_back_lets_no_copy_in() {
         let cache = MemoryReplay::new(10);

@@ -1,10 +1,11 @@
 //! Security contexts in this process, bounded.
 //!
-//! Conversations are spread over shards by a hash of scope and identifier, each with a lock of its own. Owners' certificates are in a
-//! table of their own ([`Certificates`]), because a certificate that was read takes several times as much as all the rest.
+//! Conversations are spread over shards by a hash of scope and identifier, each with a lock of its
+//! own. Owners' certificates are in a table of their own ([`Certificates`]), because a certificate
+//! that was read takes several times as much as all the rest.
 //!
-//! The rule kept here: a context that is neither expired nor cancelled is never dropped. When no more fit, or their owner holds as many as he
-//! may, new ones are refused.
+//! The rule kept here: a context that is neither expired nor cancelled is never dropped. When no
+//! more fit, or their owner holds as many as he may, new ones are refused.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
@@ -78,7 +79,8 @@ impl MemoryContexts {
         }
     }
 
-    /// The same store with at most so many conversations for each owner. Those of nobody in particular count as one owner's.
+    /// The same store with at most so many conversations for each owner. Those of nobody in
+    /// particular count as one owner's.
     #[must_use]
     pub fn with_share(self, most: usize) -> Self {
         Self {
@@ -108,7 +110,8 @@ impl MemoryContexts {
     }
 
     fn lock(&self, number: usize) -> MutexGuard<'_, Shard> {
-        // A panic could leave an end without its conversation or the reverse, which costs memory and proves nothing.
+        // A panic could leave an end without its conversation or the reverse, which costs memory
+        // and proves nothing.
         self.shards[number]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -317,7 +320,8 @@ impl ContextStore for MemoryContexts {
 }
 
 impl Instance {
-    /// Whether both say the same. Their keys need not be compared: each instance of a context has a name of its own.
+    /// Whether both say the same. Their keys need not be compared: each instance of a context has a
+    /// name of its own.
     fn is(&self, other: &Self) -> bool {
         self.owner.is(&other.owner)
             && (&self.name, self.version) == (&other.name, other.version)

@@ -1,10 +1,12 @@
 //! Security contexts as octets, and sealed for the place where they rest.
 //!
-//! What rests in a shared store is a form, the id of a key, and the context sealed under that key (AES-256-GCM). Scope, identifier and
-//! instance are not in it: they are authenticated, so that a value put under another name does not open. Two keys may open: the one
-//! that seals, and one that is coming or going.
+//! What rests in a shared store is a form, the id of a key, and the context sealed under that key
+//! (AES-256-GCM). Scope, identifier and instance are not in it: they are authenticated, so that a
+//! value put under another name does not open. Two keys may open: the one that seals, and one that
+//! is coming or going.
 //!
-//! The rule kept here: what does not open is an error, except under a key that is no longer there, whose contexts are gone with it.
+//! The rule kept here: what does not open is an error, except under a key that is no longer there,
+//! whose contexts are gone with it.
 
 use jiff::Timestamp;
 use soapstone::config::StoreConfig;
@@ -42,7 +44,8 @@ pub(crate) enum Opener {
     Neither,
 }
 
-/// A sealed value that cannot be used: it was changed, belongs to another name, or was sealed by somebody without the key.
+/// A sealed value that cannot be used: it was changed, belongs to another name, or was sealed by
+/// somebody without the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
@@ -74,7 +77,8 @@ impl SealKeys {
         Ok(value)
     }
 
-    /// Opens a context under a name. `None` when its key is no longer there, or it is of another version than the name says.
+    /// Opens a context under a name. `None` when its key is no longer there, or it is of another
+    /// version than the name says.
     pub(crate) fn open(
         &self,
         scope: &str,
@@ -316,7 +320,8 @@ mod tests {
         let name = sealed.name();
         let seal = |keys: SealKeys| keys.seal("/", &sealed).expect("it seals");
         let anonymous = Ok(Some("anonymous".to_owned()));
-        // First every node can open what the new key seals, then they seal with it, then the old key goes.
+        // First every node can open what the new key seals, then they seal with it, then the old
+        // key goes.
         let (first, second, third) = (keys(1, Some(2)), keys(2, Some(1)), keys(2, None));
         for value in [seal(keys(1, Some(2))), seal(keys(2, Some(1)))] {
             assert_eq!(opened(&first, "/", &name, &value), anonymous);

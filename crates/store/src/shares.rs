@@ -1,4 +1,5 @@
-//! How many conversations each owner holds, so that no one of them takes the room of all the others.
+//! How many conversations each owner holds, so that no one of them takes the room of all the
+//! others.
 //!
 //! The rule kept here: a share is held by a conversation and ends with it, whatever ends that.
 

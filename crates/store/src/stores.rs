@@ -1,7 +1,7 @@
 //! Opens stores, so that endpoints that name the same servers share connections to them.
 //!
-//! The rule kept here: whether two endpoints share is decided by their configuration alone; what they remember stays apart by their
-//! prefixes and scopes.
+//! The rule kept here: whether two endpoints share is decided by their configuration alone; what
+//! they remember stays apart by their prefixes and scopes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,7 +22,8 @@ use crate::remote::{Remote, Unanswered};
 use crate::sealing::{Opener, SealKeys};
 use crate::{Contexts, DEFAULT_CAPACITY, DEFAULT_CONVERSATIONS, DEFAULT_SHARE, Replay, StoreError};
 
-/// Opens the stores of one process. What nobody uses any more, after a change of configuration, is closed.
+/// Opens the stores of one process. What nobody uses any more, after a change of configuration, is
+/// closed.
 #[derive(Debug, Default)]
 pub struct Stores {
     remotes: Mutex<Vec<(StoreConfig, Weak<Remote>)>>,
@@ -34,7 +35,8 @@ impl Stores {
     ///
     /// # Errors
     ///
-    /// When the file, or the keys and certificates for TLS, cannot be used. Whether Redis answers is not asked here.
+    /// When the file, or the keys and certificates for TLS, cannot be used. Whether Redis answers
+    /// is not asked here.
     pub fn replay(&self, config: Option<&ReplayConfig>) -> Result<Replay, StoreError> {
         let capacity = capacity(config.and_then(|config| config.capacity), DEFAULT_CAPACITY);
         match config.map(|config| &config.store) {
@@ -63,7 +65,8 @@ impl Stores {
     ///
     /// # Errors
     ///
-    /// When the keys and certificates for TLS cannot be used, or the key that seals is missing. Whether Redis answers is not asked here.
+    /// When the keys and certificates for TLS cannot be used, or the key that seals is missing.
+    /// Whether Redis answers is not asked here.
     pub fn contexts(&self, config: Option<&ConversationsConfig>) -> Result<Contexts, StoreError> {
         match config.map(|config| &config.store) {
             None | Some(ConversationStoreConfig::Memory) => {
@@ -92,8 +95,8 @@ impl Stores {
         }
     }
 
-    /// The problems of all shared stores that were opened, for those who ask whether this process is
-    /// ready. It takes the timeouts of those that do not answer.
+    /// The problems of all shared stores that were opened, for those who ask whether this process
+    /// is ready. It takes the timeouts of those that do not answer.
     pub fn problems(&self) -> Vec<StoreProblem> {
         let remotes: Vec<Arc<Remote>> = self
             .remotes()
@@ -175,7 +178,8 @@ fn capacity(configured: Option<u64>, customary: usize) -> usize {
     })
 }
 
-/// Whether both reach the same servers in the same way. Both are our own configuration: nobody measures how long this takes.
+/// Whether both reach the same servers in the same way. Both are our own configuration: nobody
+/// measures how long this takes.
 fn same_servers(one: &StoreConfig, other: &StoreConfig) -> bool {
     let login = |login: &StoreLogin| {
         let password = login.password.as_ref().map(|password| password.expose());

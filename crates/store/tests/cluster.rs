@@ -1,4 +1,5 @@
-//! A cluster of three primaries: marks and conversations spread over them, slots that move, a node that dies.
+//! A cluster of three primaries: marks and conversations spread over them, slots that move, a node
+//! that dies.
 
 mod servers;
 
@@ -77,7 +78,8 @@ fn conversations_live_where_their_slot_is_and_follow_it() {
         })
     };
     assert!(all_there());
-    // One key moves to another node, half-way at first: the slot is being moved, and the key has gone already.
+    // One key moves to another node, half-way at first: the slot is being moved, and the key has
+    // gone already.
     let (from, to) = (&cluster[0], &cluster[1]);
     let key = from.keys().remove(0);
     let slot: u16 = from.ask(&["CLUSTER", "KEYSLOT", &key]);

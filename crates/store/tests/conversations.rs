@@ -116,7 +116,8 @@ fn an_expired_context_cannot_be_renewed() {
     }
 }
 
-/// A context that is renewed by its key alone keeps the time at which its owner was last seen; messages under way keep their time all the same.
+/// A context that is renewed by its key alone keeps the time at which its owner was last seen;
+/// messages under way keep their time all the same.
 #[test]
 fn the_time_of_the_instance_before_counts_from_the_renewal() {
     let server = Server::start(&[]);
@@ -254,7 +255,8 @@ fn an_amendment_undoes_no_renewal() {
             };
             assert_eq!(store.amend("/", &found, &after), Ok(false));
             assert_eq!(owner(store, &renewed, 110).as_deref(), Some("anonymous"));
-            // The latest instance can be amended, and the one before stays what it is for as long as it may.
+            // The latest instance can be amended, and the one before stays what it is for as long
+            // as it may.
             let amended = SecurityContext {
                 owner: context(1, 0).owner,
                 ..renewed.clone()

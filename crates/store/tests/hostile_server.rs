@@ -1,4 +1,5 @@
-//! A server of replay marks that is no friend: slow, endless, and answering something else than it was asked.
+//! A server of replay marks that is no friend: slow, endless, and answering something else than it
+//! was asked.
 
 mod servers;
 

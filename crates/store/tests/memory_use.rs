@@ -1,4 +1,5 @@
-//! What an idle conversation costs in memory: measured on processes of their own, C libraries included.
+//! What an idle conversation costs in memory: measured on processes of their own, C libraries
+//! included.
 
 mod servers;
 
@@ -29,7 +30,8 @@ fn resident() -> usize {
     pages.expect("a number of pages") * 4096
 }
 
-/// Prints what each of so many conversations takes, whose owners are made as a gateway makes them: read from a message of their own.
+/// Prints what each of so many conversations takes, whose owners are made as a gateway makes them:
+/// read from a message of their own.
 fn measure(conversations: u32, owner: impl Fn(u32) -> ContextOwner) {
     let store = MemoryContexts::new(conversations as usize);
     let before = resident();
@@ -106,7 +108,8 @@ fn conversations_of_as_many_users() {
     });
 }
 
-/// What a context in use has kept with it at most: the keys of three nodes at the other end, and as many that are used here.
+/// What a context in use has kept with it at most: the keys of three nodes at the other end, and as
+/// many that are used here.
 #[test]
 #[ignore = "a measurement, run by the test that judges it"]
 fn derived_keys_of_conversations_in_use() {

@@ -34,8 +34,8 @@ fn what_one_node_has_accepted_the_other_refuses() {
         .expect("it was not remembered when its message was refused");
 }
 
-/// For how many milliseconds a server keeps the mark of a message that ends so many seconds from now, when it is told by a node whose clock is so
-/// many seconds ahead.
+/// For how many milliseconds a server keeps the mark of a message that ends so many seconds from
+/// now, when it is told by a node whose clock is so many seconds ahead.
 fn life_of_a_mark(server: &Server, ends: i64, ahead: i64) -> i64 {
     let now = jiff::Timestamp::now();
     let mark = Mark {
@@ -248,7 +248,8 @@ fn a_node_whose_own_memory_is_full_goes_by_the_word_of_the_store_and_decides_not
         accepted.is_ok()
     });
     server.kill();
-    // There is room again before the last message has ended that the node has seen and does not remember.
+    // There is room again before the last message has ended that the node has seen and does not
+    // remember.
     for (second, expected) in [(309, Err(ReplayError::Full { capacity: 2 })), (321, Ok(()))] {
         let decided = node
             .replay

@@ -1,4 +1,5 @@
-//! What a node says of its shared store: that it is not let in, that the others seal with another key.
+//! What a node says of its shared store: that it is not let in, that the others seal with another
+//! key.
 
 mod servers;
 
@@ -9,8 +10,8 @@ use soapstone::config::EndpointConfig;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone_store::{Contexts, StoreProblem, Stores};
 
-/// Whether a node says that it is not let in, with a server's code, and admits nothing, even where it
-/// may decide alone.
+/// Whether a node says that it is not let in, with a server's code, and admits nothing, even where
+/// it may decide alone.
 fn is_denied(store: &str, port: u16, code: &str) {
     let node = node(store, ", when_unavailable = \"accept\"");
     let problems = node.stores.problems();

@@ -1,5 +1,5 @@
-//! The project's own messages (`vectors/messages`), each opened twice: the memory of replays admits it
-//! once.
+//! The project's own messages (`vectors/messages`), each opened twice: the memory of replays admits
+//! it once.
 
 use jiff::Timestamp;
 use soapstone::config::EndpointConfig;

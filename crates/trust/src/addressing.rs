@@ -1,7 +1,9 @@
-//! WS-Addressing headers of a message, in the versions of August 2004 and of 1.0 (2005/08): read, and written for an answer.
+//! WS-Addressing headers of a message, in the versions of August 2004 and of 1.0 (2005/08): read,
+//! and written for an answer.
 //!
-//! They decide which policy a message is opened with (`Action`) and which answer belongs to which request (`RelatesTo`). The one rule: no
-//! address that is read here is ever connected to; an answer goes back where its request came from.
+//! They decide which policy a message is opened with (`Action`) and which answer belongs to which
+//! request (`RelatesTo`). The one rule: no address that is read here is ever connected to; an
+//! answer goes back where its request came from.
 
 use std::fmt;
 
@@ -64,9 +66,11 @@ impl AddressingVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressingError {
-    /// A header that may occur once occurs again, or is not what it should be (1.0 SOAP Binding, 6.4.1).
+    /// A header that may occur once occurs again, or is not what it should be (1.0 SOAP Binding,
+    /// 6.4.1).
     Header(MessageError),
-    /// Headers of both versions: a receiver that reads the one sees another message than one that reads the other.
+    /// Headers of both versions: a receiver that reads the one sees another message than one that
+    /// reads the other.
     Mixed {
         /// Expanded name of a header of the second version.
         found: String,
@@ -121,7 +125,8 @@ pub struct Addressing {
 impl Addressing {
     /// Reads the headers of `header`, a `soap:Header`; `None` if there are none of WS-Addressing.
     ///
-    /// Which of them are signed is for the plan to say: an unsigned header is not among what was verified.
+    /// Which of them are signed is for the plan to say: an unsigned header is not among what was
+    /// verified.
     ///
     /// # Errors
     /// [`AddressingError`].
@@ -208,7 +213,8 @@ impl Addressing {
         here(&self.reply_to) && here(&self.fault_to)
     }
 
-    /// Appends the header blocks, in canonical form. With `must_understand`, a receiver of that SOAP version must understand `Action` and `To`.
+    /// Appends the header blocks, in canonical form. With `must_understand`, a receiver of that
+    /// SOAP version must understand `Action` and `To`.
     pub fn write(&self, must_understand: Option<SoapVersion>, out: &mut Vec<u8>) {
         let namespace = self.version.namespace();
         let soap = must_understand.map(SoapVersion::namespace);
@@ -246,7 +252,8 @@ impl Addressing {
     }
 }
 
-/// Every `wsa:MessageID` of a message with that `soap:Header`, of any version, that names something.
+/// Every `wsa:MessageID` of a message with that `soap:Header`, of any version, that names
+/// something.
 #[must_use]
 pub fn message_ids(header: Element<'_>) -> Vec<String> {
     let is_id = |block: &Element<'_>| {
@@ -267,7 +274,8 @@ pub fn reply_relation(block: Element<'_>) -> Option<Result<String, MessageError>
     (block.local() == "RelatesTo" && is_reply(block, version)).then(|| uri(block))
 }
 
-/// Whether a `RelatesTo` says that the message is the answer to another (1.0 Core, 3.2; in August 2004 a qualified name said so).
+/// Whether a `RelatesTo` says that the message is the answer to another (1.0 Core, 3.2; in August
+/// 2004 a qualified name said so).
 fn is_reply(block: Element<'_>, version: AddressingVersion) -> bool {
     let Some(kind) = block.attribute("", "RelationshipType") else {
         return true;
@@ -319,7 +327,8 @@ mod tests {
         assert_eq!(read("<x xmlns='urn:x'/>"), Ok(None));
     }
 
-    /// WS-Addressing 1.0 SOAP Binding 6.4.1, `wsa:InvalidCardinality`: with two actions, one could be signed and the other obeyed.
+    /// WS-Addressing 1.0 SOAP Binding 6.4.1, `wsa:InvalidCardinality`: with two actions, one could
+    /// be signed and the other obeyed.
     #[test]
     fn a_second_action_is_refused() {
         let refused = read("<a:Action>urn:a</a:Action><a:Action>urn:b</a:Action>");
@@ -343,7 +352,8 @@ mod tests {
         );
     }
 
-    /// An answer must not be sent where a request wishes: whoever could write `ReplyTo` could aim it.
+    /// An answer must not be sent where a request wishes: whoever could write `ReplyTo` could aim
+    /// it.
     #[test]
     fn another_address_to_reply_to_is_noticed_and_not_used() {
         let headers = read(

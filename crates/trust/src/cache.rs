@@ -1,7 +1,7 @@
 //! Which security context a client uses with which endpoint, and when to renew it.
 //!
-//! Pure: the host keeps it behind a lock and tells the time. The one rule: one caller at a time is told to renew; the others go on with what
-//! there is.
+//! Pure: the host keeps it behind a lock and tells the time. The one rule: one caller at a time is
+//! told to renew; the others go on with what there is.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,8 +81,8 @@ impl TokenCache {
         Cached::RenewalDue(Arc::clone(&entry.context))
     }
 
-    /// Remembers a new or renewed context, and forgets the one that was there. Where there is no room, the context that ends first goes: it only
-    /// costs a handshake.
+    /// Remembers a new or renewed context, and forgets the one that was there. Where there is no
+    /// room, the context that ends first goes: it only costs a handshake.
     pub fn put(
         &mut self,
         endpoint: &str,
@@ -105,8 +105,8 @@ impl TokenCache {
         context
     }
 
-    /// Forgets the context of `endpoint` if it is still `context`: the service lost it, or it was cancelled. Whoever learns that late does not
-    /// throw away the next one.
+    /// Forgets the context of `endpoint` if it is still `context`: the service lost it, or it was
+    /// cancelled. Whoever learns that late does not throw away the next one.
     pub fn forget(&mut self, endpoint: &str, context: &SecurityContext) {
         let is_it = self.entries.get(endpoint).is_some_and(|entry| {
             entry.context.identifier == context.identifier

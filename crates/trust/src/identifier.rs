@@ -1,6 +1,7 @@
 //! Names that nobody else gives: of contexts, instances, messages and elements.
 //!
-//! The one rule: they come from 128 random bits of this process, never from a message, so that nobody can fix a name beforehand.
+//! The one rule: they come from 128 random bits of this process, never from a message, so that
+//! nobody can fix a name beforehand.
 
 use std::fmt::Write as _;
 

@@ -1,13 +1,18 @@
 //! WS-Trust 1.3, 1.4 and February 2005, and the token requests of WS-SecureConversation.
 //!
-//! * [`message`](RequestSecurityToken): requests, answers and collections, read from elements and written as octets;
+//! * [`message`](RequestSecurityToken): requests, answers and collections, read from elements and
+//!   written as octets;
 //! * [`addressing`]: the headers that say what a message is about and which one it answers;
-//! * [`SecurityTokenService`]: one verified request in, one answer out, and what the host has to remember ([`Effect`]);
-//! * [`PendingIssue`], [`PendingCancel`], [`PendingValidate`]: the client's side of the same exchange;
-//! * [`TokenCache`]: which context a client uses with which endpoint, and when it is time to renew it.
+//! * [`SecurityTokenService`]: one verified request in, one answer out, and what the host has to
+//!   remember ([`Effect`]);
+//! * [`PendingIssue`], [`PendingCancel`], [`PendingValidate`]: the client's side of the same
+//!   exchange;
+//! * [`TokenCache`]: which context a client uses with which endpoint, and when it is time to renew
+//!   it.
 //!
-//! No socket, file, clock, thread or global: time is handed in, contexts are looked up by the host, and messages arrive verified. The one rule:
-//! names and keys of a context are made here, from randomness of both sides, and a request never chooses them alone.
+//! No socket, file, clock, thread or global: time is handed in, contexts are looked up by the host,
+//! and messages arrive verified. The one rule: names and keys of a context are made here, from
+//! randomness of both sides, and a request never chooses them alone.
 #![forbid(unsafe_code)]
 
 pub mod addressing;

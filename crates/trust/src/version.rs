@@ -1,6 +1,7 @@
 //! The versions of WS-Trust and all URIs that depend on them.
 //!
-//! The one rule: a URI is the namespace of a version, a slash and a path, and is put together and taken apart here only.
+//! The one rule: a URI is the namespace of a version, a slash and a path, and is put together and
+//! taken apart here only.
 
 use std::fmt;
 
@@ -85,7 +86,8 @@ impl fmt::Display for TrustVersion {
 pub enum Operation {
     /// A new token (WS-Trust 1.4, 4; WS-SecureConversation 1.4, 3).
     Issue,
-    /// A token with a later end, and in our case a new key (WS-Trust 1.4, 5; WS-SecureConversation 1.4, 5).
+    /// A token with a later end, and in our case a new key (WS-Trust 1.4, 5; WS-SecureConversation
+    /// 1.4, 5).
     Renew,
     /// More claims for a security context (WS-SecureConversation 1.4, 4).
     Amend,
@@ -124,7 +126,8 @@ impl fmt::Display for Operation {
     }
 }
 
-/// `wst:RequestType`: an operation, alone or as one of several in a `RequestSecurityTokenCollection`.
+/// `wst:RequestType`: an operation, alone or as one of several in a
+/// `RequestSecurityTokenCollection`.
 ///
 /// Amending has no request type of its own: its requests say `Issue`, and the action says the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,7 +180,8 @@ pub struct Action {
     pub version: TrustVersion,
     /// What is asked for.
     pub operation: Operation,
-    /// Whether the URI is one of WS-SecureConversation (`RST/SCT…`) rather than of WS-Trust (`RST/…`).
+    /// Whether the URI is one of WS-SecureConversation (`RST/SCT…`) rather than of WS-Trust
+    /// (`RST/…`).
     pub context: bool,
     /// Whether several are asked for at once.
     pub batch: bool,
@@ -195,7 +199,8 @@ impl Action {
         }
     }
 
-    /// The action with this URI; `None` if it asks for nothing of WS-Trust, so that the message is meant for the application.
+    /// The action with this URI; `None` if it asks for nothing of WS-Trust, so that the message is
+    /// meant for the application.
     ///
     /// ```
     /// use soapstone_trust::{Action, Operation};
@@ -248,8 +253,8 @@ impl Action {
         })
     }
 
-    /// The URI of the answer. February 2005 and WS-SecureConversation write `RSTR` for `RST`; WS-Trust 1.3 answers finally, and with a
-    /// collection to a request for tokens.
+    /// The URI of the answer. February 2005 and WS-SecureConversation write `RSTR` for `RST`;
+    /// WS-Trust 1.3 answers finally, and with a collection to a request for tokens.
     #[must_use]
     pub fn answer_uri(self) -> String {
         let word = self.operation.word();
@@ -304,11 +309,12 @@ impl KeyType {
 /// How the key of a token is computed from the entropy of both sides (WS-Trust 1.4, 4.4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ComputedKey {
-    /// `CK/PSHA1`, the one algorithm that everybody has. SHA-1 serves as an HMAC here, where its collisions do no harm.
+    /// `CK/PSHA1`, the one algorithm that everybody has. SHA-1 serves as an HMAC here, where its
+    /// collisions do no harm.
     #[default]
     PSha1,
-    /// `CK/PSHA256`: the same with SHA-256. No version of the specification names it; the URI is made like that of the other. Only for
-    /// peers that are known to have it.
+    /// `CK/PSHA256`: the same with SHA-256. No version of the specification names it; the URI is
+    /// made like that of the other. Only for peers that are known to have it.
     PSha256,
 }
 
@@ -462,7 +468,8 @@ mod tests {
         }
     }
 
-    /// OpenSSL's `TLS1-PRF` with SHA-1 is the same function: `openssl kdf -keylen 40 -kdfopt digest:SHA1 … TLS1-PRF`.
+    /// OpenSSL's `TLS1-PRF` with SHA-1 is the same function: `openssl kdf -keylen 40 -kdfopt
+    /// digest:SHA1 … TLS1-PRF`.
     #[test]
     fn computed_keys_are_the_start_of_the_stream_that_openssl_gives() {
         let requestor: Vec<u8> = (0x00..0x20).collect();

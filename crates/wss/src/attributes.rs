@@ -1,13 +1,15 @@
 //! Attributes of the small elements of WS-Security: those that their schema has, and no others.
 //!
-//! The one rule: an attribute that would change what an element means, and that its schema does not have, is refused. A receiver that
-//! heeds it would read another message (BSP 1.1, R3225, R3226).
+//! The one rule: an attribute that would change what an element means, and that its schema does not
+//! have, is refused. A receiver that heeds it would read another message (BSP 1.1, R3225, R3226).
 
 use soapstone_xml::Element;
 
-/// Checks that an element has no attribute without a namespace but `Id` and those of `allowed`. The error says what was found.
+/// Checks that an element has no attribute without a namespace but `Id` and those of `allowed`. The
+/// error says what was found.
 ///
-/// The schemas of WS-Security allow attributes of other namespaces everywhere. Old senders write `Id` without a namespace.
+/// The schemas of WS-Security allow attributes of other namespaces everywhere. Old senders write
+/// `Id` without a namespace.
 ///
 /// # Errors
 /// What was expected and what was found.

@@ -1,6 +1,7 @@
 //! A memory that is bounded by values and by octets.
 //!
-//! Every operation takes the same time however much is kept. The rule: what is kept is never more than agreed, not even for a moment.
+//! Every operation takes the same time however much is kept. The rule: what is kept is never more
+//! than agreed, not even for a moment.
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -66,7 +67,8 @@ impl<V: Clone> Bounded<V> {
         }
     }
 
-    /// What a thread that panicked left behind is as good as before: a value is linked or it is not there.
+    /// What a thread that panicked left behind is as good as before: a value is linked or it is not
+    /// there.
     fn lock(&self) -> MutexGuard<'_, Kept<V>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! Signature confirmation: an answer repeats the signature values of its request, so that the client knows which request was seen
-//! (SOAP Message Security 1.1.1, 8.5).
+//! Signature confirmation: an answer repeats the signature values of its request, so that the
+//! client knows which request was seen (SOAP Message Security 1.1.1, 8.5).
 
 use soapstone_crypto::base64;
 use soapstone_xml::Element;
@@ -7,7 +7,8 @@ use soapstone_xml::Element;
 use crate::names::{WSSE11, WSU};
 use crate::rejected::Rejected;
 
-/// One `wsse11:SignatureConfirmation` for each value; one without a value where the request was not signed.
+/// One `wsse11:SignatureConfirmation` for each value; one without a value where the request was not
+/// signed.
 pub(crate) fn write(id: &str, values: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let element = |index: usize, value: Option<&[u8]>| {
         let mut out =
@@ -46,7 +47,8 @@ pub(crate) fn read(element: Element<'_>) -> Result<Option<Vec<u8>>, Rejected> {
     Ok(Some(octets))
 }
 
-/// Compares what an answer confirms with what the request was signed with: all of it, and nothing else.
+/// Compares what an answer confirms with what the request was signed with: all of it, and nothing
+/// else.
 pub(crate) fn compare(confirmed: &[Option<Vec<u8>>], sent: &[Vec<u8>]) -> Result<(), Rejected> {
     if confirmed.is_empty() {
         return Err(Rejected::ConfirmationMissing);

@@ -1,7 +1,8 @@
-//! WS-SecureConversation as far as single messages go: security contexts, the tokens that name them, and keys derived from them.
+//! WS-SecureConversation as far as single messages go: security contexts, the tokens that name
+//! them, and keys derived from them.
 //!
-//! How a context comes to be, is renewed and cancelled is WS-Trust's matter, above this crate. Here a context is a fact: whoever asks
-//! the engine to open or secure a message looks it up.
+//! How a context comes to be, is renewed and cancelled is WS-Trust's matter, above this crate. Here
+//! a context is a fact: whoever asks the engine to open or secure a message looks it up.
 
 use std::fmt;
 
@@ -146,27 +147,32 @@ impl SecurityContext {
 pub enum DerivedKeyForm {
     /// A `wsc:DerivedKeyToken` in the header (WS-SecureConversation 1.4, 7.1).
     Explicit,
-    /// `wsc:Nonce` and `wsc:Length` on the `SecurityTokenReference` (WS-SecureConversation 1.4, 7.4).
+    /// `wsc:Nonce` and `wsc:Length` on the `SecurityTokenReference` (WS-SecureConversation 1.4,
+    /// 7.4).
     Implied,
 }
 
-/// That keys are derived from the key of the token instead of being used as they are (WS-SecurityPolicy 1.3, 5.3: `RequireDerivedKeys`).
+/// That keys are derived from the key of the token instead of being used as they are
+/// (WS-SecurityPolicy 1.3, 5.3: `RequireDerivedKeys`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DerivedKeyPolicy {
     /// Version of the derived key tokens.
     pub version: ConversationVersion,
     /// How messages that we make say it.
     pub form: DerivedKeyForm,
-    /// Whether messages that say it in the other form are refused (`RequireExplicitDerivedKeys`, `RequireImpliedDerivedKeys`).
+    /// Whether messages that say it in the other form are refused (`RequireExplicitDerivedKeys`,
+    /// `RequireImpliedDerivedKeys`).
     pub exclusive: bool,
     /// Octets of signature keys; of encryption keys, the algorithm says it.
     pub signature_length: usize,
 }
 
-/// The label of derivations that name none (WS-SecureConversation 1.4, 7.1): the default of client and service, one behind the other.
+/// The label of derivations that name none (WS-SecureConversation 1.4, 7.1): the default of client
+/// and service, one behind the other.
 pub(crate) const DEFAULT_LABEL: &str = "WS-SecureConversationWS-SecureConversation";
 
-/// Shortest derived key that is accepted, octets: stacks have written 2 and 4 octets for signatures.
+/// Shortest derived key that is accepted, octets: stacks have written 2 and 4 octets for
+/// signatures.
 pub(crate) const SHORTEST_KEY: usize = 16;
 
 /// Longest derived key, octets.
@@ -175,9 +181,10 @@ pub(crate) const LONGEST_KEY: usize = 64;
 /// Longest nonce of a derivation, octets.
 pub(crate) const LONGEST_NONCE: usize = 128;
 
-/// The key that encrypts with the secret of a context as it is, without derivation: its first octets, as many as the algorithm wants. The
-/// specifications are silent about a secret that is longer; WSS4J and with it CXF do so. Not so with GCM: there they encipher with another
-/// algorithm than the one they name, and the secret has to have the right length.
+/// The key that encrypts with the secret of a context as it is, without derivation: its first
+/// octets, as many as the algorithm wants. The specifications are silent about a secret that is
+/// longer; WSS4J and with it CXF do so. Not so with GCM: there they encipher with another algorithm
+/// than the one they name, and the secret has to have the right length.
 pub(crate) fn encryption_key(
     secret: &SymmetricKey,
     algorithm: DataEncryption,

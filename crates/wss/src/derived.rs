@@ -1,9 +1,10 @@
 //! Keys derived from the secrets of conversations, used for several messages instead of one.
 //!
-//! A derived key is named by its nonce, and two messages may name the same one (WS-SecureConversation 1.4, 7); WCF uses the keys of a session for
-//! all of its messages. The keys are kept with the secret itself, so that they are gone when it is; here is kept which secrets have any, so
-//! that they are never more than agreed. The rule for what others chose: it is kept once the whole message was accepted, so that a stranger
-//! pushes nothing out.
+//! A derived key is named by its nonce, and two messages may name the same one
+//! (WS-SecureConversation 1.4, 7); WCF uses the keys of a session for all of its messages. The keys
+//! are kept with the secret itself, so that they are gone when it is; here is kept which secrets
+//! have any, so that they are never more than agreed. The rule for what others chose: it is kept
+//! once the whole message was accepted, so that a stranger pushes nothing out.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -81,7 +82,8 @@ impl KeyHolders {
         }
     }
 
-    /// Notes that a secret has keys kept with it from now on. Those that came first lose theirs, or are gone anyway.
+    /// Notes that a secret has keys kept with it from now on. Those that came first lose theirs, or
+    /// are gone anyway.
     fn hold(&self, secret: &SymmetricKey) {
         let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(first) = holders.front() {

@@ -2,7 +2,8 @@
 
 use soapstone_crypto::{Digest, DigestAlgorithm, Hasher};
 
-/// SHA-256 over `pieces`, each preceded by its length so that no two lists of pieces are the same octets.
+/// SHA-256 over `pieces`, each preceded by its length so that no two lists of pieces are the same
+/// octets.
 pub(crate) fn mark<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
     let mut hasher = hasher(DigestAlgorithm::Sha256);
     for piece in pieces {
@@ -27,7 +28,8 @@ pub(crate) fn mark_of_parts(pieces: &[&[u8]], parts: &[&[u8]]) -> [u8; 32] {
     octets(hasher.finish())
 }
 
-/// [`mark`] over many short pieces, none of them secret: handed over one by one, each would cost more than digesting it takes.
+/// [`mark`] over many short pieces, none of them secret: handed over one by one, each would cost
+/// more than digesting it takes.
 pub(crate) fn mark_gathered<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
     // What one or two signatures say of themselves fits.
     let mut gathered = Vec::with_capacity(512);

@@ -1,7 +1,8 @@
 //! A SOAP envelope: shape only, no security yet.
 //!
-//! [`Envelope::parse`] finds the parts every later step speaks of and refuses what no honest SOAP stack sends:
-//! a DTD, ids that occur twice, a second Body, anything after the Body. What it returns says nothing about who sent it.
+//! [`Envelope::parse`] finds the parts every later step speaks of and refuses what no honest SOAP
+//! stack sends: a DTD, ids that occur twice, a second Body, anything after the Body. What it
+//! returns says nothing about who sent it.
 
 use std::fmt;
 use std::ops::Range;
@@ -75,7 +76,8 @@ pub enum EnvelopeError {
         /// Expanded name of the root, `{namespace}local`.
         found: String,
     },
-    /// A child of the envelope that does not belong there: after the Body, a second Header or Body, or of another name.
+    /// A child of the envelope that does not belong there: after the Body, a second Header or Body,
+    /// or of another name.
     UnexpectedChild {
         /// Expanded name.
         found: String,
@@ -241,7 +243,8 @@ impl Envelope {
         self.document.recycle(buffers);
     }
 
-    /// The message with `blocks`, in canonical form, put first into its `soap:Header`. For messages that nothing was grafted into.
+    /// The message with `blocks`, in canonical form, put first into its `soap:Header`. For messages
+    /// that nothing was grafted into.
     pub fn with_header_blocks(&self, blocks: &[u8], buffers: &mut Buffers) -> Vec<u8> {
         let source = self.document.bytes();
         let room = self.room_for_header();
@@ -293,8 +296,8 @@ impl Envelope {
         }
     }
 
-    /// Checks that each `wsse11:EncryptedHeader` holds one element, which `is_right` judges (BSP 1.1, R3230): of several, receivers would take
-    /// different ones for the header block.
+    /// Checks that each `wsse11:EncryptedHeader` holds one element, which `is_right` judges (BSP
+    /// 1.1, R3230): of several, receivers would take different ones for the header block.
     pub(crate) fn check_encrypted_headers(
         &self,
         is_right: impl Fn(Element<'_>) -> bool,
@@ -324,7 +327,8 @@ impl Envelope {
             .filter(move |block| block.is(WSSE, "Security") && self.is_for(*block, actor))
     }
 
-    /// Whether a header block is addressed to `actor` (`None`: the ultimate receiver, however spelled).
+    /// Whether a header block is addressed to `actor` (`None`: the ultimate receiver, however
+    /// spelled).
     pub(crate) fn is_for(&self, block: Element<'_>, actor: Option<&str>) -> bool {
         let said = block.attribute(self.version.namespace(), self.version.actor_attribute());
         let said = said
@@ -340,8 +344,9 @@ impl Envelope {
     }
 }
 
-/// Whether a well-formed document is, by its declaration, of XML 1.0, which SOAP messages are serialized as (RFC 3902 for SOAP 1.2).
-/// A reader of XML 1.1 takes other characters for ends of lines.
+/// Whether a well-formed document is, by its declaration, of XML 1.0, which SOAP messages are
+/// serialized as (RFC 3902 for SOAP 1.2). A reader of XML 1.1 takes other characters for ends of
+/// lines.
 fn is_version_1_0(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let declaration = text
@@ -370,7 +375,8 @@ pub(crate) fn range(element: Element<'_>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-/// Where the content of an element lies in the source; empty, and behind the element, where its tag closes itself.
+/// Where the content of an element lies in the source; empty, and behind the element, where its tag
+/// closes itself.
 pub(crate) fn content(element: Element<'_>, source: &[u8]) -> Range<usize> {
     let whole = range(element);
     if is_self_closing(element, source) {

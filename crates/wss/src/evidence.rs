@@ -140,7 +140,8 @@ pub enum Signer {
     SharedKey(String),
     /// Whoever received the request's session key. By the SHA-1 of the wrapped key.
     RequestKey([u8; 20]),
-    /// Whoever made the session key of this message: anybody who has our certificate. By the SHA-1 of the wrapped key.
+    /// Whoever made the session key of this message: anybody who has our certificate. By the SHA-1
+    /// of the wrapped key.
     SessionKey([u8; 20]),
     /// The other party of a security context.
     Context {
@@ -173,11 +174,13 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
-    /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the certificate itself.
+    /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the
+    /// certificate itself.
     pub(crate) token: Option<NodeId>,
     /// Place in the order of signatures and decryptions.
     pub(crate) step: u32,
-    /// Stands for the signer in memories of elements; `None` where it cannot be told who it is, or nothing is remembered.
+    /// Stands for the signer in memories of elements; `None` where it cannot be told who it is, or
+    /// nothing is remembered.
     pub(crate) partner: Option<[u8; 32]>,
     /// The digests of nodes, ascending by node, where the plan keeps them.
     pub(crate) digests: Vec<PartDigest>,
@@ -229,7 +232,8 @@ pub struct EncryptionEvidence {
     pub(crate) step: u32,
 }
 
-/// How a session key came with the message: an `EncryptedKey` that was accepted. It proves nothing about who sent it.
+/// How a session key came with the message: an `EncryptedKey` that was accepted. It proves nothing
+/// about who sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEvidence {
     /// Encrypted to our RSA key.
@@ -258,23 +262,28 @@ pub struct Evidence {
     pub weak: Vec<&'static str>,
     /// The endorsing signature that meets the first of the plan's demands.
     pub(crate) first_endorsement: Option<NodeId>,
-    /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many the first ones, and of long names the beginning.
+    /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many
+    /// the first ones, and of long names the beginning.
     pub dropped: Vec<String>,
 }
 
 impl Evidence {
-    /// Whether whoever sent the message is the user, and not somebody who has moved his token into it, as it is or as cipher text. One of these shows it:
+    /// Whether whoever sent the message is the user, and not somebody who has moved his token into
+    /// it, as it is or as cipher text. One of these shows it:
     ///
-    /// - the token is signed together with the message by a key that others do not have: everybody makes a session key, and who has a context of his
-    ///   own has its key;
+    /// - the token is signed together with the message by a key that others do not have: everybody
+    ///   makes a session key, and who has a context of his own has its key;
     /// - it is signed together with the message by a context, and was encrypted with the same one;
-    /// - it was encrypted with the session key that also signs the message, and that no other message has.
+    /// - it was encrypted with the session key that also signs the message, and that no other
+    ///   message has.
     ///
-    /// Where it is signed as cipher text (`sp:EncryptBeforeSigning`), what signs has to be what encrypted it: who signs it need not know what it holds.
+    /// Where it is signed as cipher text (`sp:EncryptBeforeSigning`), what signs has to be what
+    /// encrypted it: who signs it need not know what it holds.
     ///
-    /// That it was encrypted does not show it alone: cipher text under a key of many messages is at home in each of them, and what is under a key
-    /// of its own can be moved with that. Nor does a signature over it by another key: the digest that is to be signed stands in the message it
-    /// was taken from.
+    /// That it was encrypted does not show it alone: cipher text under a key of many messages is at
+    /// home in each of them, and what is under a key of its own can be moved with that. Nor
+    /// does a signature over it by another key: the digest that is to be signed stands in the
+    /// message it was taken from.
     pub fn user_is_sender(&self) -> bool {
         let Some(token) = self.user_token else {
             return false;
@@ -303,7 +312,8 @@ impl Evidence {
         signatures.any(|it| it.role == SignatureRole::Message && shows(it))
     }
 
-    /// The certificate that made the message's signature, or else the one that endorsed it: of several, the first that the plan speaks of.
+    /// The certificate that made the message's signature, or else the one that endorsed it: of
+    /// several, the first that the plan speaks of.
     pub fn signer(&self) -> Option<&Certificate> {
         let mut signatures = self.signatures.iter();
         let by_message = signatures
@@ -376,18 +386,21 @@ impl Opened {
         &self.marks
     }
 
-    /// The marks that a replay cache was not asked about yet, since cipher text held what they are of. Mostly there are none.
+    /// The marks that a replay cache was not asked about yet, since cipher text held what they are
+    /// of. Mostly there are none.
     pub fn late_marks(&self) -> &[Mark] {
         &self.marks[self.known_marks..]
     }
 
-    /// Header blocks that would be passed on: where the plan wants signatures, those that are signed.
+    /// Header blocks that would be passed on: where the plan wants signatures, those that are
+    /// signed.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
     }
 
-    /// Has the host judge what its plans cannot know of each other, such as whether this is an operation that the plan is for. The peer of a
-    /// message that is refused here is told no more than if the plan had refused it.
+    /// Has the host judge what its plans cannot know of each other, such as whether this is an
+    /// operation that the plan is for. The peer of a message that is refused here is told no
+    /// more than if the plan had refused it.
     ///
     /// # Errors
     /// What the host says.
@@ -398,10 +411,12 @@ impl Opened {
         host(&self.envelope).map_err(|rejected| self.refused(rejected))
     }
 
-    /// A reason of the host's to refuse the message, with what its peer may be told of it. To be told of a changed copy that it is a copy, where
-    /// others fail to be deciphered, is to be told that it can be read.
+    /// A reason of the host's to refuse the message, with what its peer may be told of it. To be
+    /// told of a changed copy that it is a copy, where others fail to be deciphered, is to be
+    /// told that it can be read.
     pub fn refused(&self, reason: Rejected) -> Rejected {
-        // A peer is to try again where a replay cache cannot tell. What is signed cannot be changed by anybody who learns from that.
+        // A peer is to try again where a replay cache cannot tell. What is signed cannot be changed
+        // by anybody who learns from that.
         let again = matches!(reason, Rejected::ReplayUnknown { .. });
         let is_signed = !self.evidence.signatures.is_empty();
         reason.after(self.deciphered && !(again && is_signed))
@@ -444,7 +459,8 @@ impl Verified<Envelope> {
         &self.blocks
     }
 
-    /// Keeps header blocks from being passed on: those that were for the receiver, and mean nothing behind it.
+    /// Keeps header blocks from being passed on: those that were for the receiver, and mean nothing
+    /// behind it.
     pub fn drop_blocks(&mut self, mut is_ours: impl FnMut(Element<'_>) -> bool) {
         let document = self.inner.document();
         self.blocks
@@ -456,16 +472,19 @@ impl Verified<Envelope> {
         &self.evidence
     }
 
-    /// Notes for the answer which operations of the host's the message may be of ([`Receipt::operations`]).
+    /// Notes for the answer which operations of the host's the message may be of
+    /// ([`Receipt::operations`]).
     pub fn note_operations(&mut self, operations: Vec<usize>) {
         self.receipt.operations = operations;
     }
 
-    /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where the plan wants signatures, no
-    /// header block, no comment and no attribute of an element around them (`xml:lang` of the Envelope) that is not signed.
+    /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where
+    /// the plan wants signatures, no header block, no comment and no attribute of an element
+    /// around them (`xml:lang` of the Envelope) that is not signed.
     ///
     /// # Errors
-    /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow beyond its limits.
+    /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow
+    /// beyond its limits.
     pub fn forward(&self, out: &mut Vec<u8>, buffers: &mut Buffers) -> Result<(), Rejected> {
         forward::write(&self.inner, &self.blocks, self.inherits, out, buffers)
             .map_err(Rejected::Canonicalization)

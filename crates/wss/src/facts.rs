@@ -29,7 +29,8 @@ pub struct Facts {
     pub passwords: Vec<(String, SecretBytes)>,
     /// Certificates that messages may name without carrying them, beside those of the plan.
     pub certificates: Vec<Certificate>,
-    /// Security contexts of [`Lookups::contexts`] that this endpoint has, neither cancelled nor another endpoint's.
+    /// Security contexts of [`Lookups::contexts`] that this endpoint has, neither cancelled nor
+    /// another endpoint's.
     pub contexts: Vec<SecurityContext>,
     /// For a response: what its request left behind.
     pub request: Option<Receipt>,
@@ -49,18 +50,21 @@ impl Facts {
 pub struct Receipt {
     /// Who signed the message.
     pub signer: Option<Certificate>,
-    /// The sender's session key, if there is one, with the SHA-1 of its wrapped octets (`EncryptedKeySHA1`): of a message that was opened the
-    /// one that signed it, or else the only one that deciphered something of it.
+    /// The sender's session key, if there is one, with the SHA-1 of its wrapped octets
+    /// (`EncryptedKeySHA1`): of a message that was opened the one that signed it, or else the
+    /// only one that deciphered something of it.
     pub session_keys: Vec<([u8; 20], SymmetricKey)>,
     /// Values of its signatures, which the answer may have to confirm.
     pub signature_values: Vec<Vec<u8>>,
     /// The security context it was secured with.
     pub context: Option<SecurityContext>,
-    /// Which operation the message is of, where the host has a plan for each: what this number means is the host's to know. Several where
-    /// they could not be told apart and are treated alike.
+    /// Which operation the message is of, where the host has a plan for each: what this number
+    /// means is the host's to know. Several where they could not be told apart and are treated
+    /// alike.
     pub operations: Vec<usize>,
-    /// Of a message that was secured under a key that its receiver holds as well, or that was only encrypted: what its receiver will know it
-    /// by ([`Opened::marks`](crate::Opened::marks)). One that arrives with such a mark was sent back; its receiver has no reason to.
+    /// Of a message that was secured under a key that its receiver holds as well, or that was only
+    /// encrypted: what its receiver will know it by ([`Opened::marks`](crate::Opened::marks)).
+    /// One that arrives with such a mark was sent back; its receiver has no reason to.
     pub marks: Vec<Mark>,
     /// What the answer has to say of the message. What it means is the host's to know.
     pub relation: Option<Relation>,
@@ -124,7 +128,8 @@ impl InboundPlan {
             if let Some(name) = name.filter(|name| !lookups.contexts.contains(name)) {
                 lookups.contexts.push(name);
             }
-            // One message has one context; a second one is looked up only so that its refusal can say so.
+            // One message has one context; a second one is looked up only so that its refusal can
+            // say so.
             if lookups.contexts.len() == MOST_CONTEXTS {
                 return;
             }

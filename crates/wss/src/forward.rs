@@ -1,8 +1,10 @@
 //! The message that is passed on: rebuilt from nodes, not cut out of the bytes that arrived.
 //!
-//! Blocks and Body are written in inclusive canonical form without comments. It keeps every namespace in scope, so that qualified
-//! names in content stay valid, and it leaves out what signatures do not cover: comments, and whatever stands between the blocks.
-//! The form has Body and blocks inherit `xml:lang`, `xml:base` and their like; where signatures do not cover these, they are left out, too.
+//! Blocks and Body are written in inclusive canonical form without comments. It keeps every
+//! namespace in scope, so that qualified names in content stay valid, and it leaves out what
+//! signatures do not cover: comments, and whatever stands between the blocks. The form has Body and
+//! blocks inherit `xml:lang`, `xml:base` and their like; where signatures do not cover these, they
+//! are left out, too.
 
 use soapstone_xml::{
     Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,

@@ -1,6 +1,7 @@
 //! Times on messages: `wsu:Timestamp` and the `wsu:Created` of a `UsernameToken`.
 //!
-//! The one rule: a time is believed only within the bounds of the plan, whatever the message says of its own life.
+//! The one rule: a time is believed only within the bounds of the plan, whatever the message says
+//! of its own life.
 
 use std::time::Duration;
 
@@ -20,11 +21,13 @@ const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 pub struct Freshness {
     /// `wsu:Created`.
     pub created: Timestamp,
-    /// When the message stops being acceptable: `wsu:Expires` or the bound of the plan, whichever comes first.
+    /// When the message stops being acceptable: `wsu:Expires` or the bound of the plan, whichever
+    /// comes first.
     pub expires: Timestamp,
 }
 
-/// Reads a `wsu:Timestamp`: one `Created`, at most one `Expires`, nothing else (SOAP Message Security 1.1.1, 10).
+/// Reads a `wsu:Timestamp`: one `Created`, at most one `Expires`, nothing else (SOAP Message
+/// Security 1.1.1, 10).
 pub(crate) fn read(
     timestamp: Element<'_>,
     ttl: Duration,
@@ -143,10 +146,12 @@ const LONGEST_TOLD: usize = 80;
 /// Octets of `2026-11-20T12:00:00`.
 const WITHOUT_ZONE: usize = 19;
 
-/// Reads an `xsd:dateTime` that names its time zone (XML Schema Part 2, 3.2.7); `None` for everything else.
+/// Reads an `xsd:dateTime` that names its time zone (XML Schema Part 2, 3.2.7); `None` for
+/// everything else.
 ///
-/// RFC 3339, RFC 9557 and ISO 8601 have forms that `xsd:dateTime` does not have, and a second 60 is none in XML Schema 1.0 (BSP 1.1,
-/// R3213 and R3215): another receiver would not read it, or read another moment.
+/// RFC 3339, RFC 9557 and ISO 8601 have forms that `xsd:dateTime` does not have, and a second 60 is
+/// none in XML Schema 1.0 (BSP 1.1, R3213 and R3215): another receiver would not read it, or read
+/// another moment.
 pub fn parse_date_time(text: &str) -> Option<Timestamp> {
     let date_time = text.as_bytes().get(..WITHOUT_ZONE)?;
     let form = date_time.iter().zip(b"dddd-dd-ddTdd:dd:dd");

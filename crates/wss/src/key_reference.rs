@@ -1,6 +1,8 @@
-//! `wsse:SecurityTokenReference` and what else stands in a `ds:KeyInfo`, read into one [`KeyLocator`].
+//! `wsse:SecurityTokenReference` and what else stands in a `ds:KeyInfo`, read into one
+//! [`KeyLocator`].
 //!
-//! The one rule: a reference says which key is meant. Whether that key may be used is decided elsewhere.
+//! The one rule: a reference says which key is meant. Whether that key may be used is decided
+//! elsewhere.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -92,8 +94,9 @@ fn text(element: Element<'_>) -> Result<Cow<'_, str>, Rejected> {
         .ok_or_else(|| malformed(format!("expected text in `{}`", element.local())))
 }
 
-/// Longest name in a key reference, octets. A certificate's names have some hundreds, with attributes of at most 64 to 128 characters (RFC 5280,
-/// appendix A). They are compared with those of every certificate that is known, before anything is proven.
+/// Longest name in a key reference, octets. A certificate's names have some hundreds, with
+/// attributes of at most 64 to 128 characters (RFC 5280, appendix A). They are compared with those
+/// of every certificate that is known, before anything is proven.
 const LONGEST_NAME: usize = 4 * 1024;
 
 fn name(element: Element<'_>) -> Result<String, Rejected> {
@@ -254,7 +257,8 @@ impl KeyLocator {
     }
 }
 
-/// Checks that the content of an element is said to be base64, or nothing is said of it (BSP 1.1, R3030, R3071 and R4221).
+/// Checks that the content of an element is said to be base64, or nothing is said of it (BSP 1.1,
+/// R3030, R3071 and R4221).
 pub(crate) fn only_base64(element: Element<'_>, what: &str) -> Result<(), Rejected> {
     match element.attribute("", "EncodingType") {
         Some(encoding) if encoding != BASE64_BINARY => Err(Rejected::TokenUnsupported {
@@ -264,7 +268,8 @@ pub(crate) fn only_base64(element: Element<'_>, what: &str) -> Result<(), Reject
     }
 }
 
-/// Checks the type that a `wsse:Reference` claims for a token of this message. One that is not there is missed by whoever looks for it.
+/// Checks the type that a `wsse:Reference` claims for a token of this message. One that is not
+/// there is missed by whoever looks for it.
 fn check_type_of_reference(reference: Element<'_>, id: &str) -> Result<(), Rejected> {
     let document = reference.document();
     match document.by_id(id) {
@@ -273,8 +278,8 @@ fn check_type_of_reference(reference: Element<'_>, id: &str) -> Result<(), Rejec
     }
 }
 
-/// Checks that the `ValueType` of a reference, where it has one, is the type of the token (BSP 1.1, R3058): a receiver that heeds it reads another
-/// token than one that heeds the token's own.
+/// Checks that the `ValueType` of a reference, where it has one, is the type of the token (BSP 1.1,
+/// R3058): a receiver that heeds it reads another token than one that heeds the token's own.
 fn check_type(reference: Element<'_>, token: Element<'_>) -> Result<(), Rejected> {
     let Some(claimed) = reference.attribute("", "ValueType") else {
         return Ok(());
@@ -304,7 +309,8 @@ fn check_type(reference: Element<'_>, token: Element<'_>) -> Result<(), Rejected
     }
 }
 
-/// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8); none by one that is longer than any.
+/// The context that a `wsse:Reference` names by its identifier (WS-SecureConversation 1.4, 8); none
+/// by one that is longer than any.
 pub(crate) fn outside_context(reference: Element<'_>, uri: &str) -> Option<ContextName> {
     if uri.is_empty() || uri.starts_with('#') || uri.len() > LONGEST_IDENTIFIER {
         return None;
@@ -322,7 +328,8 @@ pub(crate) fn outside_context(reference: Element<'_>, uri: &str) -> Option<Conte
     })
 }
 
-/// What a `wsc:SecurityContextToken` names (WS-SecureConversation 1.4, 2); `None` for any other element.
+/// What a `wsc:SecurityContextToken` names (WS-SecureConversation 1.4, 2); `None` for any other
+/// element.
 pub(crate) fn context_token(token: Element<'_>) -> Result<Option<ContextName>, Rejected> {
     if token.local() != "SecurityContextToken" {
         return Ok(None);

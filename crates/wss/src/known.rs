@@ -1,9 +1,11 @@
-//! Elements whose digest is known: what [`Tuning::digest_cache`](crate::Tuning) and [`Tuning::prehash`](crate::Tuning) remember.
+//! Elements whose digest is known: what [`Tuning::digest_cache`](crate::Tuning) and
+//! [`Tuning::prehash`](crate::Tuning) remember.
 //!
-//! Exclusive canonicalization is a function of three things: the octets of an element, the namespaces in scope around it, and the
-//! prefix list. An element is known if all three are, octet for octet, what they were when it was digested; then its digest is what it
-//! was. That is the one rule kept here, and nothing else has to be believed: neither an id nor that a digest does not collide. The key
-//! under which an element is remembered only says with what it is to be compared.
+//! Exclusive canonicalization is a function of three things: the octets of an element, the
+//! namespaces in scope around it, and the prefix list. An element is known if all three are, octet
+//! for octet, what they were when it was digested; then its digest is what it was. That is the one
+//! rule kept here, and nothing else has to be believed: neither an id nor that a digest does not
+//! collide. The key under which an element is remembered only says with what it is to be compared.
 
 use std::sync::Arc;
 
@@ -13,7 +15,8 @@ use soapstone_xml::{Document, NodeId};
 use crate::bounded::Bounded;
 use crate::tuning::CacheBounds;
 
-/// A bounded memory of elements, shared between threads, and of what is to be known about each beside that it was digested.
+/// A bounded memory of elements, shared between threads, and of what is to be known about each
+/// beside that it was digested.
 #[derive(Debug)]
 pub(crate) struct KnownElements<D>(Bounded<Arc<Known<D>>>);
 
@@ -50,7 +53,8 @@ impl<D: Copy> KnownElements<D> {
     }
 }
 
-/// What a signed element is remembered under: who signed it, and the digest that the signature has of it.
+/// What a signed element is remembered under: who signed it, and the digest that the signature has
+/// of it.
 pub(crate) struct SignedKey {
     octets: [u8; Self::LONGEST],
     length: usize,
@@ -85,8 +89,8 @@ impl AsRef<[u8]> for SignedKey {
     }
 }
 
-/// What the canonical form of elements depends on beside their octets. Most signed elements of a message that are many have one parent,
-/// so that the last answer is mostly the next one.
+/// What the canonical form of elements depends on beside their octets. Most signed elements of a
+/// message that are many have one parent, so that the last answer is mostly the next one.
 #[derive(Default)]
 pub(crate) struct Surroundings {
     last: Option<Surrounded>,

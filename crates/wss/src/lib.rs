@@ -10,8 +10,9 @@
 //! policy    Mechanism | profile | … ─▶ Policy ─ compile, once ─▶ InboundPlan, OutboundPlan
 //! ```
 //!
-//! No socket, file, clock, thread or global: time is handed in, facts are asked for, and one message is one call.
-//! What is not proven has no type to travel in: only [`Verified`] can be forwarded.
+//! No socket, file, clock, thread or global: time is handed in, facts are asked for, and one
+//! message is one call. What is not proven has no type to travel in: only [`Verified`] can be
+//! forwarded.
 #![forbid(unsafe_code)]
 
 mod attributes;

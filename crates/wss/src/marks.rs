@@ -1,7 +1,9 @@
-//! What a message is known by when it comes again: to its receiver, as a copy, or back to its sender, as if it were an answer.
+//! What a message is known by when it comes again: to its receiver, as a copy, or back to its
+//! sender, as if it were an answer.
 //!
-//! The rule kept here: who secures a message and who opens it compute its marks with the same functions, from what a stranger cannot
-//! change: the digests that were signed, with the key; an authentication code; or the cipher text.
+//! The rule kept here: who secures a message and who opens it compute its marks with the same
+//! functions, from what a stranger cannot change: the digests that were signed, with the key; an
+//! authentication code; or the cipher text.
 
 use jiff::Timestamp;
 
@@ -12,7 +14,8 @@ use crate::policy::TimestampPolicy;
 
 /// The mark of a signature with a private key, by its public key and the digests of its references.
 ///
-/// Of what was signed, not of the signature value: an ECDSA value can be changed into another one that verifies.
+/// Of what was signed, not of the signature value: an ECDSA value can be changed into another one
+/// that verifies.
 pub(crate) fn of_signature<'d>(
     key: &'d [u8],
     digests: impl IntoIterator<Item = &'d [u8]>,
@@ -20,8 +23,8 @@ pub(crate) fn of_signature<'d>(
     digest::mark_gathered([b"signature".as_slice(), key].into_iter().chain(digests))
 }
 
-/// The mark of a signature with a symmetric key: its value. What is signed has one, and without the key nobody makes another, or one that another
-/// message has.
+/// The mark of a signature with a symmetric key: its value. What is signed has one, and without the
+/// key nobody makes another, or one that another message has.
 pub(crate) fn of_code(value: &[u8]) -> [u8; 32] {
     match value.first_chunk() {
         Some(first) => *first,
@@ -35,12 +38,14 @@ pub(crate) fn of_session_key(sha1: &[u8; 20]) -> [u8; 32] {
     digest::mark([b"encrypted key".as_slice(), sha1])
 }
 
-/// The mark of cipher text that lies in `pieces`, under a key that many messages share: nothing else tells it from a copy of it.
+/// The mark of cipher text that lies in `pieces`, under a key that many messages share: nothing
+/// else tells it from a copy of it.
 pub(crate) fn of_cipher_text(pieces: &[&[u8]]) -> [u8; 32] {
     digest::mark_of_parts(&[b"cipher text"], pieces)
 }
 
-/// Until when a message could be accepted, by the life that it says it has or by the moment at which it was met.
+/// Until when a message could be accepted, by the life that it says it has or by the moment at
+/// which it was met.
 pub(crate) fn until(
     policy: Option<TimestampPolicy>,
     life: Option<Freshness>,

@@ -1,4 +1,5 @@
-//! The presets: seven names for common policies, six of them for single messages and one for conversations.
+//! The presets: seven names for common policies, six of them for single messages and one for
+//! conversations.
 
 use std::fmt;
 use std::str::FromStr;
@@ -83,8 +84,9 @@ impl Mechanism {
         )
     }
 
-    /// The policy of this preset with the algorithms of `suite`: certificates as keys, or keys derived from a security context, Body and
-    /// Timestamp signed, the content of the Body encrypted. A Timestamp is demanded where it can be signed, and checked if present elsewhere.
+    /// The policy of this preset with the algorithms of `suite`: certificates as keys, or keys
+    /// derived from a security context, Body and Timestamp signed, the content of the Body
+    /// encrypted. A Timestamp is demanded where it can be signed, and checked if present elsewhere.
     pub fn policy(self, suite: Suite) -> Policy {
         let freshness = TimestampPolicy::default();
         let (key, signing_reference, encrypting_reference) = if self == Self::SecureConversation {

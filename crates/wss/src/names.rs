@@ -36,7 +36,8 @@ pub const ENCRYPTED_KEY_SHA1: &str =
 /// `TokenType` of an `EncryptedKey` (SOAP Message Security 1.1.1, 7.7).
 pub const ENCRYPTED_KEY_TOKEN: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKey";
-/// What WSS4J 1.5 and 1.6 call an `EncryptedKey` in references to one: a name in the namespace of another profile.
+/// What WSS4J 1.5 and 1.6 call an `EncryptedKey` in references to one: a name in the namespace of
+/// another profile.
 pub(crate) const ENCRYPTED_KEY_TOKEN_OF_WSS4J: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.0#EncryptedKey";
 /// `ValueType` of one X.509 v3 certificate (X.509 Token Profile 1.1.1, 3.1).

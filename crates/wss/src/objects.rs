@@ -1,9 +1,12 @@
-//! Objects that an application makes of signed elements, kept by their digests: algorithm 1 of van Engelen and Zhang (2008).
+//! Objects that an application makes of signed elements, kept by their digests: algorithm 1 of van
+//! Engelen and Zhang (2008).
 //!
-//! Theirs looks up objects by id and digest while a message is read, and leaves out the deserialization of what it has. Here an object
-//! is only given out for a node of a [`Verified`] message, so that the signature over its digest, the digest over the node, the plan and
-//! the replay cache have all spoken before; nodes are asked for, never ids; and an object is a function of the canonical octets that were
-//! digested, and of nothing else, so that equal digests mean equal objects. That is the rule kept here.
+//! Theirs looks up objects by id and digest while a message is read, and leaves out the
+//! deserialization of what it has. Here an object is only given out for a node of a [`Verified`]
+//! message, so that the signature over its digest, the digest over the node, the plan and
+//! the replay cache have all spoken before; nodes are asked for, never ids; and an object is a
+//! function of the canonical octets that were digested, and of nothing else, so that equal digests
+//! mean equal objects. That is the rule kept here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,9 +61,10 @@ impl<E: fmt::Display + fmt::Debug> std::error::Error for ObjectError<E> {}
 
 /// Objects made of signed elements. One for each kind of object and each endpoint.
 ///
-/// An object is found again only for the signer whose message it was made of: what one partner sends does not decide what is made of the
-/// message of another. Nothing is kept of signers who cannot be told apart (session keys), nor under digests that collide (SHA-1, MD5);
-/// such objects are made each time.
+/// An object is found again only for the signer whose message it was made of: what one partner
+/// sends does not decide what is made of the message of another. Nothing is kept of signers who
+/// cannot be told apart (session keys), nor under digests that collide (SHA-1, MD5); such objects
+/// are made each time.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -97,12 +101,14 @@ impl<T> ObjectCache<T> {
         }
     }
 
-    /// The object of a signed element: the one that was made of the same octets before, or else what `make` makes of them now. They are
-    /// a document of their own; namespaces that the element uses in text or attribute values only are declared in it if the signature
-    /// covers them.
+    /// The object of a signed element: the one that was made of the same octets before, or else
+    /// what `make` makes of them now. They are a document of their own; namespaces that the
+    /// element uses in text or attribute values only are declared in it if the signature covers
+    /// them.
     ///
     /// # Errors
-    /// [`ObjectError::NotSigned`] for a node that no signature refers to itself; what `make` returns.
+    /// [`ObjectError::NotSigned`] for a node that no signature refers to itself; what `make`
+    /// returns.
     pub fn object<E>(
         &self,
         message: &Verified<Envelope>,

@@ -1,7 +1,8 @@
 //! Which parts of a message a policy speaks of.
 //!
-//! A [`Part`] is written in a policy and becomes nodes only against one message; from there on the node counts,
-//! never the name. Names are those of WS-SecurityPolicy 1.3, 4.1 (`SignedParts`, `EncryptedParts`).
+//! A [`Part`] is written in a policy and becomes nodes only against one message; from there on the
+//! node counts, never the name. Names are those of WS-SecurityPolicy 1.3, 4.1 (`SignedParts`,
+//! `EncryptedParts`).
 
 use std::fmt;
 
@@ -30,8 +31,8 @@ pub enum Part {
     UsernameToken,
     /// The token that holds the key of the signature (`sp:ProtectTokens`).
     Token,
-    /// The token that holds the key of an endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7). Whether it is signed or encrypted, the
-    /// [`EndorsingPolicy`](crate::EndorsingPolicy) says.
+    /// The token that holds the key of an endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7).
+    /// Whether it is signed or encrypted, the [`EndorsingPolicy`](crate::EndorsingPolicy) says.
     EndorsingToken,
     /// The `wsse11:SignatureConfirmation` elements of an answer.
     SignatureConfirmation,
@@ -62,7 +63,8 @@ impl std::error::Error for PartSyntax {}
 impl std::str::FromStr for Part {
     type Err = PartSyntax;
 
-    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `EndorsingToken`, `SignatureConfirmation`, `{namespace}local` or `#id`.
+    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `EndorsingToken`,
+    /// `SignatureConfirmation`, `{namespace}local` or `#id`.
     fn from_str(text: &str) -> Result<Self, PartSyntax> {
         let unknown = || PartSyntax {
             found: text.to_owned(),

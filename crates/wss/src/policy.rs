@@ -1,7 +1,8 @@
 //! What a peer and we agree on for one direction of messages.
 //!
-//! Presets, profiles and (later) WSDL policies all produce a [`Policy`]; compiling one gives the plan that is
-//! run for every message. A policy says everything explicitly: nothing is added when it is executed.
+//! Presets, profiles and (later) WSDL policies all produce a [`Policy`]; compiling one gives the
+//! plan that is run for every message. A policy says everything explicitly: nothing is added when
+//! it is executed.
 
 use std::time::Duration;
 
@@ -28,36 +29,46 @@ pub struct Policy {
     pub encryption: Option<EncryptionPolicy>,
     /// Which comes first where a part is both signed and encrypted.
     pub order: ProtectionOrder,
-    /// `soap:actor` (1.1) or `soap:role` (1.2) of the `wsse:Security` header; `None` is the ultimate receiver.
+    /// `soap:actor` (1.1) or `soap:role` (1.2) of the `wsse:Security` header; `None` is the
+    /// ultimate receiver.
     pub actor: Option<String>,
     /// Whether the `wsse:Security` header of messages that we make must be understood.
     pub must_understand: bool,
-    /// Refuse signatures made with our own certificate, unless it is pinned or the peer's too: in an exchange of requests and responses,
-    /// what we signed ourselves and get back is a reflection.
+    /// Refuse signatures made with our own certificate, unless it is pinned or the peer's too: in
+    /// an exchange of requests and responses, what we signed ourselves and get back is a
+    /// reflection.
     pub refuse_own_signatures: bool,
     /// Weak algorithms of the suite that are used and accepted only for a while yet.
     pub retirements: Vec<Retirement>,
-    /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them. A private key signs itself, whatever this says:
-    /// what anybody derives from a session key that he wrapped proves nobody.
+    /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
+    /// A private key signs itself, whatever this says: what anybody derives from a session key
+    /// that he wrapped proves nobody.
     pub derived_keys: Option<DerivedKeyPolicy>,
-    /// Signatures by certificates and by a security context over the message's own: all of them, each with a key of its own. Where the connection protects messages
-    /// ([`transport_protected`](Self::transport_protected)) there is no other signature to endorse: these and [`signature`](Self::signature) are all
-    /// over the Timestamp, and what is said here of endorsing signatures holds for that one as well.
+    /// Signatures by certificates and by a security context over the message's own: all of them,
+    /// each with a key of its own. Where the connection protects messages
+    /// ([`transport_protected`](Self::transport_protected)) there is no other signature to
+    /// endorse: these and [`signature`](Self::signature) are all over the Timestamp, and what
+    /// is said here of endorsing signatures holds for that one as well.
     pub endorsing: Vec<EndorsingPolicy>,
-    /// Whether one key may make several of the endorsing signatures. Who signs twice vouches no more than who signs once.
+    /// Whether one key may make several of the endorsing signatures. Who signs twice vouches no
+    /// more than who signs once.
     pub same_endorser: bool,
-    /// Whether messages that we make carry our certificate although nothing is signed with it: so that the peer can answer under it
-    /// (WS-SecurityPolicy 1.3, 5.1.1).
+    /// Whether messages that we make carry our certificate although nothing is signed with it: so
+    /// that the peer can answer under it (WS-SecurityPolicy 1.3, 5.1.1).
     pub include_certificate: bool,
-    /// Whether answers repeat the signature values of their request (`wsse11:SignatureConfirmation`), and are refused if they do not.
+    /// Whether answers repeat the signature values of their request
+    /// (`wsse11:SignatureConfirmation`), and are refused if they do not.
     pub signature_confirmation: bool,
-    /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`, `RequiredElements`).
+    /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
+    /// `RequiredElements`).
     pub required: Vec<Part>,
-    /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the `wsse:Security` header, and nothing else
-    /// (WS-SecurityPolicy 1.3, 6.6).
+    /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
+    /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
     pub only_entire_headers_and_body: bool,
-    /// Whether the connection protects messages as a whole (WS-SecurityPolicy 1.3, 7.3). Then a signature says who sends, and for how long, and not
-    /// what: header blocks that it does not cover are as good as those that it covers. Nothing here can see the connection; whoever sets this sees to it.
+    /// Whether the connection protects messages as a whole (WS-SecurityPolicy 1.3, 7.3). Then a
+    /// signature says who sends, and for how long, and not what: header blocks that it does
+    /// not cover are as good as those that it covers. Nothing here can see the connection; whoever
+    /// sets this sees to it.
     pub transport_protected: bool,
     /// Order of the elements of the `wsse:Security` header.
     pub layout: Layout,
@@ -84,7 +95,8 @@ impl Policy {
             .map_or(&[], |signature| &signature.parts)
     }
 
-    /// The parts that endorsing signatures cover in particular, each with the place of the endorsement among those of the policy.
+    /// The parts that endorsing signatures cover in particular, each with the place of the
+    /// endorsement among those of the policy.
     pub(crate) fn endorsed_parts(&self) -> impl Iterator<Item = (usize, &Part)> {
         let endorsing = self.endorsing.iter().enumerate();
         endorsing.flat_map(|(index, one)| one.parts.iter().map(move |part| (index, part)))
@@ -97,9 +109,10 @@ impl Policy {
             .map_or(&[], |encryption| &encryption.parts)
     }
 
-    /// Whether attributes that signed elements inherit from what stands around them are as good as they are: signatures in inclusive form cover them,
-    /// those in exclusive form do not (Exclusive XML Canonicalization 1.0, 3), and where nothing is signed, or all comes over a connection that protects
-    /// it, nothing is better.
+    /// Whether attributes that signed elements inherit from what stands around them are as good as
+    /// they are: signatures in inclusive form cover them, those in exclusive form do not
+    /// (Exclusive XML Canonicalization 1.0, 3), and where nothing is signed, or all comes over a
+    /// connection that protects it, nothing is better.
     pub(crate) fn covers_inherited(&self) -> bool {
         let inclusive = [
             Canonicalization::Inclusive10,
@@ -198,14 +211,15 @@ pub struct UsernamePolicy {
 /// Which key signs or encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyBinding {
-    /// Certificates: the sender signs with its private key, and wraps a fresh session key to the receiver's certificate.
+    /// Certificates: the sender signs with its private key, and wraps a fresh session key to the
+    /// receiver's certificate.
     Certificate,
     /// One symmetric key that both sides hold.
     Shared,
     /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
     RequestKey,
-    /// A fresh session key, wrapped to the receiver's certificate, that signs and encrypts: the symmetric binding of
-    /// WS-SecurityPolicy 1.3, 7.4. It proves nothing about the sender.
+    /// A fresh session key, wrapped to the receiver's certificate, that signs and encrypts: the
+    /// symmetric binding of WS-SecurityPolicy 1.3, 7.4. It proves nothing about the sender.
     SessionKey,
     /// The key of a security context, named by a `SecurityContextToken`.
     Context,
@@ -226,7 +240,8 @@ pub enum KeyReference {
     Embedded,
     /// `ds:KeyName` (the subject of a certificate, or the name of a shared key).
     KeyName,
-    /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared keys.
+    /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared
+    /// keys.
     EncryptedKeySha1,
 }
 
@@ -328,29 +343,36 @@ pub enum ProtectionOrder {
     EncryptBeforeSigning,
 }
 
-/// A signature by a certificate, or by the key of a security context, beside the message's own (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
+/// A signature by a certificate, or by the key of a security context, beside the message's own
+/// (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
 /// over the Timestamp where the connection protects the message.
 ///
-/// Where there are several, one signature meets one of these demands, and one key does, unless the policy's [`same_endorser`](Policy::same_endorser)
-/// says otherwise.
+/// Where there are several, one signature meets one of these demands, and one key does, unless the
+/// policy's [`same_endorser`](Policy::same_endorser) says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndorsingPolicy {
-    /// With which key: [`KeyBinding::Certificate`], or [`KeyBinding::Context`] where nothing else of the message is protected with a context.
+    /// With which key: [`KeyBinding::Certificate`], or [`KeyBinding::Context`] where nothing else
+    /// of the message is protected with a context.
     pub key: KeyBinding,
     /// Whether the key that signs is derived from that of the context, instead of being it.
     pub derived_keys: Option<DerivedKeyPolicy>,
-    /// How messages that we make name the token. Inbound, every kind is understood; but where the message's signature is to cover the token
-    /// and this is [`KeyReference::Direct`], a message that only names it is refused.
+    /// How messages that we make name the token. Inbound, every kind is understood; but where the
+    /// message's signature is to cover the token and this is [`KeyReference::Direct`], a
+    /// message that only names it is refused.
     pub reference: KeyReference,
-    /// What it covers beside the message's signature, or the Timestamp (8.3: `SignedParts` and `SignedElements` inside of the assertion): parts of the message
-    /// itself, all of them, whenever they are in it.
+    /// What it covers beside the message's signature, or the Timestamp (8.3: `SignedParts` and
+    /// `SignedElements` inside of the assertion): parts of the message itself, all of them,
+    /// whenever they are in it.
     pub parts: Vec<Part>,
-    /// Whether the endorsing signature covers its own token, where the message has it (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`). It cannot cover
-    /// one inside of the reference to it.
+    /// Whether the endorsing signature covers its own token, where the message has it
+    /// (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`). It cannot cover one inside of the
+    /// reference to it.
     pub covers_token: bool,
-    /// Whether the message's signature covers the token, where the message has it (8.4: `SignedEndorsingSupportingTokens`).
+    /// Whether the message's signature covers the token, where the message has it (8.4:
+    /// `SignedEndorsingSupportingTokens`).
     pub token_signed: bool,
-    /// Whether the token is encrypted with what the [`EncryptionPolicy`] names, where the message has it (8.7: `EndorsingEncryptedSupportingTokens`).
+    /// Whether the token is encrypted with what the [`EncryptionPolicy`] names, where the message
+    /// has it (8.7: `EndorsingEncryptedSupportingTokens`).
     pub token_encrypted: bool,
 }
 
@@ -394,8 +416,9 @@ impl Layout {
 /// Bounds on the security elements of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecurityLimits {
-    /// `ds:Reference` and `xenc:DataReference` elements, all signatures and keys together. 64 covers signed headers of every
-    /// profile that we know; a message with each of its records signed needs more and must be told so.
+    /// `ds:Reference` and `xenc:DataReference` elements, all signatures and keys together. 64
+    /// covers signed headers of every profile that we know; a message with each of its records
+    /// signed needs more and must be told so.
     pub references: usize,
     /// Signatures. A primary and a few endorsing ones.
     pub signatures: usize,
@@ -403,13 +426,15 @@ pub struct SecurityLimits {
     pub encrypted_keys: usize,
     /// Security tokens, embedded and derived ones included.
     pub tokens: usize,
-    /// Largest `soap:Header`, bytes. It bounds the work that somebody can put beside a captured cipher text. Cipher text of tokens and
-    /// long certificate paths fit into 256 kB; the largest header among the project's vectors has 33 kB.
+    /// Largest `soap:Header`, bytes. It bounds the work that somebody can put beside a captured
+    /// cipher text. Cipher text of tokens and long certificate paths fit into 256 kB; the
+    /// largest header among the project's vectors has 33 kB.
     pub header: usize,
-    /// Failed openings of messages that ask to decipher with one `EncryptedKey`, in a day. The next one is refused unread.
+    /// Failed openings of messages that ask to decipher with one `EncryptedKey`, in a day. The
+    /// next one is refused unread.
     pub failed_openings: u32,
-    /// The same of messages in one security context whose signature cipher text holds: nothing else tells them from what a stranger
-    /// has changed.
+    /// The same of messages in one security context whose signature cipher text holds: nothing
+    /// else tells them from what a stranger has changed.
     pub failed_openings_of_context: u32,
 }
 
@@ -420,8 +445,8 @@ impl SecurityLimits {
         self.header.saturating_add(more)
     }
 
-    /// Largest canonical `ds:SignedInfo` in bytes: 1 kB for each reference, and 64 kB at least. References of live peers take 300 to
-    /// 700 bytes.
+    /// Largest canonical `ds:SignedInfo` in bytes: 1 kB for each reference, and 64 kB at least.
+    /// References of live peers take 300 to 700 bytes.
     pub(crate) fn signed_info_bytes(&self) -> usize {
         self.references.saturating_mul(1024).max(SIGNED_INFO_BYTES)
     }

@@ -1,11 +1,13 @@
 //! What a message is that is no XML: told to operators, who mostly see at once what went wrong.
 //!
-//! The one rule: nothing is decided by it. A message that can be read as an envelope is one, whatever it begins like.
+//! The one rule: nothing is decided by it. A message that can be read as an envelope is one,
+//! whatever it begins like.
 
 /// Octets of a message that are looked at.
 pub(crate) const LOOKED_AT: usize = 64;
 
-/// What begins like this, if it is something known. `beginning` has the first octets of a message, at most [`LOOKED_AT`] of them.
+/// What begins like this, if it is something known. `beginning` has the first octets of a message,
+/// at most [`LOOKED_AT`] of them.
 pub(crate) fn recognized(beginning: &[u8]) -> Option<&'static str> {
     let text = beginning.trim_ascii_start();
     let begins = |word: &str| {

@@ -1,14 +1,16 @@
 //! Algorithm suites: which algorithms a plan uses and accepts.
 //!
-//! The named suites are those of WS-SecurityPolicy 1.3, 6.1, read by the letter: the `…Sha256` suites change the
-//! digest, while signatures stay RSA-SHA1 and HMAC-SHA1. [`Suite::with_sha256_signatures`] is the other reading,
-//! which WCF and many others use. Neither reading accepts the other's messages.
+//! The named suites are those of WS-SecurityPolicy 1.3, 6.1, read by the letter: the `…Sha256`
+//! suites change the digest, while signatures stay RSA-SHA1 and HMAC-SHA1.
+//! [`Suite::with_sha256_signatures`] is the other reading, which WCF and many others use. Neither
+//! reading accepts the other's messages.
 //!
-//! Beside them stand suites with authenticated encryption, and suites without RSA: their session keys are wrapped with a key that sender and
-//! receiver agree on. Each of these has the algorithms of one published profile and no others.
+//! Beside them stand suites with authenticated encryption, and suites without RSA: their session
+//! keys are wrapped with a key that sender and receiver agree on. Each of these has the algorithms
+//! of one published profile and no others.
 //!
-//! The one rule: an algorithm is used or accepted only if the suite lists it. The first of a list is the one
-//! used in messages that we make.
+//! The one rule: an algorithm is used or accepted only if the suite lists it. The first of a list
+//! is the one used in messages that we make.
 
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyTransport, KeyWrap,
@@ -50,14 +52,16 @@ impl KeyTransportMethod {
 }
 
 impl KeyTransportMethod {
-    /// Whether a message that comes with `found` is within what this names. RSA 1.5 has no parameters.
+    /// Whether a message that comes with `found` is within what this names. RSA 1.5 has no
+    /// parameters.
     pub(crate) fn accepts(&self, found: &Self) -> bool {
         self.algorithm == found.algorithm
             && (self.algorithm == KeyTransport::Rsa15 || self == found)
     }
 }
 
-/// A key agreement algorithm with how the agreed secret becomes a key, and how that key wraps a session key (XML-Enc 1.1 section 5.6).
+/// A key agreement algorithm with how the agreed secret becomes a key, and how that key wraps a
+/// session key (XML-Enc 1.1 section 5.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyAgreementMethod {
     /// The algorithm.
@@ -71,7 +75,8 @@ pub struct KeyAgreementMethod {
 }
 
 impl KeyAgreementMethod {
-    /// ECDH-ES with ConcatKDF over SHA-256, which XML-Enc 1.1 section 5.6.4 asks of every implementation.
+    /// ECDH-ES with ConcatKDF over SHA-256, which XML-Enc 1.1 section 5.6.4 asks of every
+    /// implementation.
     pub const fn ecdh_es(wrap: KeyWrap) -> Self {
         Self {
             algorithm: KeyAgreement::EcdhEs,
@@ -145,7 +150,8 @@ pub struct Suite {
     pub canonicalization: Vec<Canonicalization>,
     /// Encryption of session keys to a certificate with an RSA key.
     pub key_transport: Vec<KeyTransportMethod>,
-    /// Wrapping of session keys with a key agreed on with the holder of a certificate with any other key.
+    /// Wrapping of session keys with a key agreed on with the holder of a certificate with any
+    /// other key.
     pub key_agreement: Vec<KeyAgreementMethod>,
     /// Encryption of content.
     pub data: Vec<DataEncryption>,
@@ -177,12 +183,14 @@ pub const NAMES: [&str; 22] = [
     "Basic256GCMX25519",
 ];
 
-/// What stands behind the name of a suite in endpoint files where its signatures use SHA-256 as digests do: the second reading of the `…Sha256`
-/// suites goes by the name that WCF's users know it by.
+/// What stands behind the name of a suite in endpoint files where its signatures use SHA-256 as
+/// digests do: the second reading of the `…Sha256` suites goes by the name that WCF's users know it
+/// by.
 pub const SHA256_SIGNATURES: &str = "+RsaSha256";
 
 impl Suite {
-    /// The suite that endpoint files call so: one of [`SUITE_NAMES`](NAMES), alone or with [`SHA256_SIGNATURES`] behind it. Its name is as written.
+    /// The suite that endpoint files call so: one of [`SUITE_NAMES`](NAMES), alone or with
+    /// [`SHA256_SIGNATURES`] behind it. Its name is as written.
     pub fn called(name: &str) -> Option<Self> {
         let suite = match name.strip_suffix(SHA256_SIGNATURES) {
             Some(letter) => Self::named(letter)?.with_sha256_signatures(),
@@ -257,8 +265,8 @@ impl Suite {
         })
     }
 
-    /// How a session key gets to the holder of a certificate with a key of this kind: the first of the suite's ways that fits it; none,
-    /// where none does.
+    /// How a session key gets to the holder of a certificate with a key of this kind: the first of
+    /// the suite's ways that fits it; none, where none does.
     pub(crate) fn wrapping(&self, kind: KeyKind) -> Option<Wrapping<'_>> {
         if let KeyKind::Rsa { .. } = kind {
             return self.key_transport.first().map(Wrapping::Transport);
@@ -273,8 +281,9 @@ impl Suite {
         self.key_transport.is_empty() && !self.key_agreement.is_empty()
     }
 
-    /// Whether a certificate that signs by an algorithm of the suite may be one to which session keys can be wrapped by another: not where
-    /// signatures are Ed25519's, whose keys do nothing else. An answer to whoever signed the request can be encrypted to the signer's
+    /// Whether a certificate that signs by an algorithm of the suite may be one to which session
+    /// keys can be wrapped by another: not where signatures are Ed25519's, whose keys do
+    /// nothing else. An answer to whoever signed the request can be encrypted to the signer's
     /// certificate only then.
     pub fn wraps_to_signers(&self) -> bool {
         let agrees = |wanted| {
@@ -288,8 +297,8 @@ impl Suite {
         })
     }
 
-    /// Octets of signature keys derived for this suite: 24, or 16 where data is encrypted with keys of 16 octets
-    /// (WS-SecurityPolicy 1.3, 6.1: `PSha1L192`, `PSha1L128`).
+    /// Octets of signature keys derived for this suite: 24, or 16 where data is encrypted with keys
+    /// of 16 octets (WS-SecurityPolicy 1.3, 6.1: `PSha1L192`, `PSha1L128`).
     pub fn derived_signature_length(&self) -> usize {
         let encryption = self.data.first().map_or(32, |data| data.key_length());
         encryption.min(24)

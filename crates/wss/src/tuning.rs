@@ -1,27 +1,32 @@
 //! Optimisations, each switchable alone, so that one binary can be measured with and without it.
 //!
-//! The rule kept here: a tuning changes what a message costs, never what is accepted, sent or handed on; of what is sent, at most which random
-//! octets it has. Where that is not obvious, the place that does the work says why it holds, and `tests/engine/tunings` attacks it.
+//! The rule kept here: a tuning changes what a message costs, never what is accepted, sent or
+//! handed on; of what is sent, at most which random octets it has. Where that is not obvious, the
+//! place that does the work says why it holds, and `tests/engine/tunings` attacks it.
 
 /// How messages are worked on. The defaults are what pays for most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// Hand source bytes that are canonical already to the digest as they are, instead of writing them anew.
+    /// Hand source bytes that are canonical already to the digest as they are, instead of writing
+    /// them anew.
     pub canonical_runs: bool,
-    /// Inbound: digest signed elements as they came first, and canonicalize those whose digest is not the one that was signed
-    /// (on-demand re-canonicalization, van Engelen and Zhang 2008). Of use only where `canonical_runs` is off: a run needs no gamble.
+    /// Inbound: digest signed elements as they came first, and canonicalize those whose digest is
+    /// not the one that was signed (on-demand re-canonicalization, van Engelen and Zhang
+    /// 2008). Of use only where `canonical_runs` is off: a run needs no gamble.
     pub on_demand: bool,
     /// What becomes of canonical octets on their way to the digest.
     pub buffering: Buffering,
-    /// Inbound: remember elements that were digested, so that the same octets from the same signer are not digested again, and keep
-    /// digests in the evidence, for an [`ObjectCache`](crate::ObjectCache). Pays where partners send the same signed elements again and
-    /// again, under the same ids.
+    /// Inbound: remember elements that were digested, so that the same octets from the same signer
+    /// are not digested again, and keep digests in the evidence, for an
+    /// [`ObjectCache`](crate::ObjectCache). Pays where partners send the same signed elements
+    /// again and again, under the same ids.
     pub digest_cache: Option<CacheBounds>,
-    /// Outbound: remember the digests of elements that have an id of their own, so that one whose octets are still the same is not
-    /// digested again.
+    /// Outbound: remember the digests of elements that have an id of their own, so that one whose
+    /// octets are still the same is not digested again.
     pub prehash: Option<CacheBounds>,
-    /// In conversations: use the keys that are derived from the context's secret for several messages, and know those that the other side uses again.
-    /// Without it, each message has new ones.
+    /// In conversations: use the keys that are derived from the context's secret for several
+    /// messages, and know those that the other side uses again. Without it, each message has
+    /// new ones.
     pub derived_keys: Option<KeptKeys>,
 }
 
@@ -41,15 +46,17 @@ impl Default for Tuning {
 /// How long derived keys are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptKeys {
-    /// Most security contexts that have derived keys kept with them. The first that came make room: their next message has new keys.
+    /// Most security contexts that have derived keys kept with them. The first that came make
+    /// room: their next message has new keys.
     pub conversations: usize,
     /// Most messages that are sent with one derived key.
     pub messages: u32,
 }
 
 impl KeptKeys {
-    /// More messages than this are not sent with one key, whatever is asked for. With AES-GCM and random vectors, 2^32 encryptions with one key are too many
-    /// (NIST SP 800-38D, 8.3), and a message may have thousands of encrypted parts.
+    /// More messages than this are not sent with one key, whatever is asked for. With AES-GCM and
+    /// random vectors, 2^32 encryptions with one key are too many (NIST SP 800-38D, 8.3), and a
+    /// message may have thousands of encrypted parts.
     pub const MOST_MESSAGES: u32 = 1 << 20;
 }
 
@@ -69,7 +76,8 @@ pub enum Buffering {
     /// They go there as they are produced, and nothing is kept.
     #[default]
     Streaming,
-    /// Those of one part are collected, and digested in one piece. It costs a copy; canonicalization and digest can be timed apart.
+    /// Those of one part are collected, and digested in one piece. It costs a copy;
+    /// canonicalization and digest can be timed apart.
     Buffered,
 }
 
@@ -83,7 +91,8 @@ pub struct CacheBounds {
 }
 
 impl Default for CacheBounds {
-    /// Ten thousand elements and 16 MiB: every element of the largest messages of van Engelen and Zhang (2008, figure 4) twice.
+    /// Ten thousand elements and 16 MiB: every element of the largest messages of van Engelen and
+    /// Zhang (2008, figure 4) twice.
     fn default() -> Self {
         Self {
             entries: 10_000,

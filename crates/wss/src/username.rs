@@ -39,7 +39,8 @@ pub(crate) struct UsernameToken {
 const NONCE_LIMIT: usize = 128;
 
 impl UsernameToken {
-    /// Reads the token. A digest needs nonce and `Created` (UsernameToken Profile 1.1.1, 3.1: without them it can be replayed).
+    /// Reads the token. A digest needs nonce and `Created` (UsernameToken Profile 1.1.1, 3.1:
+    /// without them it can be replayed).
     pub(crate) fn read(
         token: Element<'_>,
         policy: &UsernamePolicy,
@@ -135,7 +136,8 @@ impl UsernameToken {
         })
     }
 
-    /// Checks the password against the one that the host knows for this user; `None` if it knows no such user.
+    /// Checks the password against the one that the host knows for this user; `None` if it knows no
+    /// such user.
     pub(crate) fn authenticate(&self, known: Option<&SecretBytes>) -> Result<(), Rejected> {
         let stand_in = SecretBytes::new(b"no such user".to_vec());
         let expected = known.unwrap_or(&stand_in);
@@ -147,7 +149,8 @@ impl UsernameToken {
                 coded.as_bytes()
             }
         };
-        // Digests of equal length are compared, so that neither the length of the password nor its beginning shows.
+        // Digests of equal length are compared, so that neither the length of the password nor its
+        // beginning shows.
         let salt = random::bytes::<16>();
         let matches = digest::mark([&salt, expected])
             == digest::mark([&salt, self.password.expose().as_slice()]);
@@ -160,8 +163,9 @@ impl UsernameToken {
         }
     }
 
-    /// What must not be seen twice: the nonce and the time, with the user. As one piece, as they are digested: where the nonce ends, the digest does
-    /// not say, and octets at its end that may begin a time could be moved there.
+    /// What must not be seen twice: the nonce and the time, with the user. As one piece, as they
+    /// are digested: where the nonce ends, the digest does not say, and octets at its end that
+    /// may begin a time could be moved there.
     pub(crate) fn nonce_mark(&self) -> Option<[u8; 32]> {
         let digested = [self.nonce.as_slice(), self.created.as_bytes()].concat();
         let pieces = [b"nonce", self.user.as_bytes(), digested.as_slice()];

@@ -1,7 +1,8 @@
 //! Every message of the vectors that is to be processed as a whole, through the engine.
 //!
-//! The vectors say nothing of what a policy demands, so each message is opened by a plan that wants what the message has, from anybody,
-//! at its own time. What we refuse all the same is listed with the reason.
+//! The vectors say nothing of what a policy demands, so each message is opened by a plan that wants
+//! what the message has, from anybody, at its own time. What we refuse all the same is listed with
+//! the reason.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! How fast documents are scanned and canonicalized, beside SHA-256 alone in the same process.
 //!
-//! `cargo bench -p soapstone-xml` prints medians in MB/s (1 MB = 10⁶ bytes) and their ratio to SHA-256. The rule: everything compared is
-//! measured in one run, in turns, since the machine may be noisy.
+//! `cargo bench -p soapstone-xml` prints medians in MB/s (1 MB = 10⁶ bytes) and their ratio to
+//! SHA-256. The rule: everything compared is measured in one run, in turns, since the machine may
+//! be noisy.
 
 use aws_lc_rs::digest::{Context, SHA256};
 use soapstone_xml::{
@@ -131,7 +132,8 @@ fn in_turns(work: &mut [&mut dyn FnMut() -> Duration], budget: Duration) -> Vec<
 #[derive(Clone, Copy)]
 struct Times {
     median: Duration,
-    /// What it takes when nothing else disturbs it: for comparing short with long work on a busy machine.
+    /// What it takes when nothing else disturbs it: for comparing short with long work on a busy
+    /// machine.
     fastest: Duration,
 }
 
@@ -195,7 +197,8 @@ impl Worker {
     }
 }
 
-/// Times per document of: SHA-256 of the canonical octets, scan, C14N, scan and C14N and SHA-256, and the same without runs.
+/// Times per document of: SHA-256 of the canonical octets, scan, C14N, scan and C14N and SHA-256,
+/// and the same without runs.
 fn measure(source: &[u8], budget: Duration) -> Vec<Times> {
     let kept = Document::parse(source.to_vec(), &worker_options(), &mut Buffers::new());
     let kept = kept.expect("well-formed");

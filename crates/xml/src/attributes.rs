@@ -1,7 +1,9 @@
-//! Attributes: those of the first elements from a list, all others read from the source when asked for.
+//! Attributes: those of the first elements from a list, all others read from the source when asked
+//! for.
 //!
-//! Attributes are not on the tape: few of them are ever looked at, and those mostly in headers, whose attributes the scanner lists. The
-//! rule: only start tags that passed the scanner are read here, so the reading trusts their grammar.
+//! Attributes are not on the tape: few of them are ever looked at, and those mostly in headers,
+//! whose attributes the scanner lists. The rule: only start tags that passed the scanner are read
+//! here, so the reading trusts their grammar.
 
 use crate::scan::{find, reference};
 use crate::{chars, escape};
@@ -61,7 +63,8 @@ pub(crate) struct Written<'d> {
 }
 
 impl<'d> Written<'d> {
-    /// The prefix that this declares, empty for the default namespace; `None` if it is no namespace declaration.
+    /// The prefix that this declares, empty for the default namespace; `None` if it is no namespace
+    /// declaration.
     pub(crate) fn declares(&self) -> Option<&'d str> {
         match self.name.strip_prefix("xmlns") {
             Some("") => Some(""),
@@ -79,7 +82,8 @@ pub(crate) struct StartTag<'d> {
 }
 
 impl<'d> StartTag<'d> {
-    /// `tag` begins with the `<` of a start tag whose name has so many bytes, and may go on behind its end.
+    /// `tag` begins with the `<` of a start tag whose name has so many bytes, and may go on behind
+    /// its end.
     pub(crate) fn new(tag: &'d str, name_length: u16) -> StartTag<'d> {
         StartTag {
             tag,
@@ -109,7 +113,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The next attribute from `at` on, which is behind the name of the tag or behind the closing quote of an attribute.
+    /// The next attribute from `at` on, which is behind the name of the tag or behind the closing
+    /// quote of an attribute.
     #[inline]
     pub(crate) fn next(tag: &[u8], at: usize) -> Option<Places> {
         let mut at = at;

@@ -1,11 +1,14 @@
 //! Joins URI references as Canonical XML 1.1 section 2.4 wants it for `xml:base`.
 //!
-//! RFC 3986 section 5.2 resolves against a base with a scheme. Here the base may itself be relative, and two relative
-//! references join to a relative one. System identifiers of nested external entities are joined the same way.
+//! RFC 3986 section 5.2 resolves against a base with a scheme. Here the base may itself be
+//! relative, and two relative references join to a relative one. System identifiers of nested
+//! external entities are joined the same way.
 //!
-//! The one rule kept here: joining is a function of the two strings. Nothing is looked up and nothing is percent-decoded.
+//! The one rule kept here: joining is a function of the two strings. Nothing is looked up and
+//! nothing is percent-decoded.
 
-/// The components of a URI reference (RFC 3986 section 3, split as by its appendix B). A fragment is dropped.
+/// The components of a URI reference (RFC 3986 section 3, split as by its appendix B). A fragment
+/// is dropped.
 struct Reference<'u> {
     scheme: Option<&'u str>,
     authority: Option<&'u str>,
@@ -98,8 +101,8 @@ fn merge(base: &Reference<'_>, path: &str) -> String {
     format!("{directory}{}{path}", if trailing { "/" } else { "" })
 }
 
-/// RFC 3986 section 5.2.4 with the changes of Canonical XML 1.1: leading `..` segments of a relative path stay, several
-/// slashes become one, a trailing `..` gets a slash.
+/// RFC 3986 section 5.2.4 with the changes of Canonical XML 1.1: leading `..` segments of a
+/// relative path stay, several slashes become one, a trailing `..` gets a slash.
 fn without_dots(path: &str) -> String {
     let absolute = path.starts_with('/');
     let mut kept: Vec<&str> = Vec::new();

@@ -1,7 +1,8 @@
 //! Reusable memory.
 //!
-//! The rule: in the steady state a worker that gives back what it took allocates nothing that grows with its messages; and what no
-//! message needs any more does not stay because one message needed it once.
+//! The rule: in the steady state a worker that gives back what it took allocates nothing that grows
+//! with its messages; and what no message needs any more does not stay because one message needed
+//! it once.
 
 use crate::c14n::C14nScratch;
 use crate::document::Parts;
@@ -12,11 +13,12 @@ use std::fmt;
 /// Buffers kept at most by one worker, and tapes.
 const KEPT: usize = 8;
 
-/// Octets kept at most by one worker, in buffers. A message is there three times while it is secured, of which twice in base64: four
-/// thirds.
+/// Octets kept at most by one worker, in buffers. A message is there three times while it is
+/// secured, of which twice in base64: four thirds.
 const KEPT_OCTETS: usize = 64 << 20;
 
-/// How much larger than what is asked for a kept buffer may be: a short answer must not hold on to the memory of a large message.
+/// How much larger than what is asked for a kept buffer may be: a short answer must not hold on to
+/// the memory of a large message.
 const SPACIOUS: usize = 4;
 
 /// Octets below which a buffer is not large.
@@ -53,7 +55,8 @@ impl BufferPool {
         }
     }
 
-    /// An empty buffer of at least this capacity, if one is kept: the smallest one, unless even that is far too large.
+    /// An empty buffer of at least this capacity, if one is kept: the smallest one, unless even
+    /// that is far too large.
     pub fn find(&mut self, capacity: usize) -> Option<Vec<u8>> {
         let most = capacity.saturating_mul(SPACIOUS).max(SMALL);
         let sizes = self.kept.iter().map(|kept| kept.buffer.capacity());
@@ -64,7 +67,8 @@ impl BufferPool {
         Some(self.kept.swap_remove(at).buffer)
     }
 
-    /// An empty buffer of at least this capacity: one that is kept, as [`find`](Self::find) does, or else a new one.
+    /// An empty buffer of at least this capacity: one that is kept, as [`find`](Self::find) does,
+    /// or else a new one.
     pub fn take(&mut self, capacity: usize) -> Vec<u8> {
         self.find(capacity)
             .unwrap_or_else(|| Vec::with_capacity(capacity))
@@ -98,7 +102,8 @@ impl BufferPool {
         self.kept.iter().map(|kept| kept.buffer.capacity()).sum()
     }
 
-    /// Drops the buffers that were not in use since this was last called: to be called from time to time by who keeps them.
+    /// Drops the buffers that were not in use since this was last called: to be called from time to
+    /// time by who keeps them.
     pub fn trim(&mut self) {
         self.kept.retain_mut(|kept| std::mem::take(&mut kept.used));
     }
@@ -152,7 +157,8 @@ impl Buffers {
         self.bytes.give(buffer);
     }
 
-    /// Lets go of what was not needed since this was last called: to be called from time to time by who keeps buffers for long.
+    /// Lets go of what was not needed since this was last called: to be called from time to time by
+    /// who keeps buffers for long.
     pub fn trim(&mut self) {
         self.bytes.trim();
         let most = std::mem::take(&mut self.elements).saturating_mul(SPACIOUS);

@@ -1,6 +1,8 @@
-//! Characters and names of XML 1.0, 5th edition: a seam, too, for readers of more than the scanner reads.
+//! Characters and names of XML 1.0, 5th edition: a seam, too, for readers of more than the scanner
+//! reads.
 //!
-//! The rule: productions are written as the specification writes them; speed comes from asking only where it matters.
+//! The rule: productions are written as the specification writes them; speed comes from asking only
+//! where it matters.
 
 /// Production 2, `Char`.
 #[must_use]

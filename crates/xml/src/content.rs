@@ -1,7 +1,8 @@
 //! What is between tags: text, comments, processing instructions.
 //!
-//! None of it is on the tape; it is read from the gaps when asked for. The rule: text is one piece between two other things, however
-//! many CDATA sections, references and grafts it is written with, as XPath sees it.
+//! None of it is on the tape; it is read from the gaps when asked for. The rule: text is one piece
+//! between two other things, however many CDATA sections, references and grafts it is written with,
+//! as XPath sees it.
 
 use crate::document::Document;
 use crate::element::Element;
@@ -239,12 +240,14 @@ pub(crate) fn read(written: &str) -> (Content<'_>, usize) {
         return (content, bytes.len().min(length + 2));
     }
     let length = memchr(b'<', bytes).unwrap_or(bytes.len());
-    // A `<` that starts none of these never gets past the scanner; read at least one byte all the same.
+    // A `<` that starts none of these never gets past the scanner; read at least one byte all the
+    // same.
     let length = length.max(usize::from(!bytes.is_empty()));
     (Content::Text(character_data(&written[..length])), length)
 }
 
-/// Where the `-->` of the comment is with which `bytes` begins: not in the `<!--`, which `<!-->` seems to say.
+/// Where the `-->` of the comment is with which `bytes` begins: not in the `<!--`, which `<!-->`
+/// seems to say.
 pub(crate) fn comment_end(bytes: &[u8]) -> usize {
     let opening = bytes.len().min(4);
     memmem::find(&bytes[opening..], b"-->").map_or(bytes.len(), |length| opening + length)

@@ -1,8 +1,8 @@
 //! Bytes to UTF-8 text (XML 4.3.3, appendix F).
 //!
-//! UTF-8 is taken as it is; UTF-16, ISO-8859-1 and US-ASCII are transcoded, and the name in the declaration is changed with them,
-//! so that the text is what it says it is. The rule: nothing is replaced or guessed; malformed input is refused with
-//! its offset.
+//! UTF-8 is taken as it is; UTF-16, ISO-8859-1 and US-ASCII are transcoded, and the name in the
+//! declaration is changed with them, so that the text is what it says it is. The rule: nothing is
+//! replaced or guessed; malformed input is refused with its offset.
 
 use crate::error::Problem;
 use crate::scan::Failure;
@@ -33,8 +33,8 @@ pub(crate) fn decode(source: Vec<u8>) -> Result<String, (Vec<u8>, Box<Failure>)>
     }
 }
 
-/// The text of a document or of an entity, in any encoding that the scanner knows (XML 4.3.3). A seam for readers of what the
-/// scanner refuses, such as documents with a DTD.
+/// The text of a document or of an entity, in any encoding that the scanner knows (XML 4.3.3). A
+/// seam for readers of what the scanner refuses, such as documents with a DTD.
 ///
 /// # Errors
 ///
@@ -129,7 +129,8 @@ fn by_declaration_16(
     }
 }
 
-/// Place and text of the encoding name in the XML declaration, if there is one. Its grammar is checked by the scanner.
+/// Place and text of the encoding name in the XML declaration, if there is one. Its grammar is
+/// checked by the scanner.
 fn declared(source: &[u8]) -> Option<(usize, &[u8])> {
     let declaration = source.strip_prefix(b"<?xml")?;
     declaration

@@ -1,7 +1,8 @@
 //! A document: its source text and the tape over it.
 //!
-//! The message is segment 0 of an offset space; plaintexts grafted into it later are further segments. The rule: segments and tape only
-//! ever grow, so that offsets and [`NodeId`]s stay what they are.
+//! The message is segment 0 of an offset space; plaintexts grafted into it later are further
+//! segments. The rule: segments and tape only ever grow, so that offsets and [`NodeId`]s stay what
+//! they are.
 
 use crate::buffers::Buffers;
 use crate::decode;
@@ -92,7 +93,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Whatever is not well-formed or not namespace-well-formed, every document type declaration, and what passes a limit.
+    /// Whatever is not well-formed or not namespace-well-formed, every document type declaration,
+    /// and what passes a limit.
     pub fn parse(
         source: Vec<u8>,
         options: &ParseOptions,
@@ -172,12 +174,14 @@ impl Document {
         self.parts.ids.find(id)
     }
 
-    /// The first id found on a second element, if there is one. Strict callers refuse such documents.
+    /// The first id found on a second element, if there is one. Strict callers refuse such
+    /// documents.
     pub fn duplicate_id(&self) -> Option<DuplicateId> {
         self.parts.ids.duplicate()
     }
 
-    /// The message as scanned, in UTF-8. Elements of the message itself have their [`range`](Element::range) here.
+    /// The message as scanned, in UTF-8. Elements of the message itself have their
+    /// [`range`](Element::range) here.
     pub fn bytes(&self) -> &[u8] {
         self.parts
             .segments
@@ -207,7 +211,8 @@ impl Document {
         self.parts.tape.len()
     }
 
-    /// The source of an element, from the `<` of its start tag to the `>` of its end tag; `None` if a graft lies in it.
+    /// The source of an element, from the `<` of its start tag to the `>` of its end tag; `None` if
+    /// a graft lies in it.
     pub fn source(&self, node: NodeId) -> Option<&[u8]> {
         let entry = self.entry(node.index() as u32);
         (entry.flags & flags::HOLDS_GRAFT == 0)
@@ -223,8 +228,8 @@ impl Document {
         })
     }
 
-    /// Writes an element as it now stands, grafts included. Not canonicalized: what it writes is only valid in the namespace
-    /// context it has.
+    /// Writes an element as it now stands, grafts included. Not canonicalized: what it writes is
+    /// only valid in the namespace context it has.
     pub fn write(&self, node: NodeId, sink: &mut impl Sink) {
         let index = node.index() as u32;
         let entry = self.entry(index);
@@ -354,7 +359,8 @@ impl Document {
         self.behind_within(index, self.entry(index).end, self.span_end(index) as usize)
     }
 
-    /// [`Document::behind`] with the end of the span already known. Gallops, so that small subtrees cost little.
+    /// [`Document::behind`] with the end of the span already known. Gallops, so that small subtrees
+    /// cost little.
     #[inline]
     pub(crate) fn behind_within(&self, index: u32, end: u32, last: usize) -> u32 {
         const FEW: usize = 4;
@@ -459,7 +465,8 @@ impl Document {
         loop {
             match self.sibling_within(index, self.span_end(index)) {
                 Ok(sibling) => return sibling,
-                // The last one at the top of a graft is followed by what follows the replaced element.
+                // The last one at the top of a graft is followed by what follows the replaced
+                // element.
                 Err(EndOfSpan) => {
                     let graft = self.graft_of(index)?;
                     if self.entry(graft.at).parent != self.entry(index).parent {
@@ -471,7 +478,8 @@ impl Document {
         }
     }
 
-    /// The next sibling in a part of the tape that ends at `last`, unless nothing of the part follows the element.
+    /// The next sibling in a part of the tape that ends at `last`, unless nothing of the part
+    /// follows the element.
     #[inline]
     fn sibling_within(&self, index: u32, last: u32) -> Result<Option<u32>, EndOfSpan> {
         let entry = self.entry(index);

@@ -1,7 +1,7 @@
 //! Elements: cheap views into a document.
 //!
-//! Children, siblings and descendants follow grafts: an element that was replaced is not met, what it held is. The rule: a view
-//! only reads, and what it returns borrows from the document.
+//! Children, siblings and descendants follow grafts: an element that was replaced is not met, what
+//! it held is. The rule: a view only reads, and what it returns borrows from the document.
 
 use crate::attributes::{self, Attribute, StartTag};
 use crate::content::Contents;
@@ -83,7 +83,8 @@ impl<'d> Element<'d> {
         self.document.parts.names.prefix(self.name().prefix)
     }
 
-    /// Where its start tag lies in the offset space, from `<` to behind `>`; all of it for an empty-element tag.
+    /// Where its start tag lies in the offset space, from `<` to behind `>`; all of it for an
+    /// empty-element tag.
     #[inline]
     pub fn start_tag_range(&self) -> Range<u32> {
         let start = self.document.entry(self.index).start;
@@ -192,7 +193,8 @@ impl<'d> Element<'d> {
         self.document.entry(self.index).flags & flags::REPLACED != 0
     }
 
-    /// Whether it is part of the document as it now stands: neither it nor an element around it was replaced.
+    /// Whether it is part of the document as it now stands: neither it nor an element around it was
+    /// replaced.
     pub fn is_live(&self) -> bool {
         !self.is_replaced() && self.ancestors().all(|ancestor| !ancestor.is_replaced())
     }
@@ -268,7 +270,8 @@ impl<'d> Element<'d> {
         declared.map(|declaration| (names.prefix(declaration.prefix), names.uri(declaration.uri)))
     }
 
-    /// The namespace to which a prefix (empty: the default) is bound here; `None` if it is bound to none.
+    /// The namespace to which a prefix (empty: the default) is bound here; `None` if it is bound to
+    /// none.
     pub fn namespace_of(&self, prefix: &str) -> Option<&'d str> {
         let names = &self.document.parts.names;
         let prefix = names.find_prefix(prefix)?;
@@ -289,7 +292,8 @@ impl<'d> Element<'d> {
         None
     }
 
-    /// All namespaces in scope: prefix (empty: the default) and namespace name, in order of prefixes, without `xml`.
+    /// All namespaces in scope: prefix (empty: the default) and namespace name, in order of
+    /// prefixes, without `xml`.
     pub fn namespaces_in_scope(&self) -> Vec<(&'d str, &'d str)> {
         let mut bindings = Vec::new();
         self.document.parts.bind_context(self.index, &mut bindings);
@@ -305,25 +309,26 @@ impl<'d> Element<'d> {
         scope
     }
 
-    /// Everything directly inside: elements, text, comments and processing instructions, grafts followed.
+    /// Everything directly inside: elements, text, comments and processing instructions, grafts
+    /// followed.
     pub fn contents(&self) -> Contents<'d> {
         Contents::of_element(self.document, self.index)
     }
 
-    /// The character data directly inside: CDATA sections and references resolved, line ends normalized (XML 2.11), comments and
-    /// elements skipped.
+    /// The character data directly inside: CDATA sections and references resolved, line ends
+    /// normalized (XML 2.11), comments and elements skipped.
     pub fn text(&self) -> Cow<'d, str> {
         crate::content::text(*self)
     }
 
-    /// The character data inside, or `None` if there is an element, a comment or a processing instruction: simple content, as
-    /// security tokens have it.
+    /// The character data inside, or `None` if there is an element, a comment or a processing
+    /// instruction: simple content, as security tokens have it.
     pub fn text_strict(&self) -> Option<Cow<'d, str>> {
         crate::content::text_strict(*self)
     }
 
-    /// Its place: from the `<` of its start tag to behind the `>` of its end tag. Offsets of the message are those of
-    /// [`Document::bytes`]; plaintexts have theirs behind them.
+    /// Its place: from the `<` of its start tag to behind the `>` of its end tag. Offsets of the
+    /// message are those of [`Document::bytes`]; plaintexts have theirs behind them.
     pub fn range(&self) -> Range<u32> {
         let entry = self.document.entry(self.index);
         entry.start..entry.end

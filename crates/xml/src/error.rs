@@ -7,7 +7,8 @@ use std::fmt;
 /// A place in a document. Lines end with LF, CR or CRLF; columns count characters. Both start at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Position {
-    /// Offset in bytes. In the input as received if the input could not be decoded, else in its UTF-8 form.
+    /// Offset in bytes. In the input as received if the input could not be decoded, else in its
+    /// UTF-8 form.
     pub offset: usize,
     /// Line.
     pub line: u32,
@@ -98,7 +99,8 @@ impl Limit {
     }
 }
 
-/// What is wrong with a document. Clauses are those of XML 1.0 (5th edition) and Namespaces in XML 1.0 (3rd edition).
+/// What is wrong with a document. Clauses are those of XML 1.0 (5th edition) and Namespaces in XML
+/// 1.0 (3rd edition).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -184,7 +186,8 @@ pub enum Problem {
         /// The prefix.
         prefix: String,
     },
-    /// A declaration that Namespaces 3 forbids: of `xmlns`, of `xml` with another name, of another prefix with one of their names.
+    /// A declaration that Namespaces 3 forbids: of `xmlns`, of `xml` with another name, of another
+    /// prefix with one of their names.
     ReservedNamespace {
         /// The prefix being declared; empty for the default namespace.
         prefix: String,
@@ -194,13 +197,16 @@ pub enum Problem {
         /// The prefix.
         prefix: String,
     },
-    /// Character data outside the root element, or around the element of a [`Graft::Element`](crate::Graft::Element).
+    /// Character data outside the root element, or around the element of a
+    /// [`Graft::Element`](crate::Graft::Element).
     TextOutsideElement,
-    /// A second root element, or more than one element for a [`Graft::Element`](crate::Graft::Element).
+    /// A second root element, or more than one element for a
+    /// [`Graft::Element`](crate::Graft::Element).
     SecondElement,
     /// No element at all.
     NoElement,
-    /// A graft onto an element that is the root, was replaced before, or lies in something replaced.
+    /// A graft onto an element that is the root, was replaced before, or lies in something
+    /// replaced.
     NotGraftable,
 }
 

@@ -12,7 +12,8 @@ pub fn text(text: &str, output: &mut Vec<u8>) {
     /// Pieces of text in which one character to escape makes the whole piece slow.
     const PIECE: usize = 1024;
     for piece in text.as_bytes().chunks(PIECE) {
-        // Most text holds nothing to escape, and looking for that first halves the time of short texts too.
+        // Most text holds nothing to escape, and looking for that first halves the time of short
+        // texts too.
         if is_plain_text(piece) {
             output.extend_from_slice(piece);
         } else {
@@ -43,8 +44,8 @@ pub fn attribute(value: &str, output: &mut Vec<u8>) {
     });
 }
 
-/// `text` as character data in a string: escaped like [`text`], and a character that XML cannot hold (XML 1.0 production 2) becomes
-/// U+FFFD. For text of any origin.
+/// `text` as character data in a string: escaped like [`text`], and a character that XML cannot
+/// hold (XML 1.0 production 2) becomes U+FFFD. For text of any origin.
 #[must_use]
 pub fn text_of(text: &str) -> String {
     replaced(text, |character| match character {
@@ -56,8 +57,8 @@ pub fn text_of(text: &str) -> String {
     })
 }
 
-/// `value` for an attribute in quotes of either kind, which is good as character data, too. Characters that XML cannot hold become
-/// U+FFFD.
+/// `value` for an attribute in quotes of either kind, which is good as character data, too.
+/// Characters that XML cannot hold become U+FFFD.
 #[must_use]
 pub fn value_of(value: &str) -> String {
     replaced(value, |character| match character {

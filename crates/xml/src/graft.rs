@@ -1,8 +1,9 @@
 //! Grafting: a decrypted plaintext takes the place of its `EncryptedData`.
 //!
-//! The plaintext is scanned in the namespace context of the element that it replaces (XML-Enc 4.4: the parent's, since the
-//! replaced element and its declarations are gone) and linked in; nothing is serialized. The rule: a plaintext is balanced by
-//! itself, so that no end tag in it can close an element around it.
+//! The plaintext is scanned in the namespace context of the element that it replaces (XML-Enc 4.4:
+//! the parent's, since the replaced element and its declarations are gone) and linked in; nothing
+//! is serialized. The rule: a plaintext is balanced by itself, so that no end tag in it can close
+//! an element around it.
 
 use crate::document::{Document, ParseOptions, Segment, error};
 use crate::error::{Limit, ParseError, Position, Problem};
@@ -48,8 +49,9 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// What [`Document::parse`] refuses, in the plaintext; its encoding is UTF-8. [`Problem::NotGraftable`] if `at` was replaced before,
-    /// lies in something replaced, or is the root and `content` not [`Graft::Element`]. The document is then unchanged.
+    /// What [`Document::parse`] refuses, in the plaintext; its encoding is UTF-8.
+    /// [`Problem::NotGraftable`] if `at` was replaced before, lies in something replaced, or is
+    /// the root and `content` not [`Graft::Element`]. The document is then unchanged.
     pub fn graft(
         &mut self,
         at: NodeId,

@@ -1,7 +1,8 @@
 //! Which attributes are ids, and the index from id to element.
 //!
-//! Without a DTD or a schema at hand, what is an id is known from the specifications of the elements that carry them. The
-//! rule: an id that occurs twice is never silently resolved to one of its elements.
+//! Without a DTD or a schema at hand, what is an id is known from the specifications of the
+//! elements that carry them. The rule: an id that occurs twice is never silently resolved to one of
+//! its elements.
 
 use crate::error::DuplicateId;
 use crate::tape::NodeId;
@@ -15,7 +16,8 @@ const WSU: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
 const XML: &str = crate::names::XML_NAMESPACE;
 
-/// `wsu:Id` and `xml:id` on every element; the others on the elements of these namespaces, without prefix.
+/// `wsu:Id` and `xml:id` on every element; the others on the elements of these namespaces, without
+/// prefix.
 static STANDARD: [Rule; 20] = [
     on_any_element(WSU, "Id"),
     on_any_element(XML, "id"),
@@ -24,7 +26,8 @@ static STANDARD: [Rule; 20] = [
     on_elements_of("http://www.w3.org/2009/xmldsig11#", "Id"),
     on_elements_of("http://www.w3.org/2001/04/xmlenc#", "Id"),
     on_elements_of("http://www.w3.org/2009/xmlenc11#", "Id"),
-    // WS-Security declares no `Id` without prefix, but BSP 1.1 receivers meet it on tokens of old senders.
+    // WS-Security declares no `Id` without prefix, but BSP 1.1 receivers meet it on tokens of old
+    // senders.
     on_elements_of(
         "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd",
         "Id",
@@ -55,7 +58,8 @@ static STANDARD_SHAPES: LazyLock<u64> = LazyLock::new(|| {
     shapes.fold(0, std::ops::BitOr::bitor)
 });
 
-/// Tells which attributes are ids. Made for each message: the standard rules cost nothing to make or to clone.
+/// Tells which attributes are ids. Made for each message: the standard rules cost nothing to make
+/// or to clone.
 #[derive(Clone, Debug)]
 pub struct IdAttributes {
     rules: Cow<'static, [Rule]>,
@@ -67,7 +71,8 @@ pub struct IdAttributes {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    /// Namespace and local name of the attribute; no namespace: any, for rules given by local name alone.
+    /// Namespace and local name of the attribute; no namespace: any, for rules given by local name
+    /// alone.
     namespace: Option<Cow<'static, str>>,
     local: Cow<'static, str>,
     /// Namespace of the elements whose attribute it is; `None`: any element.
@@ -106,8 +111,9 @@ impl IdAttributes {
         }
     }
 
-    /// What the specifications say: `wsu:Id` and `xml:id` on every element; `Id`, `ID`, `AssertionID`, `RequestID` and
-    /// `ResponseID` on the elements of XML-Signature, XML-Encryption, SAML and XAdES.
+    /// What the specifications say: `wsu:Id` and `xml:id` on every element; `Id`, `ID`,
+    /// `AssertionID`, `RequestID` and `ResponseID` on the elements of XML-Signature,
+    /// XML-Encryption, SAML and XAdES.
     pub fn standard() -> IdAttributes {
         IdAttributes {
             rules: Cow::Borrowed(&STANDARD),
@@ -116,9 +122,10 @@ impl IdAttributes {
         }
     }
 
-    /// The [standard](Self::standard) ones, and lookalikes are noted: attributes `Id`, `ID` and `id` without a namespace on elements
-    /// of other namespaces. They are no ids, but other receivers take them for some, so an id that equals a lookalike on another
-    /// element is a duplicate. Two lookalikes that are equal are data of an application.
+    /// The [standard](Self::standard) ones, and lookalikes are noted: attributes `Id`, `ID` and
+    /// `id` without a namespace on elements of other namespaces. They are no ids, but other
+    /// receivers take them for some, so an id that equals a lookalike on another element is a
+    /// duplicate. Two lookalikes that are equal are data of an application.
     pub fn with_lookalikes() -> IdAttributes {
         IdAttributes {
             lookalikes: true,
@@ -126,7 +133,8 @@ impl IdAttributes {
         }
     }
 
-    /// Adds one: `{namespace}local`, or `local` for an attribute of this name in any or no namespace, on any element.
+    /// Adds one: `{namespace}local`, or `local` for an attribute of this name in any or no
+    /// namespace, on any element.
     #[must_use]
     pub fn with(mut self, attribute: &str) -> IdAttributes {
         let (namespace, local) = match attribute
@@ -191,7 +199,8 @@ pub(crate) fn looks_like_an_id(namespace: &str, local: &str) -> bool {
     namespace.is_empty() && matches!(local, "Id" | "ID" | "id")
 }
 
-/// One bit for the length and the first byte of a name: one look tells `Algorithm` from `RequestID`.
+/// One bit for the length and the first byte of a name: one look tells `Algorithm` from
+/// `RequestID`.
 #[inline]
 pub(crate) fn shape(local: &[u8]) -> u64 {
     let first = usize::from(local.first().copied().unwrap_or_default());
@@ -210,7 +219,8 @@ pub(crate) struct IdIndex {
     text: String,
     /// The entry whose id was the first to occur twice.
     first_duplicate: Option<u32>,
-    /// Hashes of [lookalikes](IdAttributes::with_lookalikes). The hasher is keyed at random, so nobody makes two that collide.
+    /// Hashes of [lookalikes](IdAttributes::with_lookalikes). The hasher is keyed at random, so
+    /// nobody makes two that collide.
     lookalikes: HashTable<u64>,
 }
 
@@ -231,7 +241,8 @@ pub(crate) struct Mark {
 
 impl IdIndex {
     pub(crate) fn clear(&mut self) {
-        // Emptying a table costs what it can hold: a large one is kept only while documents need it.
+        // Emptying a table costs what it can hold: a large one is kept only while documents need
+        // it.
         if self.table.capacity() > KEPT.max(16 * self.entries.len()) {
             self.table = HashTable::new();
         }
@@ -267,7 +278,8 @@ impl IdIndex {
         let of = |entry: &Entry, text: &str| text[entry.start as usize..entry.end as usize] == *id;
         if let Some(&found) = table.find(hash, |&index| of(&entries[index as usize], text)) {
             let entry = &mut entries[found as usize];
-            // The same element may say the same id twice, as `wsu:Id` and as `xml:id`: that is not ambiguous.
+            // The same element may say the same id twice, as `wsu:Id` and as `xml:id`: that is not
+            // ambiguous.
             if entry.node != node && entry.duplicate.is_none() {
                 entry.duplicate = Some(node);
                 first_duplicate.get_or_insert(found);
@@ -293,7 +305,8 @@ impl IdIndex {
         });
     }
 
-    /// Notes a [lookalike](IdAttributes::with_lookalikes) on an element that has no id of this value.
+    /// Notes a [lookalike](IdAttributes::with_lookalikes) on an element that has no id of this
+    /// value.
     pub(crate) fn insert_lookalike(&mut self, value: &str, node: NodeId) {
         let value = value.trim_matches([' ', '\t', '\n', '\r']);
         if value.is_empty() {

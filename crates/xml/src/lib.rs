@@ -1,8 +1,10 @@
-//! XML for SOAP messages: scanned once into a compact tape, decrypted parts grafted onto it, canonical forms streamed from it.
+//! XML for SOAP messages: scanned once into a compact tape, decrypted parts grafted onto it,
+//! canonical forms streamed from it.
 //!
-//! [`Document::parse`] reads a message; [`Element`] is a view into it; [`Document::graft`] links a decrypted plaintext in;
-//! [`canonicalize`] writes canonical octets to a [`Sink`]. The rule of this crate: a document type declaration is refused at its
-//! first byte, everything is bounded by [`Limits`], and no octet is copied that can be handed over where it lies.
+//! [`Document::parse`] reads a message; [`Element`] is a view into it; [`Document::graft`] links a
+//! decrypted plaintext in; [`canonicalize`] writes canonical octets to a [`Sink`]. The rule of this
+//! crate: a document type declaration is refused at its first byte, everything is bounded by
+//! [`Limits`], and no octet is copied that can be handed over where it lies.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
 //! Names as small integers.
 //!
-//! Prefixes, namespace names, qualified names and element names are interned while scanning, so that "the same name?" and "the
-//! same namespace?" are compares of integers. The tables outlive a document: with recycled
-//! [`Buffers`](crate::Buffers) the names of the last message are already known in the next one. The rule: a name's text is
-//! checked once, when it enters a table; what is found in a table is well-formed.
+//! Prefixes, namespace names, qualified names and element names are interned while scanning, so
+//! that "the same name?" and "the same namespace?" are compares of integers. The tables outlive a
+//! document: with recycled [`Buffers`](crate::Buffers) the names of the last message are already
+//! known in the next one. The rule: a name's text is checked once, when it enters a table; what is
+//! found in a table is well-formed.
 
 use crate::chars;
 use crate::scan::KnownTags;
@@ -18,7 +19,8 @@ pub(crate) const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 
 /// "No such": an undeclared prefix, an empty table place.
 pub(crate) const NONE: u16 = u16::MAX;
-/// The namespace of a cached name that was not yet seen as an element's: no prefix is ever bound to it.
+/// The namespace of a cached name that was not yet seen as an element's: no prefix is ever bound to
+/// it.
 const UNSEEN: u16 = u16::MAX - 1;
 
 /// The qualified name `xmlns`, known from the start.
@@ -50,11 +52,12 @@ pub(crate) struct QName {
     /// Length of prefix and colon: 0 without a prefix.
     pub(crate) local_at: u16,
     pub(crate) prefix: u16,
-    /// As the name of a namespace declaration: the prefix that it declares, and the namespace that it last bound it to. [`NONE`] before
-    /// the first one.
+    /// As the name of a namespace declaration: the prefix that it declares, and the namespace that
+    /// it last bound it to. [`NONE`] before the first one.
     declares: u16,
     declared: u16,
-    /// The first bytes of the local name, the first one being the most significant: local names differ as these do.
+    /// The first bytes of the local name, the first one being the most significant: local names
+    /// differ as these do.
     order: u64,
 }
 
@@ -75,7 +78,8 @@ pub(crate) struct Name {
     local_start: u32,
 }
 
-/// Whether two texts are the same, most of which are short: those of up to 16 bytes are compared as two words, without a call.
+/// Whether two texts are the same, most of which are short: those of up to 16 bytes are compared as
+/// two words, without a call.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
@@ -195,11 +199,12 @@ const MASKS: [[u64; 2]; SHORT] = {
     masks
 };
 
-/// What names are compared by: the bytes of a short one and `>`; of others the first and the last bytes, so that equal keys need
-/// another look.
+/// What names are compared by: the bytes of a short one and `>`; of others the first and the last
+/// bytes, so that equal keys need another look.
 pub(crate) type Key = [u64; 2];
 
-/// The first `length` bytes of `window` and the one behind them: the key of a short name if that is `>`.
+/// The first `length` bytes of `window` and the one behind them: the key of a short name if that is
+/// `>`.
 #[inline(always)]
 pub(crate) fn mask_name(window: &[u8; SHORT], length: usize) -> Key {
     let whole = u128::from_le_bytes(*window);
@@ -379,7 +384,8 @@ impl Names {
             && self.uris.is(name.uri, namespace)
     }
 
-    /// Whether a qualified name is this one as an attribute's, in the namespace that its prefix has there.
+    /// Whether a qualified name is this one as an attribute's, in the namespace that its prefix has
+    /// there.
     #[inline]
     pub(crate) fn attribute_is(&self, qname: u16, uri: u16, namespace: &str, local: &str) -> bool {
         same(self.local(qname).as_bytes(), local.as_bytes()) && self.uris.is(uri, namespace)
@@ -395,7 +401,8 @@ impl Names {
             .then_with(|| self.local(one).cmp(self.local(other)))
     }
 
-    /// The element name of a key, if it is known and its prefix is still bound to the same namespace.
+    /// The element name of a key, if it is known and its prefix is still bound to the same
+    /// namespace.
     #[inline(always)]
     pub(crate) fn cached_name(&self, key: Key, bindings: &[u16]) -> Option<u16> {
         let slot = self.slot(key)?;
@@ -486,7 +493,8 @@ impl Names {
         Ok(Some(index))
     }
 
-    /// Prefix and namespace of a declaration, `qname="namespace"`. Most declare what they declared before.
+    /// Prefix and namespace of a declaration, `qname="namespace"`. Most declare what they declared
+    /// before.
     pub(crate) fn declaration(&mut self, qname: u16, namespace: &str) -> Result<(u16, u16), Full> {
         let QName {
             start,

@@ -4,7 +4,8 @@
 
 /// Receives octets in order.
 pub trait Sink {
-    /// Takes the next octets. They are whole runs of the source where possible, so they may be megabytes long.
+    /// Takes the next octets. They are whole runs of the source where possible, so they may be
+    /// megabytes long.
     fn write(&mut self, bytes: &[u8]);
 }
 

@@ -1,7 +1,7 @@
 //! The tape: one entry of 16 bytes per element, in the order of scanning.
 //!
-//! Text is not on the tape: it is the gap between two tags. The rule: an entry never changes its place, so that a
-//! [`NodeId`] stays valid for the life of its document.
+//! Text is not on the tape: it is the gap between two tags. The rule: an entry never changes its
+//! place, so that a [`NodeId`] stays valid for the life of its document.
 
 /// An element of one document: its place on the tape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -36,13 +36,14 @@ pub(crate) struct Entry {
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
-/// Bits of [`Entry::flags`]. The seven highest bits hold the length of the start tag, or 0 if it is longer than 127 bytes: then it
-/// has a [`LongTag`].
+/// Bits of [`Entry::flags`]. The seven highest bits hold the length of the start tag, or 0 if it is
+/// longer than 127 bytes: then it has a [`LongTag`].
 pub(crate) mod flags {
-    /// The start tag or the end tag is not written as C14N writes it, whatever the namespace context. That an empty-element tag ends
-    /// with `/>` does not count.
+    /// The start tag or the end tag is not written as C14N writes it, whatever the namespace
+    /// context. That an empty-element tag ends with `/>` does not count.
     pub(crate) const TAG_REWRITE: u16 = 1 << 0;
-    /// Character data or processing instructions directly inside are not written as C14N writes them.
+    /// Character data or processing instructions directly inside are not written as C14N writes
+    /// them.
     pub(crate) const CONTENT_REWRITE: u16 = 1 << 1;
     /// Comments directly inside.
     pub(crate) const COMMENT: u16 = 1 << 2;
@@ -50,8 +51,8 @@ pub(crate) mod flags {
     pub(crate) const NAMESPACES: u16 = 1 << 3;
     /// The start tag has attributes with a prefix.
     pub(crate) const QUALIFIED: u16 = 1 << 4;
-    /// Some descendant or its own content is not canonical in every context in which this element's start tag is: it has one of
-    /// the flags above or another prefix.
+    /// Some descendant or its own content is not canonical in every context in which this element's
+    /// start tag is: it has one of the flags above or another prefix.
     pub(crate) const MIXED: u16 = 1 << 5;
     /// An empty-element tag: no content and no end tag.
     pub(crate) const EMPTY: u16 = 1 << 6;

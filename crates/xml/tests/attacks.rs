@@ -1,7 +1,8 @@
 //! Documents made to cost more than they should.
 //!
-//! Each is refused by the limit that is meant for it, or costs time in proportion to its size: the budgets are generous for a build without
-//! optimization, and far below what anything quadratic would take.
+//! Each is refused by the limit that is meant for it, or costs time in proportion to its size: the
+//! budgets are generous for a build without optimization, and far below what anything quadratic
+//! would take.
 
 use soapstone_xml::{
     Apex, Buffers, C14nError, C14nOptions, C14nScratch, Canonicalization, Document, FnSink, Graft,

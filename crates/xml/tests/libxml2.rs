@@ -1,6 +1,8 @@
-//! The same documents through libxml2's `xmllint`: canonical forms must be equal, and nothing that it refuses may be accepted.
+//! The same documents through libxml2's `xmllint`: canonical forms must be equal, and nothing that
+//! it refuses may be accepted.
 //!
-//! Where `xmllint` is not installed (Debian: `libxml2-utils`) these tests say so and pass, but not in continuous integration.
+//! Where `xmllint` is not installed (Debian: `libxml2-utils`) these tests say so and pass, but not
+//! in continuous integration.
 
 mod generate;
 

@@ -1,4 +1,5 @@
-//! What is accepted and what is refused, with the exact reason and place: XML 1.0 (5th edition) and Namespaces in XML 1.0.
+//! What is accepted and what is refused, with the exact reason and place: XML 1.0 (5th edition) and
+//! Namespaces in XML 1.0.
 
 use soapstone_xml::{Buffers, Document, Limit, ParseOptions, Problem};
 

@@ -1,11 +1,12 @@
 //! The namespaces and identifiers of XML-Signature, XML-Encryption and their extensions.
 //!
-//! Every URI that this crate reads or writes and that is not an algorithm of `soapstone-crypto` or a
-//! canonicalization method of `soapstone-xml` is named here, once.
+//! Every URI that this crate reads or writes and that is not an algorithm of `soapstone-crypto` or
+//! a canonicalization method of `soapstone-xml` is named here, once.
 
 /// XML-Signature 1.0 and 1.1 (`ds`).
 pub const DSIG: &str = "http://www.w3.org/2000/09/xmldsig#";
-/// Additions of XML-Signature 1.1 (`dsig11`): `ECKeyValue`, `DEREncodedKeyValue`, `KeyInfoReference`, `X509Digest`.
+/// Additions of XML-Signature 1.1 (`dsig11`): `ECKeyValue`, `DEREncodedKeyValue`,
+/// `KeyInfoReference`, `X509Digest`.
 pub const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
 /// Algorithm parameters of RFC 4051 and RFC 4050 (`ECDSAKeyValue`).
 pub const DSIG_MORE_2001: &str = "http://www.w3.org/2001/04/xmldsig-more#";

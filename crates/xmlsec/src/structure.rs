@@ -1,7 +1,10 @@
-//! Reading the content models of the specifications: which child may follow which, with nothing tolerated.
+//! Reading the content models of the specifications: which child may follow which, with nothing
+//! tolerated.
 //!
-//! The one rule: an element that the schema does not allow at a place is an error that says what was expected, what was
-//! found and where. It is a seam, too: `xmltools` reads with it what only `soapstone xml` knows. Leniency at this layer is how one document comes to mean two things to two readers.
+//! The one rule: an element that the schema does not allow at a place is an error that says what
+//! was expected, what was found and where. It is a seam, too: `xmltools` reads with it what only
+//! `soapstone xml` knows. Leniency at this layer is how one document comes to mean two things to
+//! two readers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -131,8 +134,8 @@ pub fn owned_attribute(element: Element<'_>, local: &str) -> Option<String> {
     element.attribute("", local).map(Cow::into_owned)
 }
 
-/// The simple content of `element`: character data only. A comment, a processing instruction or a child element inside it
-/// is an error, so that no reader can see a different value.
+/// The simple content of `element`: character data only. A comment, a processing instruction or a
+/// child element inside it is an error, so that no reader can see a different value.
 pub fn simple_content<'d>(element: Element<'d>) -> Result<Cow<'d, str>, StructureError> {
     element.text_strict().ok_or_else(|| {
         StructureError::new(element, "character data only", Some("markup".to_owned()))

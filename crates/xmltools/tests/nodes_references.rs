@@ -1,8 +1,9 @@
-//! References of real signatures: transforms over node-sets give the octets that other implementations digested.
+//! References of real signatures: transforms over node-sets give the octets that other
+//! implementations digested.
 //!
 //! Every valid `dsig-verify` case is searched for references into its own document whose transforms
-//! are those of [`nodes`](soapstone_xmltools::nodes). The digest of their result must be the signed one.
-//! Keys do not matter here.
+//! are those of [`nodes`](soapstone_xmltools::nodes). The digest of their result must be the signed
+//! one. Keys do not matter here.
 
 use soapstone_crypto::{DigestAlgorithm, base64};
 use soapstone_xml::{

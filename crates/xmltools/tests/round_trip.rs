@@ -1,4 +1,5 @@
-//! What the generic path signs it verifies, what it encrypts it decrypts; templates keep what their author wrote.
+//! What the generic path signs it verifies, what it encrypts it decrypts; templates keep what their
+//! author wrote.
 
 use soapstone_crypto::{Curve, KeyKind, PrivateKey, SymmetricKey};
 use soapstone_xmlsec::dsig::SignatureError;

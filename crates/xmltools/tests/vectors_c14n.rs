@@ -1,8 +1,9 @@
 //! Every canonicalization case of the vectors, byte by byte.
 //!
-//! Cases with an XPath expression go through [`nodes`](soapstone_xmltools::nodes), the others through both paths, which must agree.
-//! `c14n-exceptions.json` beside this file names the cases that are not passed, each with its reason; passing one of them is a
-//! failure too, so that the list stays true.
+//! Cases with an XPath expression go through [`nodes`](soapstone_xmltools::nodes), the others
+//! through both paths, which must agree. `c14n-exceptions.json` beside this file names the cases
+//! that are not passed, each with its reason; passing one of them is a failure too, so that the
+//! list stays true.
 
 use std::collections::BTreeMap;
 use std::fs;

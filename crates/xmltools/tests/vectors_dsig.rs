@@ -1,5 +1,5 @@
-//! Every signature of the vectors: valid ones verify, invalid ones are refused, and what was digested is what the
-//! suites say was digested.
+//! Every signature of the vectors: valid ones verify, invalid ones are refused, and what was
+//! digested is what the suites say was digested.
 
 mod common;
 
@@ -7,7 +7,8 @@ use common::{Setting, refused_for, run};
 use soapstone_testkit::Case;
 use soapstone_xmltools::generic::{Session, verify};
 
-/// Files that are not what their document says: damaged in their suite, or the input of an XSLT transform.
+/// Files that are not what their document says: damaged in their suite, or the input of an XSLT
+/// transform.
 const UNUSABLE_FILES: [&str; 5] = [
     "ie/baltimore/merlin-examples/merlin-xmldsig-fifteen/signature-enveloped-dsa-c14n-0.txt",
     "ie/baltimore/merlin-examples/merlin-xmldsig-fifteen/signature-enveloped-dsa-c14n-1.txt",
@@ -32,7 +33,8 @@ fn check(case: &Case) -> Result<(), String> {
     };
     match (case.outcome(), result) {
         ("valid", Ok(report)) => {
-            // The files are the results of canonicalizations, that of SignedInfo among them, in whatever order they were made.
+            // The files are the results of canonicalizations, that of SignedInfo among them, in
+            // whatever order they were made.
             let octets: Vec<&[u8]> = report
                 .references
                 .iter()

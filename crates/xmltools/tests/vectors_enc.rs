@@ -1,4 +1,5 @@
-//! Everything encrypted in the vectors: what can be opened opens to the exact plaintext, the rest is refused.
+//! Everything encrypted in the vectors: what can be opened opens to the exact plaintext, the rest
+//! is refused.
 
 mod common;
 

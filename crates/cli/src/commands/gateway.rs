@@ -1,6 +1,7 @@
 //! `soapstone gateway`: runs gateways until told to stop.
 //!
-//! The rule kept here: with `--check` nothing is started, and everything that starting would complain about is said.
+//! The rule kept here: with `--check` nothing is started, and everything that starting would
+//! complain about is said.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 //!
-//! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an exit code.
+//! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an
+//! exit code.
 
 pub mod completions;
 pub mod gateway;
@@ -20,7 +21,8 @@ use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 use crate::sibling;
 
-/// Runs the command of a parsed command line, whose words, the program's name first, the commands of the other program need.
+/// Runs the command of a parsed command line, whose words, the program's name first, the commands
+/// of the other program need.
 ///
 /// # Errors
 /// How it ended, if not well.

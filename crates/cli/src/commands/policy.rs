@@ -1,6 +1,7 @@
 //! `soapstone policy`: what a policy or a WSDL demands, in words, as plans, and in normal form.
 //!
-//! The rule kept here: nothing is fetched. What a document imports is read from the folder that it lies in, or is missed where it is needed.
+//! The rule kept here: nothing is fetched. What a document imports is read from the folder that it
+//! lies in, or is missed where it is needed.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,8 @@ pub struct Arguments {
     /// Only this operation
     #[arg(long, value_name = "NAME")]
     operation: Option<String>,
-    /// Read the …Sha256 suites with SHA-256 signatures, as WCF does; by the letter their signatures are SHA-1
+    /// Read the …Sha256 suites with SHA-256 signatures, as WCF does; by the letter their
+    /// signatures are SHA-1
     #[arg(long)]
     sha256_signatures: bool,
     /// Print JSON
@@ -65,7 +67,8 @@ pub struct Arguments {
     /// Print the normal form of the policy (of requests, for a WSDL)
     #[arg(long, group = "form")]
     normalize: bool,
-    /// Print the alternatives that this policy and OTHER have in common: an empty wsp:ExactlyOne if there are none
+    /// Print the alternatives that this policy and OTHER have in common: an empty wsp:ExactlyOne
+    /// if there are none
     #[arg(long, value_name = "OTHER", group = "form")]
     intersect: Option<PathBuf>,
     /// Print the policy that demands what this one and OTHER demand

@@ -1,6 +1,7 @@
 //! A folder to work in, and the program run in it.
 //!
-//! The rule kept here: tests run the real program and see what its user sees: exit code, standard output, standard error, files.
+//! The rule kept here: tests run the real program and see what its user sees: exit code, standard
+//! output, standard error, files.
 
 // Each test file uses its own part of this.
 #![allow(dead_code)]
@@ -84,7 +85,8 @@ impl Folder {
     }
 }
 
-/// `soapstone`, or `soapstone-lab` where the package of these tests has that and the command is one of its own.
+/// `soapstone`, or `soapstone-lab` where the package of these tests has that and the command is one
+/// of its own.
 fn command(folder: &Path, words: &[&str]) -> Command {
     let of_lab = matches!(words.first(), Some(&("demo" | "lab" | "services")));
     let program = match (SOAPSTONE, LAB) {
@@ -114,7 +116,8 @@ fn command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Has cargo build the program of the other package, in the folder of this package's program, `own`; it does nothing if that is up to date.
+/// Has cargo build the program of the other package, in the folder of this package's program,
+/// `own`; it does nothing if that is up to date.
 fn build(name: &str, own: &Path) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     let program = own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -221,7 +224,8 @@ impl Run {
     }
 }
 
-/// A folder with a certificate authority, a client and a server, made once by the program itself. Tests read from it only.
+/// A folder with a certificate authority, a client and a server, made once by the program itself.
+/// Tests read from it only.
 pub(crate) fn keys() -> &'static Path {
     static KEYS: OnceLock<Folder> = OnceLock::new();
     KEYS.get_or_init(|| {

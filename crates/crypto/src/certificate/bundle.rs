@@ -1,4 +1,5 @@
-//! Several certificates in one token: `X509PKIPathv1` and `PKCS7` (WS-Security X.509 Token Profile 1.1.1, section 3.1).
+//! Several certificates in one token: `X509PKIPathv1` and `PKCS7` (WS-Security X.509 Token Profile
+//! 1.1.1, section 3.1).
 
 use super::Certificate;
 use crate::der::{self, NotDer, Reader};
@@ -8,11 +9,13 @@ use crate::error::CryptoError;
 const MOST: usize = 32;
 
 impl Certificate {
-    /// Reads a `PkiPath`: a sequence of certificates, the subject's last (ITU-T X.509). The result begins with the subject's.
+    /// Reads a `PkiPath`: a sequence of certificates, the subject's last (ITU-T X.509). The result
+    /// begins with the subject's.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Malformed`] if it is not one, is empty or has more than 32; and as for [`from_der`](Self::from_der).
+    /// [`CryptoError::Malformed`] if it is not one, is empty or has more than 32; and as for
+    /// [`from_der`](Self::from_der).
     pub fn from_pki_path(path: &[u8]) -> Result<Vec<Self>, CryptoError> {
         let malformed = || NotDer::reading("a PkiPath of certificates");
         let mut outer = Reader::new(path);
@@ -32,12 +35,13 @@ impl Certificate {
         )
     }
 
-    /// Reads the certificates of a PKCS#7 `SignedData` (RFC 2315). Their order says nothing: the one that is about the signer has
-    /// to be found among them.
+    /// Reads the certificates of a PKCS#7 `SignedData` (RFC 2315). Their order says nothing: the
+    /// one that is about the signer has to be found among them.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Malformed`] if it is not one, is empty or has more than 32; and as for [`from_der`](Self::from_der).
+    /// [`CryptoError::Malformed`] if it is not one, is empty or has more than 32; and as for
+    /// [`from_der`](Self::from_der).
     pub fn from_pkcs7(data: &[u8]) -> Result<Vec<Self>, CryptoError> {
         let malformed = || NotDer::reading("PKCS#7 SignedData with certificates");
         let list = certificates_of(data).map_err(malformed())?;

@@ -185,7 +185,8 @@ fn a_buffer_without_room_for_the_vector_is_refused() {
     );
 }
 
-/// NIST SP 800-38A F.2 (AES) and the GCM specification's test cases 2, 8 and 14, with padding or tag as they fall.
+/// NIST SP 800-38A F.2 (AES) and the GCM specification's test cases 2, 8 and 14, with padding or
+/// tag as they fall.
 #[test]
 fn published_ciphertexts_decrypt() {
     let vector = hex("000102030405060708090a0b0c0d0e0f");
@@ -238,7 +239,8 @@ fn published_ciphertexts_decrypt() {
     }
 }
 
-/// NIST SP 800-67's sample keys with the ciphertext of its ECB example turned into one CBC block by a zero vector.
+/// NIST SP 800-67's sample keys with the ciphertext of its ECB example turned into one CBC block by
+/// a zero vector.
 #[test]
 fn triple_des_encrypts_the_published_block() {
     let algorithm = DataEncryption::TripleDesCbc;

@@ -1,7 +1,8 @@
 //! Private keys: read from files, generated, and used to sign, unwrap and agree.
 //!
-//! Reading goes through OpenSSL, which knows every container there is; using goes through `aws-lc-rs` where it can. All parsed forms
-//! are made once, when the key is read, so that a damaged key is noticed then and signing parses nothing.
+//! Reading goes through OpenSSL, which knows every container there is; using goes through
+//! `aws-lc-rs` where it can. All parsed forms are made once, when the key is read, so that a
+//! damaged key is noticed then and signing parses nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ pub(crate) struct RsaKeys {
 const EXPECTED: &str = "a private key";
 
 impl PrivateKey {
-    /// Reads the first private key of a PEM file: PKCS#8 (encrypted or not), PKCS#1, SEC 1 or DSA; other blocks are skipped.
+    /// Reads the first private key of a PEM file: PKCS#8 (encrypted or not), PKCS#1, SEC 1 or DSA;
+    /// other blocks are skipped.
     ///
     /// # Errors
     ///

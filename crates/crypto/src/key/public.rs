@@ -1,7 +1,7 @@
 //! Public keys: read from certificates and messages, and made from the numbers of `ds:KeyValue`.
 //!
-//! Everything a message can say about a key is checked here, before a library sees it: sizes, exponents, known curves; points are
-//! checked to lie on their curve when the key is made.
+//! Everything a message can say about a key is checked here, before a library sees it: sizes,
+//! exponents, known curves; points are checked to lie on their curve when the key is made.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -53,8 +53,9 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Malformed`] if it is not one; [`CryptoError::RsaSize`] and [`CryptoError::RsaExponent`] for RSA keys out of
-    /// bounds; [`CryptoError::Unsupported`] for other kinds of keys, and for curves that are not named or not known.
+    /// [`CryptoError::Malformed`] if it is not one; [`CryptoError::RsaSize`] and
+    /// [`CryptoError::RsaExponent`] for RSA keys out of bounds; [`CryptoError::Unsupported`]
+    /// for other kinds of keys, and for curves that are not named or not known.
     pub fn from_spki_der(spki: &[u8]) -> Result<Self, CryptoError> {
         let key = Self::read(spki)?;
         key.require_point_on_curve()?;
@@ -116,7 +117,8 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// As for [`from_spki_der`](Self::from_spki_der); [`CryptoError::Malformed`] if there is no such block.
+    /// As for [`from_spki_der`](Self::from_spki_der); [`CryptoError::Malformed`] if there is no
+    /// such block.
     pub fn from_pem(pem: &[u8]) -> Result<Self, CryptoError> {
         for block in crate::keystore::pem::blocks(pem)? {
             if let Some(certificate) = Certificate::from_pem_block(&block) {
@@ -138,7 +140,8 @@ impl PublicKey {
         })
     }
 
-    /// An RSA key from modulus and exponent, big-endian, as in `ds:RSAKeyValue`. Leading zeros do not matter.
+    /// An RSA key from modulus and exponent, big-endian, as in `ds:RSAKeyValue`. Leading zeros do
+    /// not matter.
     ///
     /// # Errors
     ///
@@ -153,7 +156,8 @@ impl PublicKey {
         Self::from_spki_der(&spki(RSA, &der::element(der::NULL, &[]), &numbers))
     }
 
-    /// An elliptic curve key from its point, as in `dsig11:ECKeyValue`: `04`, x and y, or compressed.
+    /// An elliptic curve key from its point, as in `dsig11:ECKeyValue`: `04`, x and y, or
+    /// compressed.
     ///
     /// # Errors
     ///
@@ -211,13 +215,15 @@ impl PublicKey {
         &self.0.spki
     }
 
-    /// The contents of the bit string inside [`spki_der`](Self::spki_der): what a subject key identifier is computed from.
+    /// The contents of the bit string inside [`spki_der`](Self::spki_der): what a subject key
+    /// identifier is computed from.
     #[must_use]
     pub fn key_bits(&self) -> &[u8] {
         &self.0.spki[self.0.bits_start..]
     }
 
-    /// Modulus and exponent of an RSA key, big-endian without leading zeros, as `ds:RSAKeyValue` wants them.
+    /// Modulus and exponent of an RSA key, big-endian without leading zeros, as `ds:RSAKeyValue`
+    /// wants them.
     #[must_use]
     pub fn rsa_components(&self) -> Option<(&[u8], &[u8])> {
         match self.0.kind {
@@ -235,7 +241,8 @@ impl PublicKey {
         }
     }
 
-    /// `p`, `q`, `g` and `y` of a DSA key, big-endian without leading zeros, as `ds:DSAKeyValue` wants them.
+    /// `p`, `q`, `g` and `y` of a DSA key, big-endian without leading zeros, as `ds:DSAKeyValue`
+    /// wants them.
     #[must_use]
     pub fn dsa_components(&self) -> Option<[&[u8]; 4]> {
         let KeyKind::Dsa { .. } = self.0.kind else {
@@ -324,7 +331,8 @@ impl PublicKey {
             .as_ref()
     }
 
-    /// The key for agreement, if `aws-lc-rs` takes it. Making it checks that a point lies on its curve.
+    /// The key for agreement, if `aws-lc-rs` takes it. Making it checks that a point lies on its
+    /// curve.
     pub(crate) fn agreeing(
         &self,
         algorithm: &'static agreement::Algorithm,
@@ -428,7 +436,8 @@ fn dsa_parameters(mut algorithm: Reader<'_>) -> Result<[&[u8]; 3], NotDer> {
     Ok(found)
 }
 
-/// DSA primes of 512 to 3072 bits with subgroups of 160, 224 or 256 bits (FIPS 186-4 section 4.2, and its predecessors).
+/// DSA primes of 512 to 3072 bits with subgroups of 160, 224 or 256 bits (FIPS 186-4 section 4.2,
+/// and its predecessors).
 fn dsa_kind(algorithm: Reader<'_>, bits: &[u8]) -> Result<KeyKind, NotDer> {
     let [p, q, _] = dsa_parameters(algorithm)?;
     let mut value = Reader::new(bits);

@@ -12,8 +12,8 @@ use crate::secret::SecretBytes;
 
 use super::usage::{CipherUsage, UsageCounter};
 
-/// A key that sender and receiver share. Never empty; wiped with its last clone, and with it what ciphers have made of it, and the keys
-/// derived from it that are kept.
+/// A key that sender and receiver share. Never empty; wiped with its last clone, and with it what
+/// ciphers have made of it, and the keys derived from it that are kept.
 #[derive(Clone)]
 pub struct SymmetricKey(Arc<Inner>);
 
@@ -84,7 +84,8 @@ impl SymmetricKey {
         &self.0.derived
     }
 
-    /// How much it has enciphered. Clones count together; another key of the same bytes counts apart.
+    /// How much it has enciphered. Clones count together; another key of the same bytes counts
+    /// apart.
     #[must_use]
     pub fn usage(&self) -> CipherUsage {
         self.0.usage.so_far()

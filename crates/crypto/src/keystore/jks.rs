@@ -1,8 +1,9 @@
 //! JKS, the keystore of Java before version 9 (read only: nobody should write one any more).
 //!
-//! The format is big-endian: magic `FEEDFEED`, a version, a count, and entries (tag, alias, milliseconds, then key and chain or a
-//! certificate); at the end the SHA-1 of the password, the words `Mighty Aphrodite` and everything before. A private key is
-//! protected by a key stream of chained SHA-1 digests over password and salt, and a SHA-1 of password and key at its end.
+//! The format is big-endian: magic `FEEDFEED`, a version, a count, and entries (tag, alias,
+//! milliseconds, then key and chain or a certificate); at the end the SHA-1 of the password, the
+//! words `Mighty Aphrodite` and everything before. A private key is protected by a key stream of
+//! chained SHA-1 digests over password and salt, and a SHA-1 of password and key at its end.
 //! That resists no attacker who has the file; it is read because files exist.
 
 use aws_lc_rs::constant_time;
@@ -77,7 +78,8 @@ impl<'f> Fields<'f> {
             .fold(0, |sum, &octet| sum << 8 | u32::from(octet)))
     }
 
-    /// A string with its length before it; Java's UTF-8 differs from the real one only outside the basic plane.
+    /// A string with its length before it; Java's UTF-8 differs from the real one only outside the
+    /// basic plane.
     fn text(&mut self) -> Result<String, CryptoError> {
         let length = self.take(2)?;
         let octets = self.take(usize::from(length[0]) << 8 | usize::from(length[1]))?;

@@ -1,7 +1,8 @@
 //! Password-based encryption, as PKCS#12 files and encrypted PKCS#8 keys use it.
 //!
-//! New files use PBES2 (RFC 8018): PBKDF2 with AES or Triple DES in CBC mode. Old ones use the scheme of PKCS#12 itself (RFC 7292
-//! appendices B and C) with Triple DES or RC2; RC2 is asked of OpenSSL's legacy provider, and only when a file needs it.
+//! New files use PBES2 (RFC 8018): PBKDF2 with AES or Triple DES in CBC mode. Old ones use the
+//! scheme of PKCS#12 itself (RFC 7292 appendices B and C) with Triple DES or RC2; RC2 is asked of
+//! OpenSSL's legacy provider, and only when a file needs it.
 
 use aws_lc_rs::cipher::PaddedBlockDecryptingKey;
 use openssl::cipher::Cipher;
@@ -272,7 +273,8 @@ pub(super) enum Purpose {
     Mac = 3,
 }
 
-/// The password as PKCS#12 wants it: UTF-16, big-endian, with a zero at the end (RFC 7292 appendix B.1).
+/// The password as PKCS#12 wants it: UTF-16, big-endian, with a zero at the end (RFC 7292 appendix
+/// B.1).
 pub(super) fn bmp_password(password: &str) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(
         password

@@ -1,6 +1,7 @@
 //! PEM (RFC 7468): labelled base64 blocks in a text file.
 //!
-//! Text around the blocks is skipped, as OpenSSL does. Blocks are kept as secrets, since one of them may be a private key.
+//! Text around the blocks is skipped, as OpenSSL does. Blocks are kept as secrets, since one of
+//! them may be a private key.
 
 use openssl::symm::Cipher;
 use zeroize::Zeroizing;
@@ -21,7 +22,8 @@ pub(crate) struct Block<'p> {
 
 const BEGIN: &str = "-----BEGIN ";
 
-/// Every block of a PEM file, in order. Blocks with encryption headers (RFC 1421) are left out: their octets say nothing.
+/// Every block of a PEM file, in order. Blocks with encryption headers (RFC 1421) are left out:
+/// their octets say nothing.
 pub(crate) fn blocks(pem: &[u8]) -> Result<Vec<Block<'_>>, CryptoError> {
     let malformed = |found: String| CryptoError::Malformed {
         expected: "PEM",

@@ -1,7 +1,8 @@
 //! PKCS#12 (RFC 7292): the keystore of Windows, OpenSSL and, since version 9, Java.
 //!
-//! Files in DER are read here, with every entry and its alias. Some old programs write BER, which goes through OpenSSL: it knows
-//! one private key per file, which is all that those programs ever put in. Writing is left to OpenSSL as well.
+//! Files in DER are read here, with every entry and its alias. Some old programs write BER, which
+//! goes through OpenSSL: it knows one private key per file, which is all that those programs ever
+//! put in. Writing is left to OpenSSL as well.
 
 use aws_lc_rs::constant_time;
 use openssl::nid::Nid;
@@ -26,14 +27,16 @@ const PKCS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1];
 
 const EXPECTED: &str = "a PKCS#12 file";
 
-/// Iterations that OpenSSL is told to use: what OWASP recommends is for servers; a file is opened once.
+/// Iterations that OpenSSL is told to use: what OWASP recommends is for servers; a file is opened
+/// once.
 const ITERATIONS: u32 = 10_000;
 
-/// Shortest key that a `MacData` may ask for: as long as the shortest hash. Whoever writes the file chooses the length, and finds
-/// a short key without the password.
+/// Shortest key that a `MacData` may ask for: as long as the shortest hash. Whoever writes the file
+/// chooses the length, and finds a short key without the password.
 const PBMAC1_KEY_LENGTH: usize = 20;
 
-/// Whether it begins as one of version 3 does (RFC 7292, 4): no key and no certificate has that version there.
+/// Whether it begins as one of version 3 does (RFC 7292, 4): no key and no certificate has that
+/// version there.
 pub(super) fn looks_like_pkcs12(file: &[u8]) -> bool {
     const INDEFINITE: [u8; 5] = [0x30, 0x80, 2, 1, 3];
     let version = || Reader::new(file).enter(der::SEQUENCE)?.small();
@@ -47,7 +50,8 @@ pub(super) fn read(file: &[u8], password: &str) -> Result<KeyStore, CryptoError>
     }
 }
 
-/// Errors about the file's form are outside, so that another reader can be tried; all others are inside.
+/// Errors about the file's form are outside, so that another reader can be tried; all others are
+/// inside.
 fn read_der(file: &[u8], password: &str) -> Result<Result<KeyStore, CryptoError>, NotDer> {
     let mut outer = Reader::new(file);
     let mut pfx = outer.enter(der::SEQUENCE)?;

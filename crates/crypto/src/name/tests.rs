@@ -1,6 +1,7 @@
 use super::*;
 
-/// A name with everything that is written differently by somebody, from a certificate made with OpenSSL.
+/// A name with everything that is written differently by somebody, from a certificate made with
+/// OpenSSL.
 const NAME: &str = "\
     30820153310b3009060355040613024445311b301906035504080c12426164656e2d57c3bc727474656d62\
     6572673114301206035504070c0b74776f202073706163657331243022060355040a0c1b41636d652c2049\

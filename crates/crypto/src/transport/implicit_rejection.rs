@@ -50,8 +50,8 @@ impl ImplicitRejection {
     }
 }
 
-/// The key that the encoded message `00 02 PADDING 00 KEY` holds if it is as long as `substitute`, and
-/// `substitute` otherwise (RFC 8017 section 7.2.2, step 3).
+/// The key that the encoded message `00 02 PADDING 00 KEY` holds if it is as long as `substitute`,
+/// and `substitute` otherwise (RFC 8017 section 7.2.2, step 3).
 ///
 /// The separator has one place only, since the length of the key is known: a key of another length
 /// puts a zero into the padding, or another byte in the place of the separator.

@@ -1,7 +1,7 @@
 //! The certificates that were found trusted, so that a steady peer costs one lookup.
 //!
-//! Only positive answers are kept, each with the time for which it holds, so nobody who is not trusted can fill the cache. It belongs to
-//! one store, whose rules never change.
+//! Only positive answers are kept, each with the time for which it holds, so nobody who is not
+//! trusted can fill the cache. It belongs to one store, whose rules never change.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Window;
 use crate::certificate::{Certificate, sha256};
 
-/// Most certificates kept: some 4 MB. A gateway with more signers than this validates some of them again.
+/// Most certificates kept: some 4 MB. A gateway with more signers than this validates some of them
+/// again.
 const MOST: usize = 1024;
 
 /// A trusted certificate and when it is.
@@ -30,7 +31,8 @@ struct Entries {
 
 impl Cache {
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing here can be left half done, so a panic elsewhere while holding the lock does no harm.
+        // Nothing here can be left half done, so a panic elsewhere while holding the lock does no
+        // harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,7 +1,8 @@
 //! Paths for certificates that the strict validator does not take, by OpenSSL.
 //!
-//! Version 1 end entities, end entities that claim to be authorities, and signatures with SHA-1, MD5 or DSA are common in old
-//! installations and in test suites. This way is taken only when the rules allow it.
+//! Version 1 end entities, end entities that claim to be authorities, and signatures with SHA-1,
+//! MD5 or DSA are common in old installations and in test suites. This way is taken only when the
+//! rules allow it.
 
 use jiff::Timestamp;
 use openssl::stack::Stack;

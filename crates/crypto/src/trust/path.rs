@@ -1,8 +1,8 @@
 //! Paths from a certificate to an anchor (RFC 5280 section 6), by `rustls-webpki`.
 //!
-//! The validator is strict and written in safe Rust. It takes certificates of version 3 only, leaves extended key usages to
-//! [`TrustStore::check_purpose`], and verifies signatures with this crate's own keys, so that the algorithms accepted are exactly
-//! those of [`ALGORITHMS`].
+//! The validator is strict and written in safe Rust. It takes certificates of version 3 only,
+//! leaves extended key usages to [`TrustStore::check_purpose`], and verifies signatures with this
+//! crate's own keys, so that the algorithms accepted are exactly those of [`ALGORITHMS`].
 
 use jiff::Timestamp;
 use rustls_pki_types::{
@@ -191,7 +191,8 @@ impl TrustStore {
         Ok(path)
     }
 
-    /// The validator's error in this crate's words. It reports the most telling failure of all paths it tried.
+    /// The validator's error in this crate's words. It reports the most telling failure of all
+    /// paths it tried.
     fn explain(
         &self,
         error: Error,

@@ -1,8 +1,8 @@
 //! Certificate revocation lists (RFC 5280 section 5), given by the operator.
 //!
-//! Lists are read once and kept as a set of serial numbers. A list counts for a certificate when both name the same issuer and, for
-//! a list in parts, the same distribution point. Its signature is checked with the key of that issuer on the validated path, the
-//! first time it counts.
+//! Lists are read once and kept as a set of serial numbers. A list counts for a certificate when
+//! both name the same issuer and, for a list in parts, the same distribution point. Its signature
+//! is checked with the key of that issuer on the validated path, the first time it counts.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -36,7 +36,8 @@ pub(super) struct RevocationList {
 /// Which certificates of its issuer a list tells about.
 struct Scope {
     kind: Kind,
-    /// The part of the issuer's certificates that the list is about, by the names of its distribution point.
+    /// The part of the issuer's certificates that the list is about, by the names of its
+    /// distribution point.
     part: Option<Vec<PointName>>,
 }
 
@@ -60,8 +61,9 @@ enum Coverage {
 const MOST_EXTENSIONS: usize = 32;
 
 const ISSUING_DISTRIBUTION_POINT: [u8; 3] = [0x55, 0x1d, 28];
-/// What makes a list one that is complete only with another one, or with entries about others' certificates. All are critical where
-/// authorities keep to RFC 5280 (sections 5.2.4 and 5.3.3); where they do not, the list is the same.
+/// What makes a list one that is complete only with another one, or with entries about others'
+/// certificates. All are critical where authorities keep to RFC 5280 (sections 5.2.4 and 5.3.3);
+/// where they do not, the list is the same.
 const DELTA_INDICATOR: [u8; 3] = [0x55, 0x1d, 27];
 const CERTIFICATE_ISSUER: [u8; 3] = [0x55, 0x1d, 29];
 
@@ -167,7 +169,8 @@ impl RevocationList {
         }
     }
 
-    /// Names are compared by what they mean: an issuer may write its own in another string type than its certificates do.
+    /// Names are compared by what they mean: an issuer may write its own in another string type
+    /// than its certificates do.
     fn coverage(&self, certificate: &Certificate) -> Coverage {
         let of_its_kind = match self.scope.kind {
             Kind::All => true,
@@ -208,8 +211,9 @@ fn unsupported(oid: &[u8]) -> CryptoError {
     }
 }
 
-/// What a list in parts tells: only of certificates that name a distribution point of its own (RFC 5280 section 6.3.3, (b)(2)(i)).
-/// A certificate that names none has one by the name of its issuer (the last step there).
+/// What a list in parts tells: only of certificates that name a distribution point of its own (RFC
+/// 5280 section 6.3.3, (b)(2)(i)). A certificate that names none has one by the name of its issuer
+/// (the last step there).
 fn coverage_of_part(part: &[PointName], certificate: &Certificate) -> Coverage {
     let names_it = |names: &[PointName]| {
         names
@@ -231,8 +235,9 @@ fn coverage_of_part(part: &[PointName], certificate: &Certificate) -> Coverage {
     }
 }
 
-/// The first extension that cannot be taken: `understood` says which it takes (`true`) and which make a list unusable (`false`); of
-/// the others, it is the first critical one. An extension occurs once (RFC 5280 section 4.2).
+/// The first extension that cannot be taken: `understood` says which it takes (`true`) and which
+/// make a list unusable (`false`); of the others, it is the first critical one. An extension occurs
+/// once (RFC 5280 section 4.2).
 fn first_refused<'a>(
     extensions: &'a [u8],
     mut understood: impl FnMut(&[u8], &'a [u8]) -> Result<Option<bool>, NotDer>,
@@ -259,8 +264,8 @@ fn first_refused<'a>(
 }
 
 impl Scope {
-    /// An issuing distribution point (RFC 5280 section 5.2.5), if the list is complete for what it is about; `None` for lists by
-    /// reason, of attribute certificates, or of other issuers.
+    /// An issuing distribution point (RFC 5280 section 5.2.5), if the list is complete for what it
+    /// is about; `None` for lists by reason, of attribute certificates, or of other issuers.
     fn read(value: &[u8], issuer: &[u8]) -> Result<Option<Self>, NotDer> {
         let mut outer = Reader::new(value);
         let mut fields = outer.enter(der::SEQUENCE)?;
@@ -333,7 +338,8 @@ impl TrustStore {
                 .filter(|(_, coverage)| *coverage == Coverage::Everything)
                 .map(|(list, _)| *list)
                 .max_by_key(|list| list.this_update);
-            // Of authorities in between, only what lists there are is asked: their issuers publish rarely.
+            // Of authorities in between, only what lists there are is asked: their issuers publish
+            // rarely.
             if index == 0 && newest.is_none() {
                 let issuer = issuer.subject_name().to_string();
                 return Err(TrustError::RevocationUnknown { issuer });

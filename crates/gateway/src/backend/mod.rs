@@ -1,9 +1,10 @@
 //! Connections to one backend, kept alive between requests.
 //!
-//! A connection is not driven by a task of its own. It travels with the request that uses it and is polled by the same task,
-//! first for the response's head and then for its body; so an exchange wakes one task, not two on different cores. When the
-//! body is at its end the connection goes back to the idle ones; when the request is dropped (its client has gone) the connection
-//! is dropped with it, which tells the backend to stop.
+//! A connection is not driven by a task of its own. It travels with the request that uses it and is
+//! polled by the same task, first for the response's head and then for its body; so an exchange
+//! wakes one task, not two on different cores. When the body is at its end the connection goes back
+//! to the idle ones; when the request is dropped (its client has gone) the connection is dropped
+//! with it, which tells the backend to stop.
 //!
 //! The rule kept here: a request is sent again only when not an octet of it has left.
 
@@ -41,7 +42,8 @@ pub use self::url::{NotABackend, backend_url};
 
 /// Most idle connections kept for one backend; further ones are closed after use.
 ///
-/// As many as clients that the tests and studies run at once, several times over; each costs a socket and some 20 kB.
+/// As many as clients that the tests and studies run at once, several times over; each costs a
+/// socket and some 20 kB.
 const IDLE_CONNECTIONS: usize = 1024;
 
 /// How long a backend may take.
@@ -49,7 +51,8 @@ const IDLE_CONNECTIONS: usize = 1024;
 pub(crate) struct BackendTimeouts {
     /// To accept a connection, TLS included.
     pub(crate) connect: Duration,
-    /// From the request to the end of the response's head, and of all of the response where that is read whole.
+    /// From the request to the end of the response's head, and of all of the response where that
+    /// is read whole.
     pub(crate) response: Duration,
     /// For an unused connection, before we close it.
     pub(crate) idle: Duration,
@@ -74,7 +77,8 @@ struct Link {
     sender: http1::SendRequest<Upload>,
     machine: Machine,
     interim: Arc<InterimAnswers>,
-    /// Goes off when a response is late. Put off from one request to the next, it costs less than a timer for each.
+    /// Goes off when a response is late. Put off from one request to the next, it costs less than
+    /// a timer for each.
     alarm: Pin<Box<Sleep>>,
     /// When it was last given a request.
     used: Instant,
@@ -86,7 +90,8 @@ struct Machine(Option<Pin<Box<Exchanges>>>);
 type Exchanges = http1::Connection<TokioIo<BackendStream>, Upload>;
 
 impl Machine {
-    /// Goes on as far as possible. What becomes of it is learnt from the request or the body that waits for the octets.
+    /// Goes on as far as possible. What becomes of it is learnt from the request or the body that
+    /// waits for the octets.
     fn drive(&mut self, context: &mut Context<'_>) {
         let ended = self
             .0
@@ -203,7 +208,8 @@ impl fmt::Display for BackendError {
 impl std::error::Error for BackendError {}
 
 impl Backend {
-    /// A backend at that URL, reached through TLS when `tls` says how. `None` when the URL has no host.
+    /// A backend at that URL, reached through TLS when `tls` says how. `None` when the URL has no
+    /// host.
     pub(crate) fn new(
         url: &Uri,
         tls: Option<(TlsConnector, ServerName<'static>)>,
@@ -253,8 +259,9 @@ impl Backend {
         self.reachable.load(Ordering::Relaxed)
     }
 
-    /// Tries a connection; what it finds is what [`Self::is_reachable`] says from then on. The connection is not kept: a peer may close one
-    /// that has carried no request long before an idle one.
+    /// Tries a connection; what it finds is what [`Self::is_reachable`] says from then on. The
+    /// connection is not kept: a peer may close one that has carried no request long before an
+    /// idle one.
     pub(crate) async fn probe(self: &Arc<Self>) -> Result<(), BackendError> {
         self.connect().await.map(drop)
     }
@@ -265,8 +272,8 @@ impl Backend {
             .retain(|link| link.used.elapsed() < unused);
     }
 
-    /// Sends a request (origin-form, with `Host`) and waits for the head of the response, which says nothing more of the connection that it
-    /// came over. `now` is the present.
+    /// Sends a request (origin-form, with `Host`) and waits for the head of the response, which
+    /// says nothing more of the connection that it came over. `now` is the present.
     ///
     /// # Errors
     ///
@@ -425,8 +432,9 @@ impl Backend {
     }
 }
 
-/// How long a connection may have been unused to be used again: less than until it is closed, as whoever is at its other end, another gateway
-/// above all, closes it after the same time. A request that meets that on its way may have been taken or not, and is not sent again.
+/// How long a connection may have been unused to be used again: less than until it is closed, as
+/// whoever is at its other end, another gateway above all, closes it after the same time. A request
+/// that meets that on its way may have been taken or not, and is not sent again.
 fn reusable(idle: Duration) -> Duration {
     idle - idle / 8
 }
@@ -495,7 +503,8 @@ impl Body for Download {
     }
 }
 
-/// A response without a body is never polled for one: its connection is free as soon as it is dropped.
+/// A response without a body is never polled for one: its connection is free as soon as it is
+/// dropped.
 impl Drop for Download {
     fn drop(&mut self) {
         if self.body.is_end_stream() {

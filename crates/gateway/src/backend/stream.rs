@@ -1,6 +1,7 @@
 //! A connection to a backend, plain or through TLS.
 //!
-//! The rule kept here: small writes leave at once (`TCP_NODELAY`), since a proxy must not add Nagle's delay to its peers'.
+//! The rule kept here: small writes leave at once (`TCP_NODELAY`), since a proxy must not add
+//! Nagle's delay to its peers'.
 
 use std::io;
 use std::pin::Pin;

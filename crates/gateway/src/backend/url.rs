@@ -1,7 +1,8 @@
 //! Where a backend is: the URL that a route has as its `backend`.
 //!
-//! The rule kept here: what is accepted has a scheme that we speak, a host, no query, since requests bring their own, and no user with a
-//! password: nothing here would use it, and addresses are shown to everybody.
+//! The rule kept here: what is accepted has a scheme that we speak, a host, no query, since
+//! requests bring their own, and no user with a password: nothing here would use it, and addresses
+//! are shown to everybody.
 
 use std::fmt;
 

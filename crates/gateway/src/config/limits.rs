@@ -1,4 +1,5 @@
-//! `[limits]` of a gateway: how much it bears in all, and how much of that one client or one partner may have.
+//! `[limits]` of a gateway: how much it bears in all, and how much of that one client or one
+//! partner may have.
 //!
 //! The rule kept here: what is left out is bounded too, and by no more than the machine has.
 
@@ -15,17 +16,20 @@ use crate::shares::Rate;
 pub struct GatewayLimits {
     /// Largest body, in octets, in either direction. The engine's own default is the same.
     pub body: u64,
-    /// Most octets of messages in hand at once, on routes with endpoints. The engine needs up to four times as much beside.
+    /// Most octets of messages in hand at once, on routes with endpoints. The engine needs up to
+    /// four times as much beside.
     pub buffered: u64,
     /// Most connections from clients at once.
     pub connections: usize,
-    /// Most messages that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation), 1024 are 0.2 s on two cores.
+    /// Most messages that wait for a crypto worker: at some 0.4 ms each (an RSA-2048 operation),
+    /// 1024 are 0.2 s on two cores.
     pub queue: usize,
     /// Crypto workers; as many as processors unless said otherwise.
     pub workers: usize,
     /// What one client address may have of that.
     pub per_client: Shares,
-    /// The same where it is an address of this machine: all of it unless said otherwise, since whoever calls from here mostly stands for others.
+    /// The same where it is an address of this machine: all of it unless said otherwise, since
+    /// whoever calls from here mostly stands for others.
     pub per_local_client: Shares,
     /// What one partner may have of it: a certificate or a user that proved itself.
     pub per_partner: Shares,
@@ -34,7 +38,8 @@ pub struct GatewayLimits {
 /// `[limits.per_client]` and `[limits.per_partner]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Most connections at once; of as many as there may be, or of half of these, unless said otherwise.
+    /// Most connections at once; of as many as there may be, or of half of these, unless said
+    /// otherwise.
     pub connections: Option<u64>,
     /// Whether that is half of them.
     pub half: bool,
@@ -44,17 +49,20 @@ pub struct Shares {
     pub queue: usize,
     /// Most requests in a time.
     pub rate: Option<Rate>,
-    /// How many messages may be refused in a time before a part of the workers is left for the client.
+    /// How many messages may be refused in a time before a part of the workers is left for the
+    /// client.
     pub refused: Option<Rate>,
 }
 
 /// Room for messages, unless said otherwise and where there is memory for it: 32 of the largest.
 const BUFFERED: u64 = 256 << 20;
 
-/// The part of the memory that room for messages takes at most, unless said otherwise: the engine needs up to four times as much beside.
+/// The part of the memory that room for messages takes at most, unless said otherwise: the engine
+/// needs up to four times as much beside.
 const PART_OF_MEMORY: u64 = 4;
 
-/// Most requests at once of a route or client with a rate; a number of seconds' worth of any rate that makes sense.
+/// Most requests at once of a route or client with a rate; a number of seconds' worth of any rate
+/// that makes sense.
 const LARGEST_BURST: u64 = 1_000_000;
 
 impl Default for GatewayLimits {
@@ -109,7 +117,8 @@ impl Shares {
             buffered: buffered / 2,
             queue: queue.div_ceil(2),
             rate: None,
-            // A partner whose clock is wrong sends some in a second; whoever probes sends as many as he can.
+            // A partner whose clock is wrong sends some in a second; whoever probes sends as many
+            // as he can.
             refused: Rate::new(20, Duration::from_secs(1), 200),
         }
     }
@@ -184,7 +193,8 @@ impl Given {
     }
 }
 
-/// Reads the shares of a client or a partner. Whose message was refused is not proven, so that only clients have a bound on that.
+/// Reads the shares of a client or a partner. Whose message was refused is not proven, so that only
+/// clients have a bound on that.
 fn read_shares(mut table: Table<'_>, of_client: bool) -> Given {
     let queue = table.integer("queue", 1, 1_000_000);
     let given = Given {

@@ -1,7 +1,8 @@
 //! The gateway's file: where it listens, what it serves, and how long and how much it bears.
 //!
-//! The rule kept here: a [`Config`] is complete. Whatever can be wrong with keys, policies and addresses was found while it was read;
-//! starting a gateway from it can only fail because the system refuses.
+//! The rule kept here: a [`Config`] is complete. Whatever can be wrong with keys, policies and
+//! addresses was found while it was read; starting a gateway from it can only fail because the
+//! system refuses.
 
 mod limits;
 mod routes;
@@ -95,7 +96,8 @@ impl Default for Timeouts {
             connect: Duration::from_secs(5),
             response: Duration::from_secs(60),
             idle: Duration::from_secs(75),
-            // Short, as nothing but a load balancer needs it: one that is asked for its patience gets more.
+            // Short, as nothing but a load balancer needs it: one that is asked for its patience
+            // gets more.
             drain_delay: Duration::from_secs(1),
             drain: Duration::from_secs(20),
         }
@@ -130,7 +132,8 @@ impl Config {
         Self::from_document(Document::load(file, environment)?)
     }
 
-    /// Reads a gateway's configuration from a text. `file` is its name for messages, and relative paths start at its folder.
+    /// Reads a gateway's configuration from a text. `file` is its name for messages, and relative
+    /// paths start at its folder.
     ///
     /// # Errors
     ///
@@ -147,7 +150,8 @@ impl Config {
         Self::from_document(Document::parse(text, surroundings))
     }
 
-    /// Every key that the reader of a gateway's file with this text asks for, whether it is there or not: those of tables that the text has.
+    /// Every key that the reader of a gateway's file with this text asks for, whether it is there
+    /// or not: those of tables that the text has.
     pub fn known_keys(text: &str, file: &Path, environment: &Environment<'_>) -> Vec<KnownKey> {
         let surroundings = Surroundings {
             file: file.to_path_buf(),
@@ -196,14 +200,14 @@ impl Config {
         }
     }
 
-    /// What should be known at that moment of the certificates and revocation lists that it names: which have expired, will soon, or are not
-    /// valid yet.
+    /// What should be known at that moment of the certificates and revocation lists that it names:
+    /// which have expired, will soon, or are not valid yet.
     pub fn validity_warnings(&self, now: Timestamp) -> Vec<ValidityWarning> {
         warnings(&dated_in(self), now).collect()
     }
 
-    /// The problems of the stores that its endpoints share with other nodes. It asks the stores, and
-    /// waits for those that do not answer.
+    /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
+    /// and waits for those that do not answer.
     pub fn store_problems(&self) -> Vec<StoreProblem> {
         self.stores.problems()
     }
@@ -267,7 +271,8 @@ impl Config {
     }
 }
 
-/// What would be run, for people: a line for each address, and one for each route with what is done on either side of it.
+/// What would be run, for people: a line for each address, and one for each route with what is done
+/// on either side of it.
 impl fmt::Display for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tls = if self.tls.is_some() { " (TLS)" } else { "" };
@@ -436,7 +441,8 @@ pub fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() != 0 && one.port() == other.port() && (any || one.ip() == other.ip())
 }
 
-/// What clients find when they connect to the address that descriptions have, where that is TLS: ours, or that of whoever stands before us.
+/// What clients find when they connect to the address that descriptions have, where that is TLS:
+/// ours, or that of whoever stands before us.
 fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<TransportRequirement> {
     let secure = public_url.map_or(tls.is_some(), |url| url.starts_with("https:"));
     secure.then(|| TransportRequirement {
@@ -459,8 +465,8 @@ fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> 
     }
 }
 
-/// An address and a port; `:8443` is every IPv4 address of this host, and `localhost` is 127.0.0.1. Other names are not looked up: what they
-/// mean may change, and a gateway would listen elsewhere.
+/// An address and a port; `:8443` is every IPv4 address of this host, and `localhost` is 127.0.0.1.
+/// Other names are not looked up: what they mean may change, and a gateway would listen elsewhere.
 fn listening_address(text: &str) -> Result<SocketAddr, &'static str> {
     if let Ok(address) = text.parse() {
         return Ok(address);

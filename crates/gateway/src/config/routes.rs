@@ -1,6 +1,7 @@
 //! `[[routes]]`: where clients' messages go, and what is done with them on either side.
 //!
-//! The rule kept here: whatever is wrong with a route is reported where it stands, all of it at once; one with a problem is no route.
+//! The rule kept here: whatever is wrong with a route is reported where it stands, all of it at
+//! once; one with a problem is no route.
 
 use http::Uri;
 use rustls::pki_types::ServerName;
@@ -42,7 +43,8 @@ impl RouteConfig {
         self.inbound.as_ref().is_some_and(demands)
     }
 
-    /// The route whose protection this one leads around: what that one demands, its backend gets without it by way of this one.
+    /// The route whose protection this one leads around: what that one demands, its backend gets
+    /// without it by way of this one.
     pub(crate) fn leads_around<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
         let is_open = |side: &Side| side.endpoint.demands_nothing();
         if self.protects() || !self.outbound.as_ref().is_none_or(is_open) {

@@ -1,9 +1,10 @@
 //! Log lines: for people, or as JSON for machines, on standard error.
 //!
-//! A thread of its own writes them ([`queue`]): a reader that stands still costs lines and nothing else.
+//! A thread of its own writes them ([`queue`]): a reader that stands still costs lines and nothing
+//! else.
 //!
-//! The rule kept here: operators read the exact reason; what messages held is not in the log. Names that came with a message are, and
-//! one event is one line whatever they are made of.
+//! The rule kept here: operators read the exact reason; what messages held is not in the log. Names
+//! that came with a message are, and one event is one line whatever they are made of.
 
 mod queue;
 
@@ -22,8 +23,8 @@ use crate::config::{LogConfig, LogFormat};
 
 pub(crate) use queue::Lines;
 
-/// Most bytes of lines that wait for their reader: some four thousand lines, four seconds of a gateway that refuses a thousand messages a
-/// second.
+/// Most bytes of lines that wait for their reader: some four thousand lines, four seconds of a
+/// gateway that refuses a thousand messages a second.
 const MOST_WAITING: usize = 1 << 20;
 
 /// How long the end of a process waits for the reader of its last lines.
@@ -55,7 +56,8 @@ fn install_on(config: LogConfig, ansi: bool, sink: impl std::io::Write + Send + 
             "lines of the log were lost: its reader stood still, or there was no room"
         );
     };
-    // Where the system gives no thread, nothing else will start either, and it is said without the log.
+    // Where the system gives no thread, nothing else will start either, and it is said without the
+    // log.
     let Ok(lines) = Lines::to(sink, MOST_WAITING, tell) else {
         return;
     };
@@ -65,7 +67,8 @@ fn install_on(config: LogConfig, ansi: bool, sink: impl std::io::Write + Send + 
         tracing::subscriber::set_global_default(subscriber(config, ansi, move || lines.clone()));
 }
 
-/// Waits for the last lines of the log to be written, for a second at most. To be called before the process ends.
+/// Waits for the last lines of the log to be written, for a second at most. To be called before the
+/// process ends.
 pub fn flush() {
     if let Some(lines) = LOG.get() {
         lines.flush(LAST_LINES);
@@ -91,7 +94,8 @@ where
     let builder = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(writer)
-        // Said on standard error, where it could not be written, it would be a panic: a full disk would cost every request that is refused.
+        // Said on standard error, where it could not be written, it would be a panic: a full disk
+        // would cost every request that is refused.
         .log_internal_errors(false)
         .with_target(false);
     match config.format {
@@ -112,8 +116,9 @@ fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> f
     write!(out, "{}", OneLine(format_args!("{value:?}")))
 }
 
-/// Text that stays in its line, whatever it is made of: what breaks lines, steers a terminal or turns the direction of writing is
-/// written as an escape, as Rust writes it in its own strings. For names that a stranger chose.
+/// Text that stays in its line, whatever it is made of: what breaks lines, steers a terminal or
+/// turns the direction of writing is written as an escape, as Rust writes it in its own strings.
+/// For names that a stranger chose.
 #[derive(Clone, Copy, Debug)]
 pub struct OneLine<T>(pub T);
 
@@ -123,7 +128,8 @@ impl<T: fmt::Display> fmt::Display for OneLine<T> {
     }
 }
 
-/// Most octets of what is told of a message that was refused: names in it may be as long as the message.
+/// Most octets of what is told of a message that was refused: names in it may be as long as the
+/// message.
 const LONGEST_TOLD: usize = 4096;
 
 /// The beginning of a text that may be as long as a stranger's message.
@@ -182,7 +188,8 @@ impl fmt::Write for Escaping<'_, '_> {
     }
 }
 
-/// Control characters, separators of lines and paragraphs, and marks that turn the direction of writing (UAX #9).
+/// Control characters, separators of lines and paragraphs, and marks that turn the direction of
+/// writing (UAX #9).
 fn leaves_the_line(character: char) -> bool {
     character.is_control()
         || matches!(

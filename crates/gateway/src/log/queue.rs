@@ -1,9 +1,12 @@
-//! Lines on their way to whoever reads them: written by a thread of their own, so that nobody waits who has a line.
+//! Lines on their way to whoever reads them: written by a thread of their own, so that nobody waits
+//! who has a line.
 //!
-//! Lines wait in memory of a bounded size while the reader stands still (a stopped collector, `^S` on a terminal, a full pipe). A line
-//! that finds no room is lost and counted. Once the reader is back, it is told how many lines it did not get.
+//! Lines wait in memory of a bounded size while the reader stands still (a stopped collector, `^S`
+//! on a terminal, a full pipe). A line that finds no room is lost and counted. Once the reader is
+//! back, it is told how many lines it did not get.
 //!
-//! The rule kept here: handing in a line takes a lock for as long as the line is copied, and never for a write.
+//! The rule kept here: handing in a line takes a lock for as long as the line is copied, and never
+//! for a write.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -40,8 +43,8 @@ struct State {
 }
 
 impl Lines {
-    /// Starts the thread that writes. At most `most` bytes wait for it. `tell` is called with the number of lost lines when a write
-    /// succeeds again.
+    /// Starts the thread that writes. At most `most` bytes wait for it. `tell` is called with the
+    /// number of lost lines when a write succeeds again.
     ///
     /// # Errors
     ///
@@ -91,7 +94,8 @@ impl Lines {
         self.0.lock().next = Some(file);
     }
 
-    /// Waits until every line is written, but no longer than `patience`. Says whether every line is.
+    /// Waits until every line is written, but no longer than `patience`. Says whether every line
+    /// is.
     pub(crate) fn flush(&self, patience: Duration) -> bool {
         let end = Instant::now() + patience;
         let mut state = self.0.lock();

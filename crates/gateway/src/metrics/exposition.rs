@@ -1,7 +1,7 @@
 //! The text that Prometheus reads (exposition format 0.0.4).
 //!
-//! The rule kept here: label values come from the configuration and from names in the code, never from a message, so that
-//! no peer can make the series grow.
+//! The rule kept here: label values come from the configuration and from names in the code, never
+//! from a message, so that no peer can make the series grow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,11 +35,14 @@ pub(crate) struct Snapshot {
     pub(crate) conversations_capacity: Vec<(String, Side, u64)>,
     /// Route and side, with the number of conversations held.
     pub(crate) conversations: Vec<(String, Side, u64)>,
-    /// Route, side and what was asked for, with the number of questions that a shared store did not answer.
+    /// Route, side and what was asked for, with the number of questions that a shared store did
+    /// not answer.
     pub(crate) unanswered: Vec<(String, Side, &'static str, u64)>,
-    /// Route and side, with the number of messages that were accepted without the shared store's word.
+    /// Route and side, with the number of messages that were accepted without the shared store's
+    /// word.
     pub(crate) decided_alone: Vec<(String, Side, u64)>,
-    /// What certificates and revocation lists are there for, with the second at which the first of them expires.
+    /// What certificates and revocation lists are there for, with the second at which the first of
+    /// them expires.
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
     /// Route and side, with the part of its limit that a shared key has enciphered.
     pub(crate) shared_keys: Vec<(String, Side, f64)>,
@@ -53,7 +56,8 @@ type ExpiryLabels = (Option<(String, Side)>, &'static str);
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// What strangers may read: no more of a refused message than its sender is told, and nothing of the steps that it took.
+    /// What strangers may read: no more of a refused message than its sender is told, and nothing
+    /// of the steps that it took.
     Classes,
     /// What operators read.
     Everything,

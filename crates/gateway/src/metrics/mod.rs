@@ -1,7 +1,8 @@
 //! What the gateway counts and times.
 //!
-//! Everything with a known set of labels is an atomic that exists before the first request; only what is named by what
-//! happens (a refusal's reason, an algorithm) is kept in a map, off the common path.
+//! Everything with a known set of labels is an atomic that exists before the first request; only
+//! what is named by what happens (a refusal's reason, an algorithm) is kept in a map, off the
+//! common path.
 //!
 //! The rule kept here: counting never fails, and on the common path it waits for nobody.
 
@@ -50,7 +51,8 @@ const STEPS: [Step; 6] = [
     Step::Secure,
 ];
 
-/// Upper bounds of the buckets, in microseconds: from one symmetric operation on a small message to a backend's patience.
+/// Upper bounds of the buckets, in microseconds: from one symmetric operation on a small message to
+/// a backend's patience.
 const BOUNDS: [u64; 18] = [
     25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000, 2_500_000, 5_000_000, 10_000_000,
@@ -200,7 +202,8 @@ impl RouteMetrics {
         self.octets[flow as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// A message was refused, for a reason that the engine names. `class` is the code of the fault that the peer is told.
+    /// A message was refused, for a reason that the engine names. `class` is the code of the fault
+    /// that the peer is told.
     pub(crate) fn refusal(&self, side: Side, class: &'static str, reason: &'static str) {
         self.refusals.add((side, class, reason));
     }

@@ -1,9 +1,10 @@
 //! Token buckets: so many at once, and so many in a time.
 //!
-//! A bucket is the moment at which it will be full again (the generic cell rate algorithm, ITU-T I.371 annex A): one number that is moved
-//! on by each token.
+//! A bucket is the moment at which it will be full again (the generic cell rate algorithm, ITU-T
+//! I.371 annex A): one number that is moved on by each token.
 //!
-//! The rule kept here: a token that is refused costs nothing, so that whoever waits as told gets one.
+//! The rule kept here: a token that is refused costs nothing, so that whoever waits as told gets
+//! one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,8 @@ impl Rate {
         (burst > 0).then_some(Self { each, depth })
     }
 
-    /// Reads `"100/s"`, `"30/m"` or `"500/h"`. Unless `burst` says otherwise, all of them may come at once.
+    /// Reads `"100/s"`, `"30/m"` or `"500/h"`. Unless `burst` says otherwise, all of them may come
+    /// at once.
     pub(crate) fn parse(text: &str, burst: Option<u64>) -> Option<Self> {
         let (count, unit) = text.split_once('/')?;
         let count: u64 = count.trim().parse().ok()?;

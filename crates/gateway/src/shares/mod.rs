@@ -1,10 +1,13 @@
-//! What each client and each partner holds of what all share: connections, room for messages, places in the queue, requests a second.
+//! What each client and each partner holds of what all share: connections, room for messages,
+//! places in the queue, requests a second.
 //!
-//! A client is an IPv4 address, or the /64 of an IPv6 address, since whoever has one address of it has all. A partner is a certificate or a
-//! user that proved itself, wherever it calls from. A client whose messages are refused again and again gets a part of the workers, so that
-//! work which comes to nothing leaves the rest to others.
+//! A client is an IPv4 address, or the /64 of an IPv6 address, since whoever has one address of it
+//! has all. A partner is a certificate or a user that proved itself, wherever it calls from. A
+//! client whose messages are refused again and again gets a part of the workers, so that work which
+//! comes to nothing leaves the rest to others.
 //!
-//! The rule kept here: the table of clients is bounded, and nobody is forgotten while it holds something or waits for its rate.
+//! The rule kept here: the table of clients is bounded, and nobody is forgotten while it holds
+//! something or waits for its rate.
 
 mod bucket;
 
@@ -248,7 +251,8 @@ impl Client {
         self.buffered.load(Ordering::Relaxed)
     }
 
-    /// Takes so many bytes of the room. `own` are those of the message itself, which is let in whatever its size if it is the only one.
+    /// Takes so many bytes of the room. `own` are those of the message itself, which is let in
+    /// whatever its size if it is the only one.
     pub(crate) fn take_room(&self, bytes: u64, own: u64, most: u64) -> bool {
         let before = self.buffered.fetch_add(bytes, Ordering::Relaxed);
         if before > own && before.saturating_add(bytes) > most {

@@ -1,10 +1,12 @@
 //! The description of a service, fetched from the backend and served with the gateway's addresses.
 //!
-//! Rewritten are the addresses of ports (`soap:address`, `endpoint` of WSDL 2.0, and WS-Addressing's `EndpointReference`) and the locations of
-//! imported and included documents, where they lie on a backend of a route. On a route with endpoints, security policies are those of the route: see
-//! [`policy`]. Everything else stays as it is, octet by octet.
+//! Rewritten are the addresses of ports (`soap:address`, `endpoint` of WSDL 2.0, and
+//! WS-Addressing's `EndpointReference`) and the locations of imported and included documents, where
+//! they lie on a backend of a route. On a route with endpoints, security policies are those of the
+//! route: see [`policy`]. Everything else stays as it is, octet by octet.
 //!
-//! The rule kept here: a client that configures itself from the description never learns of the backend.
+//! The rule kept here: a client that configures itself from the description never learns of the
+//! backend.
 
 mod policy;
 
@@ -38,7 +40,8 @@ const DESCRIPTIONS: [(&str, &str); 5] = [
     ("http://www.w3.org/ns/ws-policy", "Policy"),
     ("http://schemas.xmlsoap.org/ws/2004/09/policy", "Policy"),
 ];
-/// Namespaces whose `address` element says where a port is: the bindings to SOAP 1.1, SOAP 1.2 and HTTP.
+/// Namespaces whose `address` element says where a port is: the bindings to SOAP 1.1, SOAP 1.2 and
+/// HTTP.
 const BINDINGS: [&str; 3] = [
     "http://schemas.xmlsoap.org/wsdl/soap/",
     "http://schemas.xmlsoap.org/wsdl/soap12/",
@@ -214,7 +217,8 @@ fn is_whole_description(asked: &Uri) -> bool {
         .any(|known| query.eq_ignore_ascii_case(known))
 }
 
-/// Scheme and authority under which clients see the gateway: as configured, or as this client asked for it.
+/// Scheme and authority under which clients see the gateway: as configured, or as this client asked
+/// for it.
 fn public_base(exchange: &Exchange<'_>, headers: &HeaderMap, asked: &Uri) -> String {
     if let Some(url) = &exchange.serving.public_url {
         return url.clone();
@@ -259,8 +263,9 @@ enum Origin<'r> {
     File,
 }
 
-/// Whether a document is a description or a part of one. On a route with endpoints nothing else is told to whoever asks, whatever the backend serves
-/// under the same path to those who do not call it by SOAP.
+/// Whether a document is a description or a part of one. On a route with endpoints nothing else is
+/// told to whoever asks, whatever the backend serves under the same path to those who do not call
+/// it by SOAP.
 fn is_description(root: Element<'_>) -> bool {
     DESCRIPTIONS
         .iter()
@@ -333,8 +338,9 @@ impl Rewriting<'_> {
         Ok(rewritten)
     }
 
-    /// Where a description lies that this one imports or includes, if not on a backend of ours. On a route that secures requests nothing proves who
-    /// says so, and the addresses in it would not become the gateway's: clients would send plain requests there.
+    /// Where a description lies that this one imports or includes, if not on a backend of ours. On
+    /// a route that secures requests nothing proves who says so, and the addresses in it would
+    /// not become the gateway's: clients would send plain requests there.
     fn description_elsewhere(&self, root: Element<'_>) -> Option<String> {
         root.descendants().find_map(|element| {
             let location = match (element.namespace(), element.local()) {
@@ -393,7 +399,8 @@ impl Rewriting<'_> {
         is_address.then(|| self.port_address(element.text().trim()))
     }
 
-    /// Where the backend says that the description is, for clients; what is elsewhere would not be the one that is served here.
+    /// Where the backend says that the description is, for clients; what is elsewhere would not be
+    /// the one that is served here.
     fn relocate(&self, headers: &mut HeaderMap) {
         headers.remove(header::CONTENT_LOCATION);
         let Some(said) = headers.remove(header::LOCATION) else {
@@ -408,7 +415,8 @@ impl Rewriting<'_> {
         }
     }
 
-    /// Where a port is, for clients: a port that is on no backend of ours is taken to be this route's.
+    /// Where a port is, for clients: a port that is on no backend of ours is taken to be this
+    /// route's.
     fn port_address(&self, location: &str) -> String {
         let absolute = match self.origin {
             Origin::Backend(_) => resolve(&self.route.backend_url, location),
@@ -424,8 +432,9 @@ impl Rewriting<'_> {
         self.on_gateway(&resolve(&self.route.backend_url, location)?)
     }
 
-    /// The gateway's URL for a URL on a backend. This route is tried first, whatever host the URL has, since services seldom know the
-    /// name that they are reached by; then the other routes, whose host must be theirs.
+    /// The gateway's URL for a URL on a backend. This route is tried first, whatever host the URL
+    /// has, since services seldom know the name that they are reached by; then the other
+    /// routes, whose host must be theirs.
     fn on_gateway(&self, location: &Uri) -> Option<String> {
         let same_host = |route: &Route| route.backend_url.authority() == location.authority();
         let rest = |route: &Route| -> Option<String> {
@@ -476,7 +485,8 @@ fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     absolute.parse().ok()
 }
 
-/// Where the value of an attribute without prefix stands, in a start tag that is known to be well-formed.
+/// Where the value of an attribute without prefix stands, in a start tag that is known to be
+/// well-formed.
 fn attribute_value(source: &[u8], start: usize, name: &str) -> Option<Range<usize>> {
     let find = |from: usize, wanted: &dyn Fn(u8) -> bool| {
         source[from..]

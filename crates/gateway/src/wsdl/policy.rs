@@ -1,11 +1,14 @@
 //! The policy of a route, in the description of its service.
 //!
-//! A policy file that is a description itself, with a service in it, is what clients are given, with the gateway's address. One that is a
-//! policy alone is attached to every binding of the backend's description. A preset is written as a policy: what it demands of endpoints is
-//! attached to bindings, and which parts it has signed and encrypted to their inputs and outputs, as tools of other vendors expect it.
-//! Security policies that the backend attached are for messages to it, and are taken out.
+//! A policy file that is a description itself, with a service in it, is what clients are given,
+//! with the gateway's address. One that is a policy alone is attached to every binding of the
+//! backend's description. A preset is written as a policy: what it demands of endpoints is attached
+//! to bindings, and which parts it has signed and encrypted to their inputs and outputs, as tools
+//! of other vendors expect it. Security policies that the backend attached are for messages to it,
+//! and are taken out.
 //!
-//! The rule kept here: a client learns of no policy but that of the route, and of that only if it can be said as it is meant.
+//! The rule kept here: a client learns of no policy but that of the route, and of that only if it
+//! can be said as it is meant.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -72,7 +75,8 @@ const READ_WITH_SHA256: &str = "clients must read the algorithm suites called â€
      are told so by their properties ws-security.asymmetric.signature.algorithm and ws-security.symmetric.signature.algorithm";
 
 impl PublishedPolicy {
-    /// What there is to tell of a route's inbound endpoint. `transport` is what clients find when they connect.
+    /// What there is to tell of a route's inbound endpoint. `transport` is what clients find when
+    /// they connect.
     ///
     /// # Errors
     ///
@@ -215,7 +219,8 @@ impl PublishedPolicy {
     }
 }
 
-/// Says of messages with no key of their own that they travel on TLS. A policy has one binding, and that of messages says more.
+/// Says of messages with no key of their own that they travel on TLS. A policy has one binding, and
+/// that of messages says more.
 fn leave_to_tls(agreement: &mut Agreement, transport: Option<TransportRequirement>) {
     let has_key = |policy: &Policy| policy.signature.is_some() || policy.encryption.is_some();
     if !has_key(&agreement.request) && !has_key(&agreement.response) {

@@ -1,12 +1,13 @@
-//! Two gateways whose keys are agreed on (XML-Enc 1.1 section 5.6): exchanges, answers to clients that nobody knew, and conversations, without one
-//! RSA key but the authority's.
+//! Two gateways whose keys are agreed on (XML-Enc 1.1 section 5.6): exchanges, answers to clients
+//! that nobody knew, and conversations, without one RSA key but the authority's.
 
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Curve, Identity, KeyKind};
 
 use crate::support::{Backend, ENVELOPE, Folder, post, send};
 
-/// A folder with keys that sign, `client` and `server`, and keys that agree, `client-reads` and `server-reads`.
+/// A folder with keys that sign, `client` and `server`, and keys that agree, `client-reads` and
+/// `server-reads`.
 fn folder(name: &str, signing: KeyKind, agreeing: KeyKind) -> Folder {
     let folder = Folder::new(name);
     let validity = Validity::days(jiff::Timestamp::now(), 30);
@@ -84,7 +85,8 @@ async fn one_key_signs_and_another_agrees() {
     for mechanism in ["sign-encrypt", "encrypt-sign", "secure-conversation"] {
         let security =
             format!("security = {{ mechanism = \"{mechanism}\", suite = \"Basic128GCMX25519\" }}");
-        // The client's certificate for encryption is known, or answers are under the key of the request.
+        // The client's certificate for encryption is known, or answers are under the key of the
+        // request.
         for known in [true, false] {
             let client = format!(
                 "{}\npeer = {{ certificate = \"server-reads.pem\" }}\n{security}",

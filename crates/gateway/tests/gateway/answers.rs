@@ -312,7 +312,8 @@ async fn the_status_and_the_media_type_say_what_was_proven() {
     }
 }
 
-/// WS-I Basic Profile 1.1, R2727. Anybody on the way can take an answer away; he says nothing else by it.
+/// WS-I Basic Profile 1.1, R2727. Anybody on the way can take an answer away; he says nothing else
+/// by it.
 #[tokio::test]
 async fn an_empty_answer_is_202_and_an_empty_fault_is_none() {
     let folder = Folder::with_keys("answers-empty");
@@ -527,7 +528,8 @@ async fn a_route_may_give_an_answer_more_time_than_the_gateway_does() {
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
 }
 
-/// What comes of a request to a backend that answers with these octets; and whether it could go on writing `and_then` without end.
+/// What comes of a request to a backend that answers with these octets; and whether it could go on
+/// writing `and_then` without end.
 async fn flooded(folder: &Folder, begins: String, and_then: Option<String>) -> (Running, Answer) {
     let (address, mut accepted) = silent_backend().await;
     let client = client(folder, address, "none", "").await;

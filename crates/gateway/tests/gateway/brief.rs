@@ -20,7 +20,8 @@ fn envelope(octets: usize) -> String {
     )
 }
 
-/// How often something took a seat in each of two gateways for one call: that before the backend, that behind the client.
+/// How often something took a seat in each of two gateways for one call: that before the backend,
+/// that behind the client.
 async fn seats_taken(folder: &Folder, tables: &str, octets: usize) -> [u64; 2] {
     let backend = Backend::echo().await;
     let route = |backend: std::net::SocketAddr, which: &str| {

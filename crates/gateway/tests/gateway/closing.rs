@@ -8,7 +8,8 @@ use tokio::net::TcpStream;
 
 use crate::support::{Backend, ENVELOPE, gateway, post, reason, send, soon};
 
-/// The case `reliability/06`: the connection was reset while the client still sent, and took the answer with it.
+/// The case `reliability/06`: the connection was reset while the client still sent, and took the
+/// answer with it.
 #[tokio::test]
 async fn a_client_that_sends_all_before_it_reads_gets_its_413() {
     let backend = Backend::echo().await;

@@ -1,4 +1,5 @@
-//! Contexts that clients renew and cancel by themselves, not through a gateway of ours: whose they are, and whose they are not.
+//! Contexts that clients renew and cancel by themselves, not through a gateway of ours: whose they
+//! are, and whose they are not.
 
 use http::StatusCode;
 use soapstone::endpoint::{Endpoint, Memory, Role};
@@ -35,7 +36,8 @@ async fn established(endpoint: &Endpoint, service: &Running) -> SecurityContext 
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A message within a context, by the plan alone: the endpoint would refuse to ask for tokens in somebody else's words.
+/// A message within a context, by the plan alone: the endpoint would refuse to ask for tokens in
+/// somebody else's words.
 fn within(endpoint: &Endpoint, context: &SecurityContext, plain: &str) -> Vec<u8> {
     let (now, mut buffers) = (jiff::Timestamp::now(), Buffers::default());
     let plan = endpoint.outbound().next().expect("it sends requests");
@@ -155,7 +157,8 @@ async fn a_context_is_renewed_by_one_message_that_shows_its_owner_and_its_key() 
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
     let refusal = "soapstone_refusals_total{route=\"/echo\",direction=\"inbound\",mechanism=\"secure-conversation\",reason=\"not-in-conversation\"}";
     assert_eq!(metric(&service, refusal).await, 1);
-    // Without the context's signature, or without that of the owner: the second and the first of the message.
+    // Without the context's signature, or without that of the owner: the second and the first of
+    // the message.
     let message = String::from_utf8(secured(&ours, &renew)).expect("it is UTF-8");
     let end = "</ds:Signature>";
     let starts: Vec<usize> = message

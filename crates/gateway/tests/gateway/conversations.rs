@@ -1,4 +1,5 @@
-//! Two gateways in conversation: how it begins, goes on, is lost and found again; and what is refused.
+//! Two gateways in conversation: how it begins, goes on, is lost and found again; and what is
+//! refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -133,7 +134,8 @@ async fn a_handshake_in_soap_12_begins_a_conversation_too() {
 #[tokio::test]
 async fn every_bootstrap_that_hides_keys_begins_a_conversation() {
     let folder = Folder::with_keys("bootstraps");
-    // What does not encrypt the answer would show its key: without TLS, neither `username` nor `sign` can begin a conversation.
+    // What does not encrypt the answer would show its key: without TLS, neither `username` nor
+    // `sign` can begin a conversation.
     for bootstrap in ["sign-encrypt", "encrypt-sign"] {
         let backend = Backend::echo().await;
         let keys = format!("bootstrap = \"{bootstrap}\"");
@@ -415,7 +417,8 @@ async fn a_service_that_refuses_the_handshake_is_named_with_its_fault() {
     assert_eq!(metric(&client, failure).await, 1);
 }
 
-/// A handshake costs both sides operations with private keys: neither many clients nor a peer that refuses them all may ask for one each.
+/// A handshake costs both sides operations with private keys: neither many clients nor a peer that
+/// refuses them all may ask for one each.
 #[tokio::test]
 async fn a_service_that_grants_nothing_is_asked_after_a_moment_and_not_with_every_request() {
     let folder = Folder::with_keys("conversation-pause");
@@ -480,8 +483,8 @@ async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
     assert!(backend.seen.try_recv().is_err());
 }
 
-/// WS-SecureConversation 1.4, 5 and 6: who has the key of a context sign for it renews and cancels it. Those who have a gateway speak for them
-/// do not, though they know the name of its context.
+/// WS-SecureConversation 1.4, 5 and 6: who has the key of a context sign for it renews and cancels
+/// it. Those who have a gateway speak for them do not, though they know the name of its context.
 #[tokio::test]
 async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
     let folder = Folder::with_keys("conversation-in-our-name");
@@ -623,7 +626,8 @@ async fn between(to: std::net::SocketAddr, lets: Lets) -> Between {
     Between { address, last }
 }
 
-/// WS-Trust 1.4, 12: what a context's key is made of must not travel in the clear, whatever the backend grants.
+/// WS-Trust 1.4, 12: what a context's key is made of must not travel in the clear, whatever the
+/// backend grants.
 #[tokio::test]
 async fn a_conversation_that_begins_in_the_clear_needs_a_backend_behind_https() {
     let folder = Folder::with_keys("conversation-in-the-clear");

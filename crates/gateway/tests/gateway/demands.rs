@@ -16,7 +16,8 @@ fn side(us: &str, peer: &str, more: &str) -> String {
     )
 }
 
-/// SOAPAction spoofing (WS-Attacks.org): the header of HTTP is changed on the way, and nothing signs it.
+/// SOAPAction spoofing (WS-Attacks.org): the header of HTTP is changed on the way, and nothing
+/// signs it.
 #[tokio::test]
 async fn an_action_that_was_changed_on_the_way_reaches_no_backend() {
     let folder = Folder::with_keys("demands-action");

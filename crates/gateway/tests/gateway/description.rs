@@ -77,7 +77,8 @@ async fn a_description_with_a_dtd_is_not_served() {
     );
 }
 
-/// Ten times as many take ten times as long; a hundred times would be ever more of a thread that serves others.
+/// Ten times as many take ten times as long; a hundred times would be ever more of a thread that
+/// serves others.
 #[tokio::test]
 async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
     let few = time_of_policies(3_000).await;
@@ -85,7 +86,8 @@ async fn a_description_with_very_many_policies_does_not_hold_up_the_gateway() {
     assert!(many < few * 40, "{few:?} for a tenth of them, {many:?}");
 }
 
-/// How long it takes to serve a description with so many security policies, and references to other ones.
+/// How long it takes to serve a description with so many security policies, and references to other
+/// ones.
 async fn time_of_policies(count: usize) -> std::time::Duration {
     let policies: String = (0..count)
         .map(|number| {

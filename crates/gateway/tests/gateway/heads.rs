@@ -1,4 +1,5 @@
-//! Heads of requests and responses that can be read in two ways, or ask for what a gateway does not do.
+//! Heads of requests and responses that can be read in two ways, or ask for what a gateway does not
+//! do.
 
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,4 +1,5 @@
-//! What is said of mistakes in a gateway's file tells no secret: a value of every kind stands in the place of every key.
+//! What is said of mistakes in a gateway's file tells no secret: a value of every kind stands in
+//! the place of every key.
 
 #[path = "../../../soapstone/tests/support/canary.rs"]
 mod canary;
@@ -118,7 +119,8 @@ fn is_shown(key: &KnownKey, toml: &str) -> bool {
     key.table == "routes" && key.key == "name" && toml.starts_with('"')
 }
 
-/// To write it anew: `SOAPSTONE_WRITE_SCHEMA=1 cargo test -p soapstone-gateway --test gateway schema`.
+/// To write it anew: `SOAPSTONE_WRITE_SCHEMA=1 cargo test -p soapstone-gateway --test gateway
+/// schema`.
 #[test]
 fn the_schema_of_gateway_files_has_the_keys_that_are_read() {
     let mut keys: Vec<KnownKey> = samples().iter().flat_map(known).collect();

@@ -102,7 +102,8 @@ async fn another_configuration_serves_the_next_request_of_an_open_connection() {
     assert!(one.seen.try_recv().is_err());
 }
 
-/// The case `reliability/08`: both listeners were closed at once, so that nobody could learn that the gateway would end.
+/// The case `reliability/08`: both listeners were closed at once, so that nobody could learn that
+/// the gateway would end.
 #[tokio::test]
 async fn a_gateway_that_will_end_says_so_serves_on_and_tells_of_its_drain() {
     let (address, mut accepted) = silent_backend().await;

@@ -164,7 +164,8 @@ async fn a_head_that_trickles_in_is_cut_off() {
     assert_eq!(closed.await, 0);
 }
 
-/// Whoever connects and is silent holds a descriptor: for the time of a head, and not for that of an idle connection.
+/// Whoever connects and is silent holds a descriptor: for the time of a head, and not for that of
+/// an idle connection.
 #[tokio::test]
 async fn a_connection_that_never_sends_a_byte_is_closed() {
     let backend = Backend::echo().await;
@@ -278,7 +279,8 @@ async fn a_response_is_not_cut_off_because_the_next_request_has_come() {
     assert_eq!(body, "abababababab");
 }
 
-/// Whoever asks and does not read holds an answer in memory (over HTTP/2 one in each stream, CVE-2019-9517).
+/// Whoever asks and does not read holds an answer in memory (over HTTP/2 one in each stream,
+/// CVE-2019-9517).
 #[tokio::test]
 async fn an_answer_takes_its_room_until_its_client_has_read_it() {
     let filling = "x".repeat(7 << 20);

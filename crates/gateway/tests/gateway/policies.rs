@@ -296,7 +296,8 @@ async fn a_policy_alone_is_attached_to_the_backends_description_in_the_place_of_
     );
 }
 
-/// WS-SecurityPolicy 1.3, 4.3.2: a policy may demand parts alone. Where nothing else protects messages, they passed unread.
+/// WS-SecurityPolicy 1.3, 4.3.2: a policy may demand parts alone. Where nothing else protects
+/// messages, they passed unread.
 #[tokio::test]
 async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_signed() {
     let folder = Folder::with_keys("policy-required");
@@ -324,7 +325,8 @@ async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
 }
 
-/// WS-Addressing 1.0 Metadata, 3.1: services of WCF over HTTPS ask for addressing headers and for nothing else of messages.
+/// WS-Addressing 1.0 Metadata, 3.1: services of WCF over HTTPS ask for addressing headers and for
+/// nothing else of messages.
 #[tokio::test]
 async fn addressing_headers_are_written_where_a_policy_asks_for_nothing_else() {
     let folder = Folder::with_keys("policy-addressing");
@@ -371,7 +373,8 @@ fn addressed() -> http::Request<Full<Bytes>> {
 const ADDRESSING_ALONE: &str = "<wsp:Policy xmlns:wsp='http://schemas.xmlsoap.org/ws/2004/09/policy'>\
      <wsaw:UsingAddressing xmlns:wsaw='http://www.w3.org/2006/05/addressing/wsdl'/></wsp:Policy>";
 
-/// SOAP 1.2 part 2, 6.5.3: services that choose the operation by the action would not know it any more.
+/// SOAP 1.2 part 2, 6.5.3: services that choose the operation by the action would not know it any
+/// more.
 #[tokio::test]
 async fn the_backend_learns_the_action_whose_header_is_taken_out() {
     let folder = Folder::with_keys("policy-action");

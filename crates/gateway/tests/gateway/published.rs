@@ -7,7 +7,8 @@ use soapstone_gateway::{Config, Running};
 
 use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send};
 
-/// A description whose backend has a policy of its own, and whose operation has one message of each form.
+/// A description whose backend has a policy of its own, and whose operation has one message of each
+/// form.
 const DESCRIPTION: &str = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:t=\"urn:t\" targetNamespace=\"urn:t\" \
     xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\" xmlns:p=\"http://www.w3.org/ns/ws-policy\" \
     xmlns:u=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\">\
@@ -60,7 +61,8 @@ async fn told(service: &Running) -> String {
     answer.body
 }
 
-/// A client that knows of the service what the service tells of itself, and how its suites are read.
+/// A client that knows of the service what the service tells of itself, and how its suites are
+/// read.
 async fn call_as_told(folder: &Folder, service: &Running, reading: &str) -> Answer {
     let policy = folder.write("told.wsdl", told(service).await);
     let security = format!("policy = \"{}\"{reading}", policy.display());

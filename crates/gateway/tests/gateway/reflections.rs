@@ -1,4 +1,5 @@
-//! Messages under a key that both sides hold, sent back by somebody on the way: none is taken for the other side's.
+//! Messages under a key that both sides hold, sent back by somebody on the way: none is taken for
+//! the other side's.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -146,8 +147,9 @@ impl Scene {
         send(self.service.address(), post("/echo", copied)).await
     }
 
-    /// Whether a message is known only after it was deciphered: nothing in the clear tells it from others, and peers and metrics are told
-    /// what they are told of cipher text that cannot be deciphered.
+    /// Whether a message is known only after it was deciphered: nothing in the clear tells it from
+    /// others, and peers and metrics are told what they are told of cipher text that cannot be
+    /// deciphered.
     fn is_hidden(&self) -> bool {
         self.mechanism == "encrypt"
     }

@@ -74,8 +74,8 @@ async fn ask(client: &Running, said: &str, message_id: Option<&str>) -> Answer {
     send(client.address(), post("/echo", plain)).await
 }
 
-/// How many answers were refused because they were to other requests, as the log has it. `named` is what metrics name the reason:
-/// it is hidden where something of the answer was deciphered before.
+/// How many answers were refused because they were to other requests, as the log has it. `named` is
+/// what metrics name the reason: it is hidden where something of the answer was deciphered before.
 fn assert_refused(client: &Running, log: &Said, named: &str, count: usize) {
     assert_eq!(log.caused("answer-to-another-request"), count, "{log}");
     let metrics = client.metrics();

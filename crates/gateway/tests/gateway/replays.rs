@@ -1,4 +1,5 @@
-//! Messages that were accepted under one configuration, sent again under others: none is accepted twice in the life of a process.
+//! Messages that were accepted under one configuration, sent again under others: none is accepted
+//! twice in the life of a process.
 
 use std::net::SocketAddr;
 
@@ -78,7 +79,8 @@ fn file(backend: SocketAddr, routes: &str) -> String {
     format!("LISTEN\n{}", routes.replace("BACKEND", &backend))
 }
 
-/// Case `attacks/reload-replay`: marks belong to who signed and to the process, not to the name of a route.
+/// Case `attacks/reload-replay`: marks belong to who signed and to the process, not to the name of
+/// a route.
 #[tokio::test]
 async fn no_reload_lets_a_copy_in() {
     let inbound = |mechanism: &str| with("\"sign\"", &format!("\"{mechanism}\""));

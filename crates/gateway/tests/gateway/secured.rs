@@ -234,7 +234,8 @@ async fn an_altered_message_is_refused() {
     assert!(backend.seen.try_recv().is_err());
 }
 
-/// Jager and Somorovsky (2011): whoever can tell a wrong padding from a wrong plaintext reads the message.
+/// Jager and Somorovsky (2011): whoever can tell a wrong padding from a wrong plaintext reads the
+/// message.
 #[tokio::test]
 async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
     let folder = Folder::with_keys("one-failure");
@@ -263,7 +264,8 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
         );
         (answer.status, answer.body)
     };
-    // Each is of a message of its own: cipher text has one try. The first value is that of the wrapped key.
+    // Each is of a message of its own: cipher text has one try. The first value is that of the
+    // wrapped key.
     let mut answers = Vec::new();
     for value in [0, 1] {
         for offset in [20, 40] {
@@ -281,7 +283,8 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
     );
     let tried = "mechanism=\"encrypt\",reason=\"decryption-failed\"} 4";
     assert!(metrics(&gateway).await.contains(tried));
-    // Whatever became of a message, copies under its key are not deciphered, and those that could be read are answered as all others.
+    // Whatever became of a message, copies under its key are not deciphered, and those that could
+    // be read are answered as all others.
     let (accepted, refused) = (message(), message());
     let genuine = ask(accepted.clone()).await;
     assert_eq!(genuine.0, StatusCode::OK, "{}", genuine.1);

@@ -351,7 +351,8 @@ impl fmt::Display for Said {
 }
 
 impl Said {
-    /// Listens until the guard is dropped. The runtime of the test has one thread, which serves its gateways.
+    /// Listens until the guard is dropped. The runtime of the test has one thread, which serves its
+    /// gateways.
     pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
         let said = Self::default();
         let writer = said.clone();

@@ -1,5 +1,5 @@
-//! Conversations whose messages TLS protects: their key signs each request's Timestamp, and says with that whose it is. WCF calls it a message
-//! credential with a security context.
+//! Conversations whose messages TLS protects: their key signs each request's Timestamp, and says
+//! with that whose it is. WCF calls it a message credential with a security context.
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -23,7 +23,8 @@ const USERS: &str = "<sp:SignedSupportingTokens><wsp:Policy><sp:UsernameToken><w
 const CERTIFICATES: &str = "<sp:EndorsingSupportingTokens><wsp:Policy><sp:X509Token><wsp:Policy><sp:WssX509V3Token10/></wsp:Policy>\
     </sp:X509Token></wsp:Policy></sp:EndorsingSupportingTokens>";
 
-/// The policy of a conversation that `who` begins. `options` are of its token; To is signed besides, as WCF has it.
+/// The policy of a conversation that `who` begins. `options` are of its token; To is signed
+/// besides, as WCF has it.
 fn policy(who: &str, options: &str) -> String {
     format!(
         "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{SP}\">\
@@ -226,7 +227,8 @@ async fn a_message_is_heard_once_at_its_own_route_and_while_its_context_is_there
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     backend.seen.recv().await.expect("it arrived");
     unheard("/echo", message.clone(), "replayed").await;
-    // With another Body on a connection of his own: what the key has signed is good for one message.
+    // With another Body on a connection of his own: what the key has signed is good for one
+    // message.
     let text = String::from_utf8(client.within(&context, ENVELOPE)).expect("it is UTF-8");
     let changed = text.replace(">hello<", ">other<");
     let first = send_over_tls(&service, "/echo", changed.into_bytes()).await;
@@ -283,7 +285,8 @@ fn renewing(context: &SecurityContext) -> String {
     ENVELOPE.replace("<e:echo xmlns:e=\"urn:echo\">hello</e:echo>", &renew)
 }
 
-/// WS-SecureConversation 1.4, 5: by the key of the context, and by its owner anew. WCF shows both in one message.
+/// WS-SecureConversation 1.4, 5: by the key of the context, and by its owner anew. WCF shows both
+/// in one message.
 #[tokio::test]
 async fn a_context_is_renewed_by_who_owns_it_and_has_its_key() {
     let folder = Folder::with_keys("over-tls-renewal");

@@ -1,4 +1,5 @@
-//! Routes that are tuned: calls travel as ever, and a memory that knows the original takes nothing else for it.
+//! Routes that are tuned: calls travel as ever, and a memory that knows the original takes nothing
+//! else for it.
 
 use http::StatusCode;
 use soapstone::endpoint::{Endpoint, Role};

@@ -1,4 +1,5 @@
-//! `soapstone-lab completions`: scripts that let a shell complete the commands and options of both programs.
+//! `soapstone-lab completions`: scripts that let a shell complete the commands and options of both
+//! programs.
 //!
 //! The rule kept here: the script is made from the same definitions that parse the command lines.
 

@@ -1,6 +1,7 @@
 //! `soapstone lab`: measures what each security mechanism costs on this machine.
 //!
-//! The rule kept here: figures go to standard output and progress to standard error, so that a run can be kept.
+//! The rule kept here: figures go to standard output and progress to standard error, so that a run
+//! can be kept.
 
 mod advise;
 mod apart;
@@ -155,13 +156,15 @@ fn subject(text: &str) -> Result<Subject, String> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// engine, growth, conversations, all (studies), a study such as mchale2012, or one experiment of it such as mchale2012/3
+    /// engine, growth, conversations, all (studies), a study such as mchale2012, or one experiment
+    /// of it such as mchale2012/3
     #[arg(value_parser = subject)]
     subject: Subject,
     /// One line of JSON for each measurement
     #[arg(long)]
     json: bool,
-    /// Only cases, or points of a study, with these segments in their name (see `lab list`), such as sign-encrypt or echo/1000; all of them, if repeated
+    /// Only cases, or points of a study, with these segments in their name (see `lab list`), such
+    /// as sign-encrypt or echo/1000; all of them, if repeated
     #[arg(long, value_name = "SEGMENTS")]
     filter: Vec<String>,
     /// A glance instead of medians that repeat
@@ -173,7 +176,8 @@ pub struct Arguments {
     /// Derive new keys for each message of a conversation
     #[arg(long, help_heading = fitting::OF_ENGINE)]
     new_derived_keys: bool,
-    /// Before each operation of a case send a small message to another thread over loopback and back, as between the calls of a gateway
+    /// Before each operation of a case send a small message to another thread over loopback and
+    /// back, as between the calls of a gateway
     #[arg(long, help_heading = fitting::OF_ENGINE)]
     between_calls: bool,
     /// Measures the memory of one operation in this process

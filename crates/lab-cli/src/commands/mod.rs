@@ -1,6 +1,7 @@
 //! The commands, one file each.
 //!
-//! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an exit code.
+//! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an
+//! exit code.
 
 pub mod completions;
 pub mod demo;

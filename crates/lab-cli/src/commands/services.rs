@@ -1,7 +1,7 @@
 //! `soapstone services`: the sample services alone, plain SOAP.
 //!
-//! `soapstone services controller` runs what one of them reads: the controller of a sensor. The rule kept here: the address that is printed
-//! is the one that is served.
+//! `soapstone services controller` runs what one of them reads: the controller of a sensor. The
+//! rule kept here: the address that is printed is the one that is served.
 
 use std::io;
 use std::net::SocketAddr;
@@ -59,7 +59,8 @@ pub struct Arguments {
     /// The URL that contracts show instead of the one that was called
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// The controller of the sensor that getTemperature reads [default: one that is started with the services]
+    /// The controller of the sensor that getTemperature reads [default: one that is started with
+    /// the services]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     controller: Option<SocketAddr>,
 }

@@ -1,4 +1,5 @@
-//! Both sides apart: the gateway before the services in a process of its own, under a condition, and the gateway for clients in this one.
+//! Both sides apart: the gateway before the services in a process of its own, under a condition,
+//! and the gateway for clients in this one.
 //!
 //! The rule kept here: only the service's side is under the condition.
 
@@ -31,11 +32,13 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Starts everything for the only route of the layout, before services that run at this address already; on a network of their own,
-    /// before others. What the processes log goes to `log`. To be called on a runtime.
+    /// Starts everything for the only route of the layout, before services that run at this address
+    /// already; on a network of their own, before others. What the processes log goes to `log`.
+    /// To be called on a runtime.
     ///
     /// # Errors
-    /// The condition is left out, if the system cannot make it, or the gateway does not start under it.
+    /// The condition is left out, if the system cannot make it, or the gateway does not start under
+    /// it.
     pub(crate) async fn start(
         scratch: &Scratch,
         layout: &Layout,
@@ -98,7 +101,8 @@ impl Apart {
         self.near.address()
     }
 
-    /// The most memory that the gateway before the services has held, octets; nothing, where the system does not tell.
+    /// The most memory that the gateway before the services has held, octets; nothing, where the
+    /// system does not tell.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.far.memory()
     }
@@ -116,8 +120,8 @@ impl Apart {
 
 pub(super) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A port of localhost that leads elsewhere, so that names in certificates stay right, and whose connections are reset now and then. It is
-/// closed when it is dropped.
+/// A port of localhost that leads elsewhere, so that names in certificates stay right, and whose
+/// connections are reset now and then. It is closed when it is dropped.
 struct Forward {
     port: u16,
     task: JoinHandle<()>,
@@ -162,7 +166,8 @@ async fn accept(listener: &TcpListener, target: SocketAddr, reset: &broadcast::S
     }
 }
 
-/// Passes octets both ways until one side ends, or until both are reset; a connection that cannot be made ends the other, as if it had broken.
+/// Passes octets both ways until one side ends, or until both are reset; a connection that cannot
+/// be made ends the other, as if it had broken.
 async fn pass(
     mut near: TcpStream,
     target: SocketAddr,

@@ -1,4 +1,5 @@
-//! A `soapstone` command in a process of its own, as it is for anybody, and so that it can be limited, or stand on another network.
+//! A `soapstone` command in a process of its own, as it is for anybody, and so that it can be
+//! limited, or stand on another network.
 //!
 //! The rule kept here: the process ends with the value that stands for it, however that ends.
 
@@ -75,7 +76,8 @@ fn program_of(command: &OsStr) -> Result<PathBuf, String> {
 }
 
 impl Child {
-    /// Runs the command with these arguments, by way of the words `before` it, and waits until it says where it listens. What it logs goes to `log`.
+    /// Runs the command with these arguments, by way of the words `before` it, and waits until it
+    /// says where it listens. What it logs goes to `log`.
     ///
     /// # Errors
     /// Why it does not listen.
@@ -99,8 +101,9 @@ impl Child {
             .map_err(|error| format!("{}: {error}", before.first().map_or("soapstone", |it| it)))
     }
 
-    /// Runs `soapstone lab apart` with these arguments, which does what it is told and ends with this process, and waits until it says where
-    /// it listens. Ctrl-C is for this process alone. It has `variable` in its environment; what it logs goes to `log`.
+    /// Runs `soapstone lab apart` with these arguments, which does what it is told and ends with
+    /// this process, and waits until it says where it listens. Ctrl-C is for this process
+    /// alone. It has `variable` in its environment; what it logs goes to `log`.
     ///
     /// # Errors
     /// Why it does not listen.

@@ -1,6 +1,7 @@
 //! A plain SOAP client, and what is compared of the answers that it gets.
 //!
-//! The rule kept here: an answer is right if what its body holds is, in canonical form, what the service gives without gateways.
+//! The rule kept here: an answer is right if what its body holds is, in canonical form, what the
+//! service gives without gateways.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +25,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::failure::Failure;
 
-/// The client, for HTTP/1.1 with and without TLS. It keeps its connections, and shares them with its clones.
+/// The client, for HTTP/1.1 with and without TLS. It keeps its connections, and shares them with
+/// its clones.
 #[derive(Clone)]
 pub(crate) struct Client {
     /// Connections that nobody uses, by scheme and address.
@@ -170,7 +172,8 @@ async fn converse(
     Ok(connection)
 }
 
-/// The canonical form of what the body of an envelope, the answer to `what`, holds. The body itself may have got an id on its way.
+/// The canonical form of what the body of an envelope, the answer to `what`, holds. The body itself
+/// may have got an id on its way.
 pub(crate) fn canonical_body(envelope: &[u8], what: &str) -> Result<Vec<u8>, Failure> {
     let unreadable = |problem: &dyn std::fmt::Display| {
         Failure::new(format_args!(

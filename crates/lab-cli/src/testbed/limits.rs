@@ -1,4 +1,5 @@
-//! Limits that a process is put under: control groups of Linux, and where there are none, limits of its resources.
+//! Limits that a process is put under: control groups of Linux, and where there are none, limits of
+//! its resources.
 //!
 //! The rule kept here: what cannot be limited is not measured, and why is told.
 

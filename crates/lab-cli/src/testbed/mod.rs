@@ -1,9 +1,11 @@
-//! What is called when calls are measured: the sample services, an inbound gateway before them, an outbound gateway before that,
-//! a tap between the gateways, and a plain SOAP client.
+//! What is called when calls are measured: the sample services, an inbound gateway before them, an
+//! outbound gateway before that, a tap between the gateways, and a plain SOAP client.
 //!
-//! The demo and the studies of the lab run on it, on free loopback ports, and in a scratch folder. Everything is in this process, or services and
-//! gateways are each in one of their own, as where they are deployed; what is put under a condition is, and may be on a network of its own.
-//! The rule kept here: calls travel over real HTTP, through gateways that were started from configuration files.
+//! The demo and the studies of the lab run on it, on free loopback ports, and in a scratch folder.
+//! Everything is in this process, or services and gateways are each in one of their own, as where
+//! they are deployed; what is put under a condition is, and may be on a network of its own.
+//! The rule kept here: calls travel over real HTTP, through gateways that were started from
+//! configuration files.
 
 mod apart;
 mod child;

@@ -1,7 +1,8 @@
-//! A network of its own (a namespace of Linux) for the service's side, behind a wire that this process holds.
+//! A network of its own (a namespace of Linux) for the service's side, behind a wire that this
+//! process holds.
 //!
-//! Both ends of the wire are devices whose packets `socat` carries from and to it. The rule kept here: nothing of it stays when this value
-//! is gone.
+//! Both ends of the wire are devices whose packets `socat` carries from and to it. The rule kept
+//! here: nothing of it stays when this value is gone.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

@@ -1,6 +1,8 @@
-//! Everything that runs: the sample services and the gateways, on free loopback ports, and a tap between the gateways.
+//! Everything that runs: the sample services and the gateways, on free loopback ports, and a tap
+//! between the gateways.
 //!
-//! The rule kept here: the gateways are started from configuration files, as anybody's gateways are.
+//! The rule kept here: the gateways are started from configuration files, as anybody's gateways
+//! are.
 
 use std::net::SocketAddr;
 
@@ -68,7 +70,8 @@ impl Network {
         gateways.try_for_each(GatewayPart::close_idle)
     }
 
-    /// Ends the conversations of the gateway for clients: the next call of each route begins another.
+    /// Ends the conversations of the gateway for clients: the next call of each route begins
+    /// another.
     ///
     /// # Errors
     /// It is in a process of its own, and does not answer.
@@ -98,13 +101,15 @@ impl Network {
         self.inbound.address()
     }
 
-    /// The port of localhost where the gateway before the services is behind TLS; none, if no route asks for it.
+    /// The port of localhost where the gateway before the services is behind TLS; none, if no route
+    /// asks for it.
     pub(crate) fn inbound_tls(&self) -> Option<u16> {
         let part = self.inbound_tls.as_ref();
         part.map(|part| part.address().port())
     }
 
-    /// Where the gateway for clients is. Each route is there twice: the second time below `/tapped`, by way of the tap.
+    /// Where the gateway for clients is. Each route is there twice: the second time below
+    /// `/tapped`, by way of the tap.
     pub(crate) fn outbound(&self) -> SocketAddr {
         self.outbound.address()
     }

@@ -1,6 +1,7 @@
 //! A part of a network, in this process or in one of its own.
 //!
-//! The rule kept here: a part in a process of its own is started and told the same as one in this process.
+//! The rule kept here: a part in a process of its own is started and told the same as one in this
+//! process.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! The scratch folder: keys, certificates, a password, and the configuration files of both gateways.
+//! The scratch folder: keys, certificates, a password, and the configuration files of both
+//! gateways.
 //!
 //! The rule kept here: whatever is in it is made anew each time, and gone when it is dropped.
 
@@ -50,7 +51,8 @@ const DSA_BITS: u32 = 1024;
 const BITS: u32 = 2048;
 
 impl Scratch {
-    /// Makes a folder named after its purpose, and in it a certificate authority, a client and a server with keys of 2048 bits, and a password.
+    /// Makes a folder named after its purpose, and in it a certificate authority, a client and a
+    /// server with keys of 2048 bits, and a password.
     pub(crate) fn make(purpose: &str) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new()
             .prefix(&format!("soapstone-{purpose}-"))
@@ -125,8 +127,8 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Writes the file of the gateway before the services, which listens at this address and whose instances are at `services`; with TLS or
-    /// without.
+    /// Writes the file of the gateway before the services, which listens at this address and whose
+    /// instances are at `services`; with TLS or without.
     pub(super) fn write_inbound(
         &self,
         layout: &Layout,
@@ -150,7 +152,8 @@ impl Scratch {
         self.write(layout, name, &text)
     }
 
-    /// Writes the file of the gateway for clients; each route twice, the second time by way of the tap.
+    /// Writes the file of the gateway for clients; each route twice, the second time by way of the
+    /// tap.
     pub(super) fn write_outbound(&self, layout: &Layout, ports: Ports) -> Result<PathBuf, Failure> {
         let purpose = "The gateway for clients: secures requests, opens responses.";
         let mut text = heading(purpose, layout, LOOPBACK);
@@ -175,12 +178,12 @@ impl Scratch {
     }
 }
 
-/// Most connections of a gateway: four of each of a thousand clients. Where a process may open 20000 files, the default of 10000 does not
-/// fit, and a gateway warns of that.
+/// Most connections of a gateway: four of each of a thousand clients. Where a process may open
+/// 20000 files, the default of 10000 does not fit, and a gateway warns of that.
 const CONNECTIONS: u32 = 4096;
 
-/// What every gateway's file begins with. A thousand clients that call at once may wait long, and that is what is measured: nobody is turned
-/// away for it.
+/// What every gateway's file begins with. A thousand clients that call at once may wait long, and
+/// that is what is measured: nobody is turned away for it.
 fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
     format!(
         "# {purpose}\nlisten = \"{}\"\n[timeouts]\nheader = \"60s\"\nrequest = \"120s\"\nconnect = \"60s\"\nresponse = \"120s\"\n\

@@ -1,6 +1,8 @@
-//! A tap on the wire between the gateways: passes each call on as it came, and keeps a copy of what it saw last.
+//! A tap on the wire between the gateways: passes each call on as it came, and keeps a copy of what
+//! it saw last.
 //!
-//! The rule kept here: nothing is measured through the tap; it is there to see and to weigh messages.
+//! The rule kept here: nothing is measured through the tap; it is there to see and to weigh
+//! messages.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -1,7 +1,8 @@
 //! A wire between two networks: passes packets on as late, as slowly and as seldom as it is told.
 //!
-//! It does in this process what the kernel's netem does where there is one, so that a poor network is the same everywhere. The rule kept
-//! here: which packets are lost depends on the seed and on their order alone.
+//! It does in this process what the kernel's netem does where there is one, so that a poor network
+//! is the same everywhere. The rule kept here: which packets are lost depends on the seed and on
+//! their order alone.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +24,8 @@ const QUEUE: usize = 1_000;
 pub(super) struct Wire(Vec<JoinHandle<()>>);
 
 impl Wire {
-    /// Between two ends, which send to `near-wire` and `far-wire` in the folder, and listen at `near` and `far`. To be called on a runtime.
+    /// Between two ends, which send to `near-wire` and `far-wire` in the folder, and listen at
+    /// `near` and `far`. To be called on a runtime.
     pub(super) fn between(folder: &Path, link: Link) -> io::Result<Self> {
         let near = Arc::new(UnixDatagram::bind(folder.join("near-wire"))?);
         let far = Arc::new(UnixDatagram::bind(folder.join("far-wire"))?);

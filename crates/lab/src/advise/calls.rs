@@ -1,6 +1,8 @@
-//! Whole calls, through both gateways: what gateways add to them beside the engine, and how far predictions are off them.
+//! Whole calls, through both gateways: what gateways add to them beside the engine, and how far
+//! predictions are off them.
 //!
-//! The rule kept here: a whole call is compared with what models say that saw none with its messages.
+//! The rule kept here: a whole call is compared with what models say that saw none with its
+//! messages.
 
 use std::time::Duration;
 
@@ -15,8 +17,9 @@ const CALL: &str = "call";
 /// The same, where the call begins a conversation.
 const FIRST_CALL: &str = "first-call";
 
-/// What two gateways add to a call beside what the engine takes in a loop of its own: messages that are read whole before they are worked
-/// on, and longer over HTTP; threads that wake each other; caches that other work has made cold.
+/// What two gateways add to a call beside what the engine takes in a loop of its own: messages that
+/// are read whole before they are worked on, and longer over HTTP; threads that wake each other;
+/// caches that other work has made cold.
 #[derive(Clone, Debug)]
 pub(super) struct Beside {
     added_by: Layer,
@@ -43,13 +46,15 @@ struct Compared {
 /// How far predictions of whole calls were off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallCheck {
-    /// Of what calls take in all: that of plain ones, as it was measured, and what security was predicted to add.
+    /// Of what calls take in all: that of plain ones, as it was measured, and what security was
+    /// predicted to add.
     pub whole: Check,
     /// Of what security adds to them.
     pub added: Check,
 }
 
-/// The line of a whole call under these means, request and response through both gateways: one that begins a conversation, or one of many.
+/// The line of a whole call under these means, request and response through both gateways: one that
+/// begins a conversation, or one of many.
 pub fn whole_call(
     means: &Means,
     payload: Payload,
@@ -87,7 +92,8 @@ impl Means {
 }
 
 impl Models {
-    /// These models, with what gateways add to the whole calls among the measurements. What is too few to fit adds nothing.
+    /// These models, with what gateways add to the whole calls among the measurements. What is too
+    /// few to fit adds nothing.
     pub(super) fn with_calls(mut self, measurements: &[Measurement]) -> Self {
         self.beside.clear();
         let mut observed: Vec<(Layer, Vec<Observation>)> = Vec::new();
@@ -126,7 +132,8 @@ impl Models {
         self
     }
 
-    /// What gateways add to a call that takes the engine so long, microseconds, and how far that may be off.
+    /// What gateways add to a call that takes the engine so long, microseconds, and how far that
+    /// may be off.
     pub(super) fn beside(&self, means: &Means, workload: &Workload, engine: f64) -> [f64; 2] {
         let [request, response] = [workload.request, workload.response];
         let (bytes, elements) = (
@@ -144,8 +151,9 @@ impl Models {
         [added, error * (engine + added)]
     }
 
-    /// How well whole calls among the measurements are predicted, each by models that saw no call with its payload; `None`, if there are none,
-    /// or no plain ones that they can be compared with.
+    /// How well whole calls among the measurements are predicted, each by models that saw no call
+    /// with its payload; `None`, if there are none, or no plain ones that they can be compared
+    /// with.
     pub fn check_calls(&self, measurements: &[Measurement]) -> Option<CallCheck> {
         let is_call = |it: &&Measurement| it.op == CALL || it.op == FIRST_CALL;
         let same = |one: &Measurement, other: &Measurement| {

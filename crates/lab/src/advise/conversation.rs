@@ -1,6 +1,8 @@
-//! What it takes to begin a conversation, and to end it: the messages of both sides, by endpoints as gateways run them.
+//! What it takes to begin a conversation, and to end it: the messages of both sides, by endpoints
+//! as gateways run them.
 //!
-//! The rule kept here: every handshake is a whole one, with a context that the service grants, keeps and forgets.
+//! The rule kept here: every handshake is a whole one, with a context that the service grants,
+//! keeps and forgets.
 
 use std::time::Instant;
 

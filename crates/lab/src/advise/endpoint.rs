@@ -1,6 +1,7 @@
 //! The gateway's file for what was advised.
 //!
-//! The rule kept here: the file is whole; only names of key files and addresses are left to its reader.
+//! The rule kept here: the file is whole; only names of key files and addresses are left to its
+//! reader.
 
 use soapstone::wss::{Mechanism, Suite};
 
@@ -42,7 +43,8 @@ pub fn gateway_file(means: &Means) -> String {
     file
 }
 
-/// What keys a suite takes, where they are not those that `soapstone keys new` makes unless told otherwise.
+/// What keys a suite takes, where they are not those that `soapstone keys new` makes unless told
+/// otherwise.
 fn keys(suite: &str) -> &'static str {
     let one_key_without_rsa = |suite: &Suite| suite.only_agrees() && suite.wraps_to_signers();
     match Suite::named(suite).filter(one_key_without_rsa) {

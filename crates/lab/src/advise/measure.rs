@@ -1,6 +1,8 @@
-//! The measurements that advice is drawn from: the engine's cases, and TLS between two parties in memory.
+//! The measurements that advice is drawn from: the engine's cases, and TLS between two parties in
+//! memory.
 //!
-//! The rule kept here: they are lines like those of `lab run engine`, so that kept ones serve as well.
+//! The rule kept here: they are lines like those of `lab run engine`, so that kept ones serve as
+//! well.
 
 use soapstone::crypto::KeyKind;
 

@@ -1,9 +1,10 @@
 //! Advice: which mechanism to choose for one's own messages, from what each costs on this machine.
 //!
-//! [`Models`] are fitted to measurements of the engine: for each mechanism and suite, what securing and opening cost, in processor time and in
-//! octets, by a fixed part, one per octet and one per element; what conversations and connections cost to begin and to end; and what clients at
-//! once cost each other, by waiting for cores. Whole calls tell what gateways add to that. A [`Workload`] then ranks those that satisfy its
-//! needs.
+//! [`Models`] are fitted to measurements of the engine: for each mechanism and suite, what securing
+//! and opening cost, in processor time and in octets, by a fixed part, one per octet and one per
+//! element; what conversations and connections cost to begin and to end; and what clients at
+//! once cost each other, by waiting for cores. Whole calls tell what gateways add to that. A
+//! [`Workload`] then ranks those that satisfy its needs.
 //!
 //! The rule kept here: every prediction has its error, from measurements that were held back.
 
@@ -86,13 +87,15 @@ impl Check {
 pub struct Prediction {
     /// Which.
     pub means: Means,
-    /// Time that security and the network add to a call, microseconds, and how far that may be off.
+    /// Time that security and the network add to a call, microseconds, and how far that may be
+    /// off.
     pub latency: [f64; 2],
     /// Processor time of both sides for a call, microseconds, and how far that may be off.
     pub processor: [f64; 2],
     /// Octets of a call as they travel.
     pub octets: f64,
-    /// Microseconds that beginning a conversation or a connection takes, which is shared by its calls.
+    /// Microseconds that beginning a conversation or a connection takes, which is shared by its
+    /// calls.
     pub handshake: f64,
     /// Share of the cores of the busier side that the rate takes; above 1 it cannot be served.
     pub utilization: f64,
@@ -131,14 +134,16 @@ pub enum Over {
     Octets,
 }
 
-/// The messages that a conversation begins with, where that was not measured: a request for a token and its answer.
+/// The messages that a conversation begins with, where that was not measured: a request for a token
+/// and its answer.
 const TOKEN_MESSAGE: Message = Message {
     bytes: 2_000.0,
     elements: 30.0,
 };
 
 impl Models {
-    /// From measurements: those of `lab run engine`, and of TLS, where there are some. What is too few to fit is left out.
+    /// From measurements: those of `lab run engine`, and of TLS, where there are some. What is too
+    /// few to fit is left out.
     pub fn of(measurements: &[Measurement]) -> Self {
         let mut models: Vec<Model> = Vec::new();
         for first in measurements {
@@ -218,7 +223,8 @@ impl Models {
         self.models.iter().any(|it| it.means.suite == suite)
     }
 
-    /// How well times of measurements that were held back are predicted; `None`, if nothing was fitted.
+    /// How well times of measurements that were held back are predicted; `None`, if nothing was
+    /// fitted.
     pub fn check(&self) -> Option<Check> {
         let fits = self
             .models
@@ -319,7 +325,8 @@ impl Models {
         let side = processor / 2.0;
         let utilization = workload.rate * side / 1e6 / workload.cores;
         let crowd = (workload.clients / workload.cores).max(1.0);
-        // What arrives at random and takes the same time each waits for ρ/(2(1 − ρ)) of it (Pollaczek and Khinchine), at either side.
+        // What arrives at random and takes the same time each waits for ρ/(2(1 − ρ)) of it
+        // (Pollaczek and Khinchine), at either side.
         let waiting = if utilization < 1.0 {
             processor / workload.cores * utilization / (2.0 * (1.0 - utilization))
         } else {
@@ -351,8 +358,9 @@ impl Models {
         })
     }
 
-    /// What a conversation takes to begin and to end: as it was measured or, where it was not, as much as a request and a response for a token,
-    /// signed and encrypted with certificates, and nothing to end.
+    /// What a conversation takes to begin and to end: as it was measured or, where it was not, as
+    /// much as a request and a response for a token, signed and encrypted with certificates,
+    /// and nothing to end.
     fn conversation(&self, suite: &str) -> Option<[Parts; 2]> {
         if let Some((_, measured)) = self.conversations.iter().find(|it| it.0 == suite) {
             return Some(*measured);
@@ -367,8 +375,9 @@ impl Models {
         Some([begin, Parts::default()])
     }
 
-    /// Whether the two lie apart by more than both predictions may be off, at a tenth of where they change places and at ten times of it.
-    /// Lines that lie close together may cross anywhere, or nowhere.
+    /// Whether the two lie apart by more than both predictions may be off, at a tenth of where they
+    /// change places and at ten times of it. Lines that lie close together may cross anywhere,
+    /// or nowhere.
     fn is_clear(&self, turn: &Turn, workload: &Workload) -> bool {
         [turn.at / 10.0, turn.at * 10.0].into_iter().all(|place| {
             let there = turn.over.place(workload, place);
@@ -381,7 +390,8 @@ impl Models {
         })
     }
 
-    /// Where others become better than the best, or the best becomes better than others, as far as errors let it be told.
+    /// Where others become better than the best, or the best becomes better than others, as far as
+    /// errors let it be told.
     fn turns(&self, ranked: &[Prediction], workload: &Workload) -> Vec<Turn> {
         let Some((best, others)) = ranked.split_first() else {
             return Vec::new();
@@ -399,7 +409,8 @@ impl Models {
         turns
     }
 
-    /// The time of all calls of a conversation over their number, or of a call over octets of its messages.
+    /// The time of all calls of a conversation over their number, or of a call over octets of its
+    /// messages.
     fn line(&self, means: &Means, workload: &Workload, over: Over) -> Option<Growth> {
         match over {
             Over::Calls => {
@@ -477,7 +488,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// What was measured as a whole. The median is off by as much as the mean of as many would be, with 95 % confidence.
+    /// What was measured as a whole. The median is off by as much as the mean of as many would be,
+    /// with 95 % confidence.
     fn of(measured: &Measurement) -> Self {
         let interval = mean_interval(measured.n, measured.mean_us, measured.stdev_us);
         Self {
@@ -500,8 +512,9 @@ impl Parts {
     }
 }
 
-/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys that are shared beforehand, other stacks; and for
-/// operations measured as between calls, as what calls take beside the engine is added to it.
+/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys that are
+/// shared beforehand, other stacks; and for operations measured as between calls, as what calls
+/// take beside the engine is added to it.
 fn means(of: &Measurement) -> Option<Means> {
     if of.stack != "soapstone" || of.between_calls {
         return None;

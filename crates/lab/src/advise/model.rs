@@ -1,8 +1,10 @@
 //! What an operation costs: a fixed part, one per octet and one per element.
 //!
-//! No part of a cost is below zero, and so the fit is one of the best with non-negative parts: of the seven choices of parts that may be above
-//! zero, the best that is feasible. Errors are relative, as messages of 10 MB must not outvote those of 1 kB: shares of the cost, or of
-//! a whole that it is a part of. The rule kept here: how good a fit is, is said by measurements that it has not seen.
+//! No part of a cost is below zero, and so the fit is one of the best with non-negative parts: of
+//! the seven choices of parts that may be above zero, the best that is feasible. Errors are
+//! relative, as messages of 10 MB must not outvote those of 1 kB: shares of the cost, or of a whole
+//! that it is a part of. The rule kept here: how good a fit is, is said by measurements that it has
+//! not seen.
 
 /// One operation that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +35,8 @@ pub struct Cost {
 pub struct Fit {
     /// The cost.
     pub cost: Cost,
-    /// For each observation, how far off the prediction is of a fit without it, as a share of its whole.
+    /// For each observation, how far off the prediction is of a fit without it, as a share of its
+    /// whole.
     pub held_back: Vec<f64>,
 }
 
@@ -76,8 +79,8 @@ impl Cost {
     }
 }
 
-/// Which parts may be above zero: the first bit is the fixed one's. What explains as much with a fixed part comes first, so that elements
-/// explain nothing where all messages had as many.
+/// Which parts may be above zero: the first bit is the fixed one's. What explains as much with a
+/// fixed part comes first, so that elements explain nothing where all messages had as many.
 const CHOICES: [usize; 7] = [1, 3, 5, 7, 2, 6, 4];
 
 impl Fit {
@@ -108,8 +111,8 @@ impl Fit {
     }
 }
 
-/// The parts, of which only those chosen may differ from 0, whose products with the rows come nearest to the costs; `None`, if the rows do
-/// not tell them apart.
+/// The parts, of which only those chosen may differ from 0, whose products with the rows come
+/// nearest to the costs; `None`, if the rows do not tell them apart.
 fn least_squares(rows: &[[f64; 3]], costs: &[f64], chosen: &[usize]) -> Option<[f64; 3]> {
     let n = chosen.len();
     // Columns differ by many orders of magnitude: each is scaled to a length of 1.
@@ -246,7 +249,8 @@ mod tests {
         }
         let fit = Fit::of(&observations).expect("a fit");
         assert!((0.0005..0.004).contains(&fit.error()), "{fit:?}");
-        // What took no time, or less than none by an error of measurement, is a part like any other.
+        // What took no time, or less than none by an error of measurement, is a part like any
+        // other.
         observations[0].cost = -1.0;
         assert!(Fit::of(&observations).is_some_and(|fit| fit.cost.fixed >= 0.0));
     }

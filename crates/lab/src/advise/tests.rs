@@ -3,7 +3,8 @@
 use super::*;
 use crate::measurement::Tuning;
 
-/// Lines of one mechanism whose operations take `fixed + 0.001 × octets` microseconds, and whose messages grow by `fixed_octets` and a third.
+/// Lines of one mechanism whose operations take `fixed + 0.001 × octets` microseconds, and whose
+/// messages grow by `fixed_octets` and a third.
 fn lines(
     mechanism: &str,
     suite: &str,
@@ -189,7 +190,8 @@ fn a_prediction_is_the_sum_of_its_parts() {
         ..workload(&[])
     };
     let call = models.predict(&means, &slow).expect("a prediction");
-    // Four operations of 102 µs; a handshake of four of 1,002 µs for 100 calls; octets at one a microsecond; the way there and back.
+    // Four operations of 102 µs; a handshake of four of 1,002 µs for 100 calls; octets at one a
+    // microsecond; the way there and back.
     let processor = 4.0 * 102.0 + 4.0 * 1_002.0 / 100.0;
     assert!((call.processor[0] - processor).abs() < 0.1, "{call:?}");
     let octets =
@@ -263,8 +265,8 @@ fn whole_calls_are_compared_with_what_was_never_fitted_to_them() {
     let without_plain = Models::of(&all).check_calls(&all);
     assert_eq!(without_plain, None);
     all.push(line(&means(Mechanism::None, ""), false, 400));
-    // Two messages of some 270 octets, secured and opened: 4 × 1,000 µs and a little more than 1 µs, and 4 × 100 µs in a conversation, which
-    // begins with 4 × 1,002 µs.
+    // Two messages of some 270 octets, secured and opened: 4 × 1,000 µs and a little more than 1
+    // µs, and 4 × 100 µs in a conversation, which begins with 4 × 1,002 µs.
     let check = Models::of(&all).check_calls(&all).expect("a check");
     assert_eq!(check.whole.n, 1);
     assert!(check.whole.median_percent < 0.1, "{check:?}");
@@ -278,7 +280,8 @@ fn whole_calls_are_compared_with_what_was_never_fitted_to_them() {
     assert!(check.added.median_percent < 0.1, "{check:?}");
 }
 
-/// Lines of calls that take 300 µs without security and, signed and encrypted, what the engine takes and as much as `beside` says.
+/// Lines of calls that take 300 µs without security and, signed and encrypted, what the engine
+/// takes and as much as `beside` says.
 fn calls(payloads: &[Payload], beside: impl Fn(Payload) -> f64) -> Vec<Measurement> {
     let signed = Means {
         tls: false,
@@ -375,7 +378,8 @@ fn clients_wait_for_cores_and_a_rate_beyond_them_ranks_last() {
     };
     let (alone, ten) = (crowded(1.0, 0.0), crowded(10.0, 0.0));
     assert!((ten[0].latency[0] / alone[0].latency[0] - 5.0).abs() < 1e-6);
-    // Each side spends 204 µs on a call of a conversation and 2,004 µs on a signed and encrypted one, on two cores.
+    // Each side spends 204 µs on a call of a conversation and 2,004 µs on a signed and encrypted
+    // one, on two cores.
     let busy = crowded(1.0, 1_500.0);
     assert!((busy[0].utilization - 0.153).abs() < 1e-3 && busy[0].latency[0] > alone[0].latency[0]);
     assert!(busy[1].utilization > 1.0);

@@ -1,6 +1,7 @@
 //! What somebody wants to send, and what must be true of it.
 //!
-//! The rule kept here: a need is satisfied by what a mechanism proves, not by what it is usually taken for.
+//! The rule kept here: a need is satisfied by what a mechanism proves, not by what it is usually
+//! taken for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -113,7 +114,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// Octets for each element, where nobody says how many there are: those of the books that the lab measures with.
+    /// Octets for each element, where nobody says how many there are: those of the books that the
+    /// lab measures with.
     const BYTES_PER_ELEMENT: f64 = 21.0;
 
     /// A message of so many octets, with as many elements as records have.
@@ -124,12 +126,14 @@ impl Message {
         }
     }
 
-    /// The size of a captured message, which has no security of its own; `None`, if it is no SOAP message.
+    /// The size of a captured message, which has no security of its own; `None`, if it is no SOAP
+    /// message.
     pub fn of_sample(octets: &[u8]) -> Option<Self> {
         let limits = Limits::default();
         let envelope = Envelope::parse(octets.to_vec(), &limits, &mut Buffers::default()).ok()?;
         drop(envelope);
-        // It is well-formed: what begins with a name behind `<` is an element, outside of comments and CDATA, which are rare in messages.
+        // It is well-formed: what begins with a name behind `<` is an element, outside of comments
+        // and CDATA, which are rare in messages.
         let starts = octets.windows(2).filter(|pair| {
             pair[0] == b'<' && (pair[1].is_ascii_alphabetic() || pair[1] == b'_' || pair[1] >= 0x80)
         });

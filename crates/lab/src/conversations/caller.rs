@@ -1,6 +1,7 @@
 //! The clients' side of one call: secures, posts, opens, compares.
 //!
-//! The rule kept here: an answer counts only when it verifies and says what was asked; a fault is only believed to say no.
+//! The rule kept here: an answer counts only when it verifies and says what was asked; a fault is
+//! only believed to say no.
 
 use std::fmt;
 use std::sync::Arc;
@@ -162,7 +163,8 @@ impl Caller {
             .map_err(|error| Failed::Unacceptable(error.to_string()))
     }
 
-    /// Posts a call, and verifies that its answer is secured in the same conversation and says the same text.
+    /// Posts a call, and verifies that its answer is secured in the same conversation and says the
+    /// same text.
     pub(super) async fn call(
         &self,
         request: Bytes,
@@ -192,7 +194,8 @@ impl Caller {
         }
     }
 
-    /// Posts a message that was sent before. A SOAP message that is no fault in clear counts as accepted, whatever it says.
+    /// Posts a message that was sent before. A SOAP message that is no fault in clear counts as
+    /// accepted, whatever it says.
     pub(super) async fn resend(&self, request: Bytes) -> Answer {
         let (status, answer) = match self.post(request, Service::Echo.soap_action()).await {
             Ok(answer) => answer,

@@ -1,13 +1,14 @@
-//! Conversations under load: many clients, each with a security context of its own, call Echo through whatever stands before the
-//! service, while somebody breaks things.
+//! Conversations under load: many clients, each with a security context of its own, call Echo
+//! through whatever stands before the service, while somebody breaks things.
 //!
 //! ```text
 //! begin N contexts ─▶ call at a steady rate; now and then send an accepted message ─▶ audit, when all is calm again: a call
 //!                     once more, or go on with a new context                          with every context, every kept message again
 //! ```
 //!
-//! The rule kept here: what is claimed was seen. A conversation counts as kept when it was answered after everything else; a message
-//! as refused when a fault said so; and what the service received twice, only the service can tell, so it is run here, too.
+//! The rule kept here: what is claimed was seen. A conversation counts as kept when it was answered
+//! after everything else; a message as refused when a fault said so; and what the service received
+//! twice, only the service can tell, so it is run here, too.
 
 mod caller;
 mod record;
@@ -56,11 +57,13 @@ pub struct Options {
     pub connections: usize,
     /// Each so many calls, an accepted message is sent again: at once and at the end.
     pub replay_every: u32,
-    /// Each so many calls, a conversation goes on with a new context. Those before are tried again at the end.
+    /// Each so many calls, a conversation goes on with a new context. Those before are tried again
+    /// at the end.
     pub begin_every: u32,
     /// How long an answer may take.
     pub patience: Duration,
-    /// Where the service that is called is to be run, to count what it receives; it runs elsewhere when there is none.
+    /// Where the service that is called is to be run, to count what it receives; it runs elsewhere
+    /// when there is none.
     pub service: Option<SocketAddr>,
 }
 
@@ -244,7 +247,8 @@ impl Run {
         context
     }
 
-    /// Calls at the rate until the time is over; each conversation has its turn in the same order each round.
+    /// Calls at the rate until the time is over; each conversation has its turn in the same order
+    /// each round.
     async fn load(self: &Arc<Self>, contexts: Vec<SecurityContext>) -> Vec<Conversation> {
         let begun = Instant::now();
         let round = Duration::from_secs(1) * u32::try_from(contexts.len()).unwrap_or(u32::MAX)
@@ -302,7 +306,8 @@ impl Run {
         }
     }
 
-    /// Now and then, a new context: so that some are always young when something dies. Conversations take turns in that.
+    /// Now and then, a new context: so that some are always young when something dies.
+    /// Conversations take turns in that.
     async fn go_on(&self, conversation: &mut Conversation) {
         let turn = conversation.number + conversation.calls as usize;
         if !turn.is_multiple_of(self.options.begin_every.max(1) as usize) {
@@ -317,7 +322,8 @@ impl Run {
         }
     }
 
-    /// One call, recorded. The message is handed back with what became of it; nothing, if there was none to send.
+    /// One call, recorded. The message is handed back with what became of it; nothing, if there was
+    /// none to send.
     async fn once(&self, conversation: &mut Conversation) -> Option<(Bytes, Result<(), Failed>)> {
         let Ok(_turn) = self.turns.acquire().await else {
             return None;
@@ -363,7 +369,8 @@ impl Run {
         Some(self.caller.resend(bytes).await)
     }
 
-    /// When all is calm again: each conversation calls once more with each context that it has had, and each kept message is sent again.
+    /// When all is calm again: each conversation calls once more with each context that it has had,
+    /// and each kept message is sent again.
     async fn audit(self: &Arc<Self>, conversations: Vec<Conversation>) {
         let mut clients = JoinSet::new();
         for mut conversation in conversations {
@@ -383,7 +390,8 @@ impl Run {
         clients.join_all().await;
     }
 
-    /// Calls until there is an answer; a conversation that has none for too long, or that cannot even be called, is lost.
+    /// Calls until there is an answer; a conversation that has none for too long, or that cannot
+    /// even be called, is lost.
     async fn is_alive(&self, conversation: &mut Conversation) {
         let begun = Instant::now();
         loop {
@@ -403,7 +411,8 @@ impl Run {
         }
     }
 
-    /// Sends a kept message again; one that may have been accepted is accepted now at the latest, and not again.
+    /// Sends a kept message again; one that may have been accepted is accepted now at the latest,
+    /// and not again.
     async fn resend(&self, kept: Kept) {
         if !kept.accepted {
             let Some(answer) = self.again(kept.bytes.clone()).await else {

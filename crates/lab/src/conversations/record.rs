@@ -1,6 +1,7 @@
 //! What happened: calls by second, disturbances, conversations that were lost, replays.
 //!
-//! The rule kept here: times are counted from the beginning of the load; nothing is averaged over a disturbance.
+//! The rule kept here: times are counted from the beginning of the load; nothing is averaged over a
+//! disturbance.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +46,8 @@ pub struct Outcome {
     pub lost: Vec<Lost>,
     /// Accepted messages that were sent once more.
     pub replays: Replays,
-    /// Messages with an unknown fate that were sent once more: accepted ones were accepted for the first time.
+    /// Messages with an unknown fate that were sent once more: accepted ones were accepted for the
+    /// first time.
     pub resent: Resent,
     /// What the service received, if it was run here.
     pub delivered: Option<Delivered>,
@@ -160,7 +162,8 @@ pub(super) struct Record {
     begun: Option<(Instant, f64)>,
     /// How long it was.
     load: Option<f64>,
-    /// Calls of the load in the order in which they ended: when, how long they took, and why they failed if they did.
+    /// Calls of the load in the order in which they ended: when, how long they took, and why they
+    /// failed if they did.
     events: Vec<Event>,
 }
 

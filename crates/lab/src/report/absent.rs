@@ -1,6 +1,7 @@
 //! Stacks that were asked for and were not there.
 //!
-//! The rule kept here: a stack is missing in a figure only if a run that has the figure asked for it, and no run measured it.
+//! The rule kept here: a stack is missing in a figure only if a run that has the figure asked for
+//! it, and no run measured it.
 
 use super::Run;
 use super::shown::Shown;

@@ -1,6 +1,7 @@
 //! Which lines count, and in which order.
 //!
-//! The rule kept here: what is compared was measured in the same run, at the same point, on the same stack.
+//! The rule kept here: what is compared was measured in the same run, at the same point, on the
+//! same stack.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use crate::study::{
     Arm, Experiment, Figure, LeftOut, Line, Quantity, Record, Scale, Scope, Stack, Study,
 };
 
-/// Lines of a figure: those of the last run that has the point with that stack, so that none is compared with another run's.
+/// Lines of a figure: those of the last run that has the point with that stack, so that none is
+/// compared with another run's.
 pub(super) fn latest<'r>(
     study: &Study,
     experiment: &Experiment,
@@ -86,7 +88,8 @@ pub(super) fn run_of(runs: &[Run], line: &Line) -> Option<usize> {
     found.map(|it| it.0)
 }
 
-/// The order of everything in a figure: that of the study, as lines are in the order of a run, which is drawn by chance.
+/// The order of everything in a figure: that of the study, as lines are in the order of a run,
+/// which is drawn by chance.
 pub(super) struct Order {
     x: &'static str,
     /// Values along the axis.

@@ -1,7 +1,8 @@
-//! What follows from the lines of another figure: where totals of two arms change places, by how much time grows with size, when a start is
-//! paid off, and how much times spread after it.
+//! What follows from the lines of another figure: where totals of two arms change places, by how
+//! much time grows with size, when a start is paid off, and how much times spread after it.
 //!
-//! The rule kept here: nothing is said that intervals leave open; what they leave open is told as that.
+//! The rule kept here: nothing is said that intervals leave open; what they leave open is told as
+//! that.
 
 mod sequences;
 
@@ -105,7 +106,8 @@ fn points(series: &Series) -> impl Iterator<Item = (f64, &Value)> {
     values.filter_map(|value| Some((value.x.parse().ok()?, value)))
 }
 
-/// So many whole messages: those after which what is said holds. A hair above a whole number is that number.
+/// So many whole messages: those after which what is said holds. A hair above a whole number is
+/// that number.
 fn whole(count: f64) -> f64 {
     (count - 1e-6).ceil()
 }
@@ -147,7 +149,8 @@ fn crossovers(x: &str, totals: &[Series]) -> Found {
         }
         found.notes.push(told(stack, besides, &pairs[begin..]));
     }
-    // A pair has a row for each order in which it changes places somewhere; elsewhere it says why it has no value there.
+    // A pair has a row for each order in which it changes places somewhere; elsewhere it says why
+    // it has no value there.
     for pair in &pairs {
         for (less, value) in pair.values() {
             let of = found.series(pair.stack, pair.name(less), pair.others.clone());
@@ -298,7 +301,8 @@ fn places(one: &Series, other: &Series) -> Vec<Place> {
     places.collect()
 }
 
-/// Of two arms whose intervals overlap somewhere and that do not clearly change places: whether their values do, and what is known.
+/// Of two arms whose intervals overlap somewhere and that do not clearly change places: whether
+/// their values do, and what is known.
 fn perhaps(places: &[Place]) -> Course {
     let clear = |place: &&Place| place.less().is_some();
     let (Some(begin), Some(end)) = (places.iter().find(clear), places.iter().rev().find(clear))
@@ -350,7 +354,8 @@ fn rates(x: &str, times: &[Series]) -> Vec<Series> {
     found.series
 }
 
-/// After how many messages the total is no more than so many percent above what as many take in the steady state.
+/// After how many messages the total is no more than so many percent above what as many take in the
+/// steady state.
 fn convergence(x: &str, percent: f64, totals: &[Series], later: &[Series]) -> Vec<Series> {
     let mut found = Found::default();
     for series in totals {

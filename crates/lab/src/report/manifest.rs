@@ -1,6 +1,7 @@
 //! What stands in the manifest of a run, line by line.
 //!
-//! The rule kept here: nothing of it is left out, as nobody knows beforehand what explains a difference.
+//! The rule kept here: nothing of it is left out, as nobody knows beforehand what explains a
+//! difference.
 
 /// What is said of a run without one.
 pub(super) const NONE: &str = "It has no manifest: where and when it was measured is not known.";

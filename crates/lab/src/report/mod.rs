@@ -1,8 +1,9 @@
 //! The report: one page of HTML, from the lines that runs of studies left.
 //!
-//! First what a call costs and what to choose, then, in the order of the studies: the headline claims, conclusions, each experiment's question, its plots and tables with the paper's values beside
-//! ours, what held, and the command that repeats it. The rule kept here: every number comes from a line or from the paper, and so the same
-//! lines make the same page, octet for octet.
+//! First what a call costs and what to choose, then, in the order of the studies: the headline
+//! claims, conclusions, each experiment's question, its plots and tables with the paper's values
+//! beside ours, what held, and the command that repeats it. The rule kept here: every number comes
+//! from a line or from the paper, and so the same lines make the same page, octet for octet.
 
 mod absent;
 mod conclusions;
@@ -56,7 +57,8 @@ pub struct Attachment {
 }
 
 impl<'r> Report<'r> {
-    /// The report of these runs, oldest first: of a point that several runs measured on the same stack, the last one's lines count.
+    /// The report of these runs, oldest first: of a point that several runs measured on the same
+    /// stack, the last one's lines count.
     pub fn of(studies: &[&'static Study], runs: &'r [Run]) -> Self {
         let mut shown = Vec::new();
         let mut headlines = Vec::new();
@@ -94,7 +96,8 @@ impl<'r> Report<'r> {
         self.shown.is_empty()
     }
 
-    /// The page. `attachments` is the folder beside it that has the [files](Self::attachments), as a relative path.
+    /// The page. `attachments` is the folder beside it that has the [files](Self::attachments), as
+    /// a relative path.
     pub fn html(&self, attachments: &str) -> String {
         page::page(self, attachments)
     }

@@ -1,6 +1,7 @@
 //! The model of a gamble, beside what was measured of it.
 //!
-//! The rule kept here: what the model is given was measured in the same run as what it is compared with.
+//! The rule kept here: what the model is given was measured in the same run as what it is compared
+//! with.
 
 use super::Run;
 use super::counted;
@@ -12,8 +13,8 @@ use crate::study::{Experiment, Gamble, Line, Study};
 /// What the series of the model are called.
 const ARM: &str = "model";
 
-/// The series of the model beside each series of the arm that gambles, and how they compare, in words. `lines` are those that count of the
-/// figure that shows `x` along its axis.
+/// The series of the model beside each series of the arm that gambles, and how they compare, in
+/// words. `lines` are those that count of the figure that shows `x` along its axis.
 pub(super) fn beside(
     model: &Gamble,
     x: &str,
@@ -81,7 +82,8 @@ struct Share {
 }
 
 impl Share {
-    /// Of medians; from the smallest part beside the largest rest to the largest beside the smallest.
+    /// Of medians; from the smallest part beside the largest rest to the largest beside the
+    /// smallest.
     fn of(part: &Figures, rest: &Figures) -> Self {
         let share = |part: f64, rest: f64| part / (part + rest);
         let (parts, rests) = (part.median_interval, rest.median_interval);
@@ -92,7 +94,8 @@ impl Share {
         }
     }
 
-    /// What the model says beside a value, whose place along the axis is the percentage of canonical messages.
+    /// What the model says beside a value, whose place along the axis is the percentage of
+    /// canonical messages.
     fn cost(&self, beside: &Value) -> Option<Value> {
         let canonical = beside.x.parse::<f64>().ok()? / 100.0;
         let cost = |c: f64| 100.0 * (canonical * (1.0 - c) + (1.0 - canonical) * (2.0 - c));

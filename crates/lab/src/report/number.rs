@@ -1,6 +1,7 @@
 //! Numbers as people read them, and the units of quantities.
 //!
-//! The rule kept here: a number is shown with three digits or more, and never in another unit than the one beside it.
+//! The rule kept here: a number is shown with three digits or more, and never in another unit than
+//! the one beside it.
 
 use crate::study::{Finding, Quantity, Shows};
 

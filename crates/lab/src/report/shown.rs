@@ -1,7 +1,9 @@
-//! What a figure shows of the lines: values by series and point, with their spread, beside what the paper reported.
+//! What a figure shows of the lines: values by series and point, with their spread, beside what the
+//! paper reported.
 //!
-//! Which lines [count](super::counted) and what [values](super::values) they make is said elsewhere. The rule kept here: whatever the report
-//! writes of a figure, as HTML, Markdown, CSV or SVG, it takes from here.
+//! Which lines [count](super::counted) and what [values](super::values) they make is said
+//! elsewhere. The rule kept here: whatever the report writes of a figure, as HTML, Markdown, CSV or
+//! SVG, it takes from here.
 
 use std::collections::BTreeMap;
 
@@ -107,12 +109,14 @@ pub(super) fn place(at: &At) -> String {
     parts.join(", ")
 }
 
-/// Whether something that the paper says of `named` is said of this arm: of the arm itself, of what stands before its first `/`, or of any.
+/// Whether something that the paper says of `named` is said of this arm: of the arm itself, of what
+/// stands before its first `/`, or of any.
 pub(super) fn is_arm(named: &str, arm: &str) -> bool {
     named == "*" || named == arm || arm.split('/').next() == Some(named)
 }
 
-/// Whether a point has all of these coordinates: `!value` is any other than that value, `<number` and `>number` are less and more.
+/// Whether a point has all of these coordinates: `!value` is any other than that value, `<number`
+/// and `>number` are less and more.
 pub(super) fn is_at(wanted: &[(&str, &str)], at: &At) -> bool {
     wanted
         .iter()
@@ -184,7 +188,8 @@ impl<'r> Shown<'r> {
         Some(shown)
     }
 
-    /// Where series have values or say why they have none: numbers ascending, names in the order of the series.
+    /// Where series have values or say why they have none: numbers ascending, names in the order of
+    /// the series.
     fn along(&self) -> Vec<String> {
         let mut xs = Vec::new();
         for series in &self.series {
@@ -204,7 +209,8 @@ impl<'r> Shown<'r> {
         xs
     }
 
-    /// The largest value, or that of the paper, if there is no other: times of other machines would leave ours without digits.
+    /// The largest value, or that of the paper, if there is no other: times of other machines would
+    /// leave ours without digits.
     fn most(&self) -> f64 {
         let values = self.series.iter().flat_map(|it| &it.values);
         let own = values.map(|it| it.value).fold(0.0, f64::max);

@@ -162,8 +162,9 @@ fn claim_unit(shown: &Shown<'_>, paper: [f64; 2], measured: &[(Stack, [f64; 2])]
     Unit::of(&shown.figure.shows, all.fold(0.0, f64::max))
 }
 
-/// What the figure shows: a row for each place along the axis and a column for each series, or the other way round, whichever is longer;
-/// a row for each series of what is drawn from another figure's lines.
+/// What the figure shows: a row for each place along the axis and a column for each series, or the
+/// other way round, whichever is longer; a row for each series of what is drawn from another
+/// figure's lines.
 pub(super) fn values(shown: &Shown<'_>) -> Table {
     let names: Vec<Cell> = shown
         .series
@@ -311,7 +312,8 @@ fn line_cells(line: &Line) -> [Cell; FIGURES.len()] {
         figure(of.mean),
         interval(of.mean_interval),
         figure(of.stdev),
-        // Half of the interval as Rodrigues et al. take it: by the normal distribution, whatever the number of samples.
+        // Half of the interval as Rodrigues et al. take it: by the normal distribution, whatever
+        // the number of samples.
         figure(NORMAL * of.stdev / (of.n.max(1) as f64).sqrt()),
         figure(of.p95),
         figure(of.worst),

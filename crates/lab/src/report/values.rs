@@ -7,7 +7,8 @@ use super::shown::{At, Series, Value};
 use crate::statistics::{self, Factorial, Figures};
 use crate::study::{Estimate, Factor, Figure, Finding, Level, Line, Quantity, Shows, Stack};
 
-/// The quantity that a figure shows, which figure of its samples, and the arm that others are compared with.
+/// The quantity that a figure shows, which figure of its samples, and the arm that others are
+/// compared with.
 pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>) {
     match *shows {
         Shows::Itself(of, by)
@@ -80,8 +81,9 @@ pub(super) fn series(figure: &Figure, lines: &[&Line], order: &Order) -> Vec<Ser
     all
 }
 
-/// For each stack, the share of the variation of all samples that each factor and all of them together explain, and what is left to errors.
-/// A stack that lacks a combination of levels has none.
+/// For each stack, the share of the variation of all samples that each factor and all of them
+/// together explain, and what is left to errors. A stack that lacks a combination of levels has
+/// none.
 fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series> {
     let mut stacks: Vec<Stack> = lines.iter().map(|it| it.stack).collect();
     stacks.sort_unstable();
@@ -251,9 +253,10 @@ fn scaled((value, spread): Spread, by: f64) -> Spread {
     (value * by, spread.map(|ends| ends.map(|end| end * by)))
 }
 
-/// A ratio, and its interval on the logarithmic scale: relative errors of independent measurements add as squares there, and the interval
-/// never reaches below zero. Where the interval of either part reaches zero, one end is open. The ratio of best times reaches to that of
-/// medians. Of a line with itself it is 1 without a doubt.
+/// A ratio, and its interval on the logarithmic scale: relative errors of independent measurements
+/// add as squares there, and the interval never reaches below zero. Where the interval of either
+/// part reaches zero, one end is open. The ratio of best times reaches to that of medians. Of a
+/// line with itself it is 1 without a doubt.
 fn ratio(above: &Figures, below: &Figures, by: Estimate, same: bool) -> Spread {
     let ((a, a_spread), (b, b_spread)) = (estimate(above, by), estimate(below, by));
     let value = a / b;
@@ -286,8 +289,9 @@ pub(super) fn ratio_ends((a, a_ends): (f64, [f64; 2]), (b, b_ends): (f64, [f64; 
     [a / b * (-down).exp(), a / b * up.exp()]
 }
 
-/// What the figure would show, if of all security only private keys, digests and ciphers took time: those of the call beside all that a
-/// plain call takes, or those of all clients at once, served in turns, where that takes longer.
+/// What the figure would show, if of all security only private keys, digests and ciphers took time:
+/// those of the call beside all that a plain call takes, or those of all clients at once, served in
+/// turns, where that takes longer.
 fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
     let of = |quantity| {
         let mut same = lines.iter().filter(|it| is_beside(it, line));

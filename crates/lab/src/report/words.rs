@@ -136,8 +136,8 @@ pub(super) fn sentence(text: &str) -> String {
     first.into_iter().flatten().chain(characters).collect()
 }
 
-/// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1, figure 14` for `table-1-figure-14`; `beyond the
-/// paper` for what it has not.
+/// The places in the paper that a figure's name says: `figures 5, 6` for `figures-5-6`, `table 1,
+/// figure 14` for `table-1-figure-14`; `beyond the paper` for what it has not.
 pub(super) fn places(shown_in: &str) -> String {
     if shown_in == "cost-model" {
         return "the paper's cost model".to_owned();

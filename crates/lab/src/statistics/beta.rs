@@ -1,8 +1,10 @@
-//! The regularized incomplete beta function, from which the distributions of Student and of Bernoulli's trials come.
+//! The regularized incomplete beta function, from which the distributions of Student and of
+//! Bernoulli's trials come.
 //!
 //! The rule kept here: nothing but this function, to within 1e-12.
 
-/// `I_x(a, b)`, for `a` and `b` above 0 and `x` from 0 to 1 (NIST Digital Library of Mathematical Functions 8.17).
+/// `I_x(a, b)`, for `a` and `b` above 0 and `x` from 0 to 1 (NIST Digital Library of Mathematical
+/// Functions 8.17).
 pub(super) fn regularized(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -10,7 +12,8 @@ pub(super) fn regularized(x: f64, a: f64, b: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast on this side only (8.17.22); the other follows by symmetry (8.17.4).
+    // The fraction converges fast on this side only (8.17.22); the other follows by symmetry
+    // (8.17.4).
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - regularized(1.0 - x, b, a);
     }
@@ -18,7 +21,8 @@ pub(super) fn regularized(x: f64, a: f64, b: f64) -> f64 {
     front.exp() / a / fraction(x, a, b)
 }
 
-/// The denominator of the continued fraction of 8.17.22, `1 + d₁/(1 + d₂/(1 + …))`, by Lentz's method.
+/// The denominator of the continued fraction of 8.17.22, `1 + d₁/(1 + d₂/(1 + …))`, by Lentz's
+/// method.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     // Some multiple of the square root of the larger parameter is enough: this is for 10^8 samples.
@@ -42,7 +46,8 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     value
 }
 
-/// The logarithm of the gamma function of a positive number, by the approximation of Lanczos with g = 7 and nine terms.
+/// The logarithm of the gamma function of a positive number, by the approximation of Lanczos with g
+/// = 7 and nine terms.
 fn log_gamma(x: f64) -> f64 {
     const G: f64 = 7.0;
     const TERMS: [f64; 9] = [

@@ -1,6 +1,7 @@
 //! Where two measured costs change places, told from measurements with intervals.
 //!
-//! The rule kept here: a place where intervals overlap says nothing, so that costs change places only between two places where they do not.
+//! The rule kept here: a place where intervals overlap says nothing, so that costs change places
+//! only between two places where they do not.
 
 /// A value that was measured, and where it lies with the confidence of all intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +54,8 @@ impl Place {
         }
     }
 
-    /// How much more the one that is not `less` costs: by the values, and by the ends of the intervals that are nearest to each other.
+    /// How much more the one that is not `less` costs: by the values, and by the ends of the
+    /// intervals that are nearest to each other.
     fn gap(&self, less: Less) -> (f64, f64) {
         let (less, more) = match less {
             Less::First => (self.first, self.second),
@@ -119,8 +121,8 @@ fn crossing(places: &[Place], less: Less) -> Option<Crossing> {
     })
 }
 
-/// Where the straight line from a place with something left to one with nothing left reaches zero; at the first place, where the other
-/// is without end.
+/// Where the straight line from a place with something left to one with nothing left reaches zero;
+/// at the first place, where the other is without end.
 fn zero((from, left): (f64, f64), (to, none): (f64, f64)) -> f64 {
     if none.is_finite() {
         from + (to - from) * left / (left - none)
@@ -148,7 +150,8 @@ mod tests {
 
     #[test]
     fn costs_on_straight_lines_change_places_where_the_lines_meet() {
-        // Intervals of 3 to each side: they overlap where the lines are less than 6 apart, from 27 to 33.
+        // Intervals of 3 to each side: they overlap where the lines are less than 6 apart, from 27
+        // to 33.
         let places = [1.0, 12.0, 46.0].map(|at| place(at, 3.0));
         let [crossing] = crossings(&places)[..] else {
             panic!("one crossing");

@@ -1,7 +1,8 @@
-//! Designs with k factors of two levels each and r replications (2^k r): which factor the variation comes from.
+//! Designs with k factors of two levels each and r replications (2^k r): which factor the variation
+//! comes from.
 //!
-//! After Jain, *The Art of Computer Systems Performance Analysis*, chapters 17 and 18. The rule kept here: the shares of all effects and of
-//! the errors add up to the whole.
+//! After Jain, *The Art of Computer Systems Performance Analysis*, chapters 17 and 18. The rule
+//! kept here: the shares of all effects and of the errors add up to the whole.
 
 use std::fmt;
 
@@ -92,8 +93,9 @@ impl fmt::Display for DesignError {
 impl std::error::Error for DesignError {}
 
 impl Factorial {
-    /// The design with these factors. `responses` are those of each combination of levels, in the customary order: the first
-    /// factor changes with each combination, the second with every other, and so on; all are low in the first combination.
+    /// The design with these factors. `responses` are those of each combination of levels, in the
+    /// customary order: the first factor changes with each combination, the second with every
+    /// other, and so on; all are low in the first combination.
     ///
     /// # Errors
     /// There are no factors or too many of them, or not as many responses as there must be.
@@ -135,7 +137,8 @@ impl Factorial {
             .map(|(of, mean)| of.iter().map(|it| (it - mean).powi(2)).sum::<f64>())
             .sum();
         let count = (combinations * replications) as f64;
-        // The column of the sign table for a set of factors is the product of theirs: −1 for each that is low (Jain 17.3).
+        // The column of the sign table for a set of factors is the product of theirs: −1 for each
+        // that is low (Jain 17.3).
         let estimate = |set: usize| -> f64 {
             let signed = means.iter().enumerate().map(|(combination, mean)| {
                 let low = (set & !combination).count_ones();
@@ -143,7 +146,8 @@ impl Factorial {
             });
             signed.sum::<f64>() / combinations as f64
         };
-        // Errors have 2^k (r − 1) degrees of freedom, and each estimate a deviation of s_e / √(2^k r) (Jain 18.5).
+        // Errors have 2^k (r − 1) degrees of freedom, and each estimate a deviation of s_e / √(2^k
+        // r) (Jain 18.5).
         let degrees = combinations * (replications - 1);
         let half = (degrees > 0).then(|| {
             let deviation = (errors / degrees as f64).sqrt() / count.sqrt();
@@ -271,7 +275,8 @@ mod tests {
             [5_547.0, 1_083.0, 300.0, 102.0].map(percent),
             [78.88, 15.40, 4.27, 1.45]
         );
-        // The book takes 90 % (39.08 to 42.91 about the mean, ± 1.92); the deviation of an effect is 1.03.
+        // The book takes 90 % (39.08 to 42.91 about the mean, ± 1.92); the deviation of an effect
+        // is 1.03.
         let [least, most] = design.effects[0].interval.expect("an interval");
         assert!(((most - least) / 2.0 - 2.306 * 1.031).abs() < 0.01);
     }

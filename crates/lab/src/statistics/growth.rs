@@ -1,4 +1,5 @@
-//! Lines of growth: what something costs at first and for each further one, how well that is known, and where two such lines cross.
+//! Lines of growth: what something costs at first and for each further one, how well that is known,
+//! and where two such lines cross.
 //!
 //! The rule kept here: a crossover is told only where costs are positive numbers of things.
 
@@ -28,7 +29,8 @@ pub enum Crossover {
 }
 
 impl Growth {
-    /// The line through points of count and cost with the least squares; `None` for fewer than two counts.
+    /// The line through points of count and cost with the least squares; `None` for fewer than two
+    /// counts.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let n = points.len() as f64;
         let mean_count = points.iter().map(|it| it.0).sum::<f64>() / n;
@@ -48,8 +50,9 @@ impl Growth {
         })
     }
 
-    /// The 95 % confidence interval of the cost of each, by how far the points lie from the line (Student's t); `None` for fewer than three
-    /// points, of which nothing is known but the line.
+    /// The 95 % confidence interval of the cost of each, by how far the points lie from the line
+    /// (Student's t); `None` for fewer than three points, of which nothing is known but the
+    /// line.
     pub fn each_interval(&self, points: &[(f64, f64)]) -> Option<[f64; 2]> {
         let degrees = points.len().checked_sub(2).filter(|it| *it > 0)?;
         let half = student_t(degrees, CONFIDENCE) * self.each_error(points, degrees);
@@ -95,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_line_through_norris_s_points_is_that_of_nist() {
-        // NIST Statistical Reference Datasets, Norris: intercept -0.262323073774029, slope 1.00211681802045.
+        // NIST Statistical Reference Datasets, Norris: intercept -0.262323073774029, slope
+        // 1.00211681802045.
         let points = [
             (0.2, 0.1),
             (337.4, 338.8),
@@ -143,7 +147,8 @@ mod tests {
             (growth.each - 1.002_116_818_020_45).abs() < 1e-12,
             "{growth:?}"
         );
-        // The standard deviation of the slope there: 0.000429796848199937; t of 34 degrees of freedom: 2.032.
+        // The standard deviation of the slope there: 0.000429796848199937; t of 34 degrees of
+        // freedom: 2.032.
         let error = growth.each_error(&points, points.len() - 2);
         assert!((error - 0.000_429_796_848_199_937).abs() < 1e-12, "{error}");
         let [least, most] = growth.each_interval(&points).expect("an interval");

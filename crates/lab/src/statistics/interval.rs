@@ -1,12 +1,14 @@
 //! Intervals of confidence: of the mean by Student's t, of the median by the bootstrap.
 //!
-//! The rule kept here: the bootstrap is computed, not drawn. What share of all resamples has its median at or below a sample is a binomial
-//! probability, and so the interval that more and more resamples come near to is known exactly, for a hundred samples or a million.
+//! The rule kept here: the bootstrap is computed, not drawn. What share of all resamples has its
+//! median at or below a sample is a binomial probability, and so the interval that more and more
+//! resamples come near to is known exactly, for a hundred samples or a million.
 
 use super::CONFIDENCE;
 use super::beta::regularized;
 
-/// The `t` that Student's distribution with so many degrees of freedom exceeds with a chance of `(1 − confidence) / 2`.
+/// The `t` that Student's distribution with so many degrees of freedom exceeds with a chance of `(1
+/// − confidence) / 2`.
 ///
 /// Not a number for no degrees of freedom, or a confidence that is not between 0 and 1.
 pub fn student_t(degrees: usize, confidence: f64) -> f64 {
@@ -33,8 +35,8 @@ pub fn student_t(degrees: usize, confidence: f64) -> f64 {
     f64::midpoint(least, most)
 }
 
-/// The 95 % confidence interval of a mean of `n` samples with this standard deviation, by Student's t. Of one sample nothing is known but
-/// itself: both ends are the mean.
+/// The 95 % confidence interval of a mean of `n` samples with this standard deviation, by Student's
+/// t. Of one sample nothing is known but itself: both ends are the mean.
 pub fn mean_interval(n: usize, mean: f64, stdev: f64) -> [f64; 2] {
     if n < 2 {
         return [mean, mean];
@@ -43,9 +45,10 @@ pub fn mean_interval(n: usize, mean: f64, stdev: f64) -> [f64; 2] {
     [mean - half, mean + half]
 }
 
-/// The 95 % confidence interval of the median of samples in ascending order, by the bootstrap's percentiles (Efron 1979): where the
-/// middle 95 % of the medians of all resamples lie. For an even number of samples the lower end is that of the lower of the two middle
-/// samples, the upper end that of the upper one, which errs on the wide side. `None` without samples.
+/// The 95 % confidence interval of the median of samples in ascending order, by the bootstrap's
+/// percentiles (Efron 1979): where the middle 95 % of the medians of all resamples lie. For an even
+/// number of samples the lower end is that of the lower of the two middle samples, the upper end
+/// that of the upper one, which errs on the wide side. `None` without samples.
 pub fn median_interval(ascending: &[f64]) -> Option<[f64; 2]> {
     let n = ascending.len();
     if n == 0 {
@@ -59,10 +62,11 @@ pub fn median_interval(ascending: &[f64]) -> Option<[f64; 2]> {
     Some([ascending[least], ascending[most]])
 }
 
-/// The place of the first sample at or below which the `rank`-th of a resample lies with a chance of at least `chance`.
+/// The place of the first sample at or below which the `rank`-th of a resample lies with a chance
+/// of at least `chance`.
 fn sample_at(n: usize, rank: usize, chance: f64) -> usize {
-    // The rank-th of a resample is at or below the k-th sample if at least `rank` of n draws are, each with a chance of k/n:
-    // I_{k/n}(rank, n − rank + 1) (DLMF 8.17.5).
+    // The rank-th of a resample is at or below the k-th sample if at least `rank` of n draws are,
+    // each with a chance of k/n: I_{k/n}(rank, n − rank + 1) (DLMF 8.17.5).
     let chance_at = |place: usize| {
         let share = (place + 1) as f64 / n as f64;
         regularized(share, rank as f64, (n - rank + 1) as f64)
@@ -104,7 +108,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_mean_is_that_of_the_handbook() {
-        // NIST/SEMATECH e-Handbook 1.3.5.2, ZARR13.DAT: 195 samples with mean 9.261460 and deviation 0.022789 have 9.258242 to 9.264679.
+        // NIST/SEMATECH e-Handbook 1.3.5.2, ZARR13.DAT: 195 samples with mean 9.261460 and
+        // deviation 0.022789 have 9.258242 to 9.264679.
         let [least, most] = mean_interval(195, 9.261_460, 0.022_789);
         assert!((least - 9.258_242).abs() < 2e-6, "{least}");
         assert!((most - 9.264_679).abs() < 2e-6, "{most}");

@@ -1,10 +1,11 @@
-//! Statistics: the figures of samples, intervals, the design of factors, lines of growth, and where costs
-//! change places.
+//! Statistics: the figures of samples, intervals, the design of factors, lines of growth, and where
+//! costs change places.
 //!
-//! Everything is a function of the numbers that it is given: there is no random number in it, so that the same lines make the same report
-//! everywhere. All samples of a run are kept until its figures are made, so that percentiles are exact: a histogram with logarithmic buckets
-//! would save eight octets for each call, and cost a dependency and digits. The rule kept here: each function is tested against an answer
-//! that is published, or that follows from straight lines.
+//! Everything is a function of the numbers that it is given: there is no random number in it, so
+//! that the same lines make the same report everywhere. All samples of a run are kept until its
+//! figures are made, so that percentiles are exact: a histogram with logarithmic buckets would save
+//! eight octets for each call, and cost a dependency and digits. The rule kept here: each function
+//! is tested against an answer that is published, or that follows from straight lines.
 
 mod beta;
 mod crossing;
@@ -25,7 +26,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Half of an interval of that confidence, in deviations of the normal distribution: 1.96.
 pub const NORMAL: f64 = 1.959_963_984_540_054;
 
-/// By how many percent `value` is larger than `baseline`: the increment percentage of Rodrigues et al., `(T_wss − T_plain) / T_plain × 100`.
+/// By how many percent `value` is larger than `baseline`: the increment percentage of Rodrigues et
+/// al., `(T_wss − T_plain) / T_plain × 100`.
 pub fn increment_percent(value: f64, baseline: f64) -> f64 {
     (value - baseline) / baseline * 100.0
 }

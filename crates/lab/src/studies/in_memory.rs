@@ -1,7 +1,8 @@
-//! What securing and opening messages take in memory: for questions of studies that are about processing alone, or about policies that
-//! no preset of a gateway has.
+//! What securing and opening messages take in memory: for questions of studies that are about
+//! processing alone, or about policies that no preset of a gateway has.
 //!
-//! The rule kept here: what is measured is what gateways run, endpoint and plans, with messages of the sample services.
+//! The rule kept here: what is measured is what gateways run, endpoint and plans, with messages of
+//! the sample services.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

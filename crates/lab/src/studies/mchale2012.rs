@@ -1,8 +1,10 @@
-//! McHale, O'Raw and Curran: what WS-Security and WS-SecureConversation cost a service of books on Apache CXF.
+//! McHale, O'Raw and Curran: what WS-Security and WS-SecureConversation cost a service of books on
+//! Apache CXF.
 //!
-//! The paper measures impact, the time of secured calls by that of plain ones in percent; it ignores the first response and keeps the
-//! best of the repetitions. Two of the numbers of books of its experiment with the database are given in two versions (2,493 and
-//! 2,501, 5,034 and 5,094); the first of each is taken. The rule kept here: numbers of the paper only.
+//! The paper measures impact, the time of secured calls by that of plain ones in percent; it
+//! ignores the first response and keeps the best of the repetitions. Two of the numbers of books of
+//! its experiment with the database are given in two versions (2,493 and 2,501, 5,034 and 5,094);
+//! the first of each is taken. The rule kept here: numbers of the paper only.
 
 mod conclusions;
 
@@ -283,7 +285,8 @@ const CONVERSATION: Experiment = Experiment {
     ],
     points: |scope| {
         let ways = [WS_SECURITY, SECURE_CONVERSATION];
-        // How many requests share a handshake is what is asked: those of a glance are fewer, and named so.
+        // How many requests share a handshake is what is asked: those of a glance are fewer, and
+        // named so.
         let loads = scope.scale.pick(
             [(100, 5), (75, 100), (50, 200), (15, 3_000), (10, 15_000)],
             [
@@ -380,7 +383,8 @@ fn sources(scope: &Scope) -> impl Iterator<Item = (Source, &str)> {
     [(Source::Memory, "memory")].into_iter().chain(databases)
 }
 
-/// So many calls for so many books each; more than one are made in conversations of so many, where there are conversations.
+/// So many calls for so many books each; more than one are made in conversations of so many, where
+/// there are conversations.
 #[derive(Clone, Copy)]
 struct Load {
     requests: u32,
@@ -433,7 +437,8 @@ impl Load {
     }
 }
 
-/// The point as a glance has it: CXF and gSOAP, whose calls for thousands of books take seconds, are measured at some sizes only.
+/// The point as a glance has it: CXF and gSOAP, whose calls for thousands of books take seconds,
+/// are measured at some sizes only.
 fn glanced(mut point: Point, scope: &Scope, all: bool) -> Point {
     if scope.scale == Scale::Quick && !all {
         point

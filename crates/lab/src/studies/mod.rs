@@ -1,6 +1,7 @@
 //! The studies, one module each, named after who published when.
 //!
-//! The rule kept here: a file holds what the paper did and reported; how it is run is [`study`](crate::study)'s.
+//! The rule kept here: a file holds what the paper did and reported; how it is run is
+//! [`study`](crate::study)'s.
 
 mod in_memory;
 mod mchale2012;
@@ -130,7 +131,8 @@ mod tests {
                 let of = points.iter().filter(|it| it.shown_in == figure.lines_of());
                 let of: Vec<_> = of.collect();
                 assert!(!of.is_empty(), "{}", conclusion.says);
-                // What measures by its own means says its arms as it goes; findings and factors have names of their own.
+                // What measures by its own means says its arms as it goes; findings and factors
+                // have names of their own.
                 let named = of.iter().flat_map(|it| &it.arms).map(|it| it.name.as_str());
                 let named: BTreeSet<&str> = named.collect();
                 let is_found = matches!(figure.shows, Shows::Allocation { .. });

@@ -1,9 +1,11 @@
-//! Rodrigues, Estrella and Branco: what security costs when clients call at once, and which part of it the cost comes from.
+//! Rodrigues, Estrella and Branco: what security costs when clients call at once, and which part of
+//! it the cost comes from.
 //!
-//! The paper measures how much longer calls of `Sum` take than calls without security, in percent, with 5 and 10 clients at once, 30
-//! times, and a design of three factors: encryption, signature and clients. Where it names no padding of key transport, RSA 1.5 is taken,
-//! as was usual. Beyond it the same is asked of suites of today, and of up to a thousand clients. The rule kept here: numbers of the paper
-//! only.
+//! The paper measures how much longer calls of `Sum` take than calls without security, in percent,
+//! with 5 and 10 clients at once, 30 times, and a design of three factors: encryption, signature
+//! and clients. Where it names no padding of key transport, RSA 1.5 is taken, as was usual. Beyond
+//! it the same is asked of suites of today, and of up to a thousand clients. The rule kept here:
+//! numbers of the paper only.
 
 mod conclusions;
 
@@ -247,12 +249,12 @@ const PACE: Experiment = Experiment {
     },
 };
 
-/// Most clients at once of other stacks. Each of theirs is a thread with a proxy of its own, and a glance at a thousand of them took longer
-/// than a glance at all the rest.
+/// Most clients at once of other stacks. Each of theirs is a thread with a proxy of its own, and a
+/// glance at a thousand of them took longer than a glance at all the rest.
 const MOST_OF_OTHERS: u32 = 100;
 
-/// What one would choose today, beside no security: AES in GCM with keys of both sizes, signatures by ECDSA, and session keys that are agreed on
-/// by the same keys, so that no message takes RSA.
+/// What one would choose today, beside no security: AES in GCM with keys of both sizes, signatures
+/// by ECDSA, and session keys that are agreed on by the same keys, so that no message takes RSA.
 fn today() -> [Way; 9] {
     let secured = |mechanism| Way::secured(mechanism, "Basic128GCM");
     [
@@ -268,7 +270,8 @@ fn today() -> [Way; 9] {
     ]
 }
 
-/// So many clients that call at once, 30 times: 100 calls each time or as many as there are clients, fewer at a glance.
+/// So many clients that call at once, 30 times: 100 calls each time or as many as there are
+/// clients, fewer at a glance.
 fn together(shown_in: &'static str, scope: &Scope, ways: &[Way], clients: u32) -> Point {
     Point {
         shown_in,

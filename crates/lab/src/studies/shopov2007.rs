@@ -1,9 +1,11 @@
-//! Shopov and Kakanakov: what one implementation of WS-Security costs an echo, and a service that reads a sensor.
+//! Shopov and Kakanakov: what one implementation of WS-Security costs an echo, and a service that
+//! reads a sensor.
 //!
-//! Four scenarios (TLS, encrypted, signed, signed and then encrypted) and four calls: echoes of 1 kB, 100 kB and 1 MB, and
-//! `getTemperature`, which waits for a sensor's controller. Table 1 has columns of the same calls "+ processing", a span that the paper does
-//! not define: experiment 2 measures what securing and opening both messages take in memory, and lays nothing beside it.
-//! The rule kept here: numbers of the paper only.
+//! Four scenarios (TLS, encrypted, signed, signed and then encrypted) and four calls: echoes of 1
+//! kB, 100 kB and 1 MB, and `getTemperature`, which waits for a sensor's controller. Table 1 has
+//! columns of the same calls "+ processing", a span that the paper does not define: experiment 2
+//! measures what securing and opening both messages take in memory, and lays nothing beside it. The
+//! rule kept here: numbers of the paper only.
 
 mod conclusions;
 
@@ -75,7 +77,8 @@ const CALLS_MADE: [(&str, Operation); 4] = [
     ("getTemperature", Operation::Temperature(Sensor::PROMPT)),
 ];
 
-/// The same service where its sensor takes time, and where its requests get lost: the service asks again after 250 ms.
+/// The same service where its sensor takes time, and where its requests get lost: the service asks
+/// again after 250 ms.
 const SENSORS: [(&str, Operation); 2] = [
     (
         "getTemperature-20-ms",
@@ -146,7 +149,8 @@ const OVERHEAD: Experiment = Experiment {
                 whole: Quantity::Secured,
                 by: Estimate::Mean,
             },
-            // The paper does not say which message it weighed. Signed, it has 856 bytes without its header: fewer than an echo of 1 kB.
+            // The paper does not say which message it weighed. Signed, it has 856 bytes without its
+            // header: fewer than an echo of 1 kB.
             reported: &[Laid::printed("table-2", &[("statistic", "share")])
                 .at(&[("call", "getTemperature")])],
         },

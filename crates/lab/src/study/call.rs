@@ -99,7 +99,8 @@ pub enum Proof {
 /// Which way a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
-    /// Past the gateways, straight to the service (over TLS, to one that ends it before the service); other stacks have no gateways and take both the same way.
+    /// Past the gateways, straight to the service (over TLS, to one that ends it before the
+    /// service); other stacks have no gateways and take both the same way.
     pub direct: bool,
     /// What carries messages.
     pub transport: Transport,
@@ -157,12 +158,14 @@ impl Way {
         Self { rsa_bits, ..self }
     }
 
-    /// Whether the suite's session keys are agreed on, with certificates on P-256 that sign as well.
+    /// Whether the suite's session keys are agreed on, with certificates on P-256 that sign as
+    /// well.
     pub fn agrees(&self) -> bool {
         Suite::named(self.suite).is_some_and(|suite| suite.only_agrees())
     }
 
-    /// Whether each message is protected with keys of certificates on P-256, by which session keys are agreed on, too.
+    /// Whether each message is protected with keys of certificates on P-256, by which session keys
+    /// are agreed on, too.
     pub fn has_elliptic_keys(&self) -> bool {
         self.has_usual_keys() && self.agrees()
     }
@@ -178,7 +181,8 @@ impl Way {
             && (self.mechanism.signs() || self.mechanism.encrypts())
     }
 
-    /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `sign-ecdsa`, `username`, `username-text`. Programs of other stacks are told it.
+    /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `sign-ecdsa`,
+    /// `username`, `username-text`. Programs of other stacks are told it.
     pub fn mechanism_name(&self) -> String {
         let mechanism = self.mechanism.name();
         match self.proof {
@@ -190,7 +194,8 @@ impl Way {
         }
     }
 
-    /// Its name as an arm: `direct`, `none`, `https`, `username`, `https+username`, `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`.
+    /// Its name as an arm: `direct`, `none`, `https`, `username`, `https+username`,
+    /// `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`.
     pub fn arm(&self) -> String {
         if self.direct {
             return match self.transport {
@@ -324,13 +329,15 @@ pub trait Bench {
         Ok(())
     }
 
-    /// Makes a call and checks the answer: the time from sending the request until the whole answer was there.
+    /// Makes a call and checks the answer: the time from sending the request until the whole answer
+    /// was there.
     ///
     /// # Errors
     /// The stack cannot do it, the call failed, or its answer was wrong.
     fn call(&mut self, call: &Call) -> Result<Duration, NoCall<Self::Failure>>;
 
-    /// Ends the conversation that the call is made in, so that the next one begins another; where it is made in none, there is nothing to end.
+    /// Ends the conversation that the call is made in, so that the next one begins another; where
+    /// it is made in none, there is nothing to end.
     ///
     /// # Errors
     /// The stack cannot do it.
@@ -355,8 +362,8 @@ pub trait Bench {
         requests: u32,
     ) -> Result<Vec<Duration>, NoCall<Self::Failure>>;
 
-    /// Calls that begin at a steady rate for a while, whether or not earlier ones have ended: the time of each from when it was to
-    /// begin.
+    /// Calls that begin at a steady rate for a while, whether or not earlier ones have ended: the
+    /// time of each from when it was to begin.
     ///
     /// # Errors
     /// The stack cannot do it, a call failed, or its answer was wrong.
@@ -367,7 +374,8 @@ pub trait Bench {
         lasting: Duration,
     ) -> Result<Vec<Duration>, NoCall<Self::Failure>>;
 
-    /// Deploys everything that the call needs anew, and then makes so many calls with a new client: the time of each.
+    /// Deploys everything that the call needs anew, and then makes so many calls with a new client:
+    /// the time of each.
     ///
     /// # Errors
     /// The stack cannot do it, it cannot be deployed, a call failed, or its answer was wrong.
@@ -383,8 +391,8 @@ pub trait Bench {
         ))
     }
 
-    /// Deploys the service's side in processes of its own, under a condition, and makes so many rounds of calls: in each, clients at once
-    /// with `requests` calls one after another.
+    /// Deploys the service's side in processes of its own, under a condition, and makes so many
+    /// rounds of calls: in each, clients at once with `requests` calls one after another.
     ///
     /// # Errors
     /// The stack or the system cannot do it, a call failed, or its answer was wrong.
@@ -401,7 +409,8 @@ pub trait Bench {
         )))
     }
 
-    /// Secures or opens the answer to the call in memory, octets to octets, so many times: the time of each.
+    /// Secures or opens the answer to the call in memory, octets to octets, so many times: the time
+    /// of each.
     ///
     /// # Errors
     /// The stack cannot do it, or what came of it was wrong.

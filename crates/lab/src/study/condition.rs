@@ -1,6 +1,8 @@
-//! Conditions that the service's side is put under: little memory, little of a processor, a poor network.
+//! Conditions that the service's side is put under: little memory, little of a processor, a poor
+//! network.
 //!
-//! The rule kept here: a condition is about the side of the service, or about the way to it; whoever measures is never put under one.
+//! The rule kept here: a condition is about the side of the service, or about the way to it;
+//! whoever measures is never put under one.
 
 use std::fmt;
 use std::time::Duration;
@@ -33,7 +35,8 @@ pub struct Link {
     pub loss: f64,
     /// When it carries nothing.
     pub outages: Option<Outages>,
-    /// How often every connection is reset, as by a firewall that forgets them; never, if nothing is said.
+    /// How often every connection is reset, as by a firewall that forgets them; never, if nothing
+    /// is said.
     pub resets: Option<Duration>,
 }
 
@@ -64,7 +67,8 @@ pub struct Round {
     pub times: Vec<Duration>,
     /// How long all of them took together.
     pub lasted: Duration,
-    /// The most memory that the limited process has held since it began, octets; none, if the system does not tell.
+    /// The most memory that the limited process has held since it began, octets; none, if the
+    /// system does not tell.
     pub memory: Option<u64>,
 }
 

@@ -1,6 +1,8 @@
-//! Studies as data: the paper, its experiments, the figures that show them, and what the paper reported.
+//! Studies as data: the paper, its experiments, the figures that show them, and what the paper
+//! reported.
 //!
-//! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
+//! The rule kept here: what a paper reported is written down with the place in the paper where it
+//! stands, or not at all.
 
 use super::conclusion::Conclusion;
 use super::line::Quantity;
@@ -81,7 +83,8 @@ pub struct Figure {
     pub caption: &'static str,
     /// The figure of the same experiment whose lines it shows; `None`, if it has lines of its own.
     pub lines: Option<&'static str>,
-    /// The coordinate along its axis: `books`. Points that differ in other coordinates are told apart by those.
+    /// The coordinate along its axis: `books`. Points that differ in other coordinates are told
+    /// apart by those.
     pub x: &'static str,
     /// The axis is logarithmic.
     pub logarithmic: bool,
@@ -96,7 +99,8 @@ pub struct Figure {
 pub enum Shows {
     /// The quantity itself.
     Itself(Quantity, Estimate),
-    /// The quantity as a percentage of the baseline's at the same point and on the same stack: the impact of McHale et al.
+    /// The quantity as a percentage of the baseline's at the same point and on the same stack: the
+    /// impact of McHale et al.
     Impact {
         /// Which quantity.
         of: Quantity,
@@ -105,7 +109,8 @@ pub enum Shows {
         /// The arm that is 100 %.
         baseline: &'static str,
     },
-    /// By how many percent the quantity is larger than the baseline's: the increment of Rodrigues et al.
+    /// By how many percent the quantity is larger than the baseline's: the increment of Rodrigues
+    /// et al.
     Increment {
         /// Which quantity.
         of: Quantity,
@@ -114,8 +119,8 @@ pub enum Shows {
         /// The arm that is 0 %.
         baseline: &'static str,
     },
-    /// How much of the quantity is more than the baseline's, as a percentage of itself: 0 % is no cost at all, 100 % nothing but cost. The
-    /// overhead of Shopov and Kakanakov.
+    /// How much of the quantity is more than the baseline's, as a percentage of itself: 0 % is no
+    /// cost at all, 100 % nothing but cost. The overhead of Shopov and Kakanakov.
     Overhead {
         /// Which quantity.
         of: Quantity,
@@ -124,7 +129,8 @@ pub enum Shows {
         /// The arm that is 0 %.
         baseline: &'static str,
     },
-    /// By how much the quantity is larger than the baseline's, in its own unit: the overhead of Novakouski et al.
+    /// By how much the quantity is larger than the baseline's, in its own unit: the overhead of
+    /// Novakouski et al.
     Added {
         /// Which quantity.
         of: Quantity,
@@ -133,7 +139,8 @@ pub enum Shows {
         /// The arm that adds nothing.
         baseline: &'static str,
     },
-    /// The quantity as a multiple of that on the same arm's baseline: how many times faster, where it is a time.
+    /// The quantity as a multiple of that on the same arm's baseline: how many times faster, where
+    /// it is a time.
     Factor {
         /// Which quantity.
         of: Quantity,
@@ -142,7 +149,8 @@ pub enum Shows {
         /// The arm whose quantity is divided by each arm's.
         baseline: &'static str,
     },
-    /// The quantity itself, of arms that are parts of one whole: they are drawn as one bar. Arms that are none of the parts stand beside it.
+    /// The quantity itself, of arms that are parts of one whole: they are drawn as one bar. Arms
+    /// that are none of the parts stand beside it.
     Parts {
         /// Which quantity.
         of: Quantity,
@@ -151,7 +159,8 @@ pub enum Shows {
         /// The arms that are parts, in the order of drawing.
         parts: &'static [&'static str],
     },
-    /// The share of the quantity among arms of the point that are one whole, in percent: breakdowns. They are drawn as one bar.
+    /// The share of the quantity among arms of the point that are one whole, in percent:
+    /// breakdowns. They are drawn as one bar.
     Share {
         /// Which quantity.
         of: Quantity,
@@ -160,7 +169,8 @@ pub enum Shows {
         /// The arms that are the whole; others are not shown.
         among: &'static [&'static str],
     },
-    /// The quantity in percent of another quantity of the same arm at the same point: how much of a message its header is.
+    /// The quantity in percent of another quantity of the same arm at the same point: how much of a
+    /// message its header is.
     Portion {
         /// Which quantity.
         of: Quantity,
@@ -169,15 +179,17 @@ pub enum Shows {
         /// Of the samples of both.
         by: Estimate,
     },
-    /// The share of the variation of all samples that each factor explains, alone and with others, in percent: a design of factors with two
-    /// levels each, which has one arm at one point for each combination. What the paper reported names factors instead of arms.
+    /// The share of the variation of all samples that each factor explains, alone and with others,
+    /// in percent: a design of factors with two levels each, which has one arm at one point for
+    /// each combination. What the paper reported names factors instead of arms.
     Allocation {
         /// Of which quantity.
         of: Quantity,
         /// The factors.
         factors: &'static [Factor],
     },
-    /// What a model says that the quantity is, beside what it is: both as percentages of the baseline's, as in [`Shows::Impact`].
+    /// What a model says that the quantity is, beside what it is: both as percentages of the
+    /// baseline's, as in [`Shows::Impact`].
     Modelled {
         /// Which quantity.
         of: Quantity,
@@ -188,7 +200,8 @@ pub enum Shows {
         /// The model.
         model: Gamble,
     },
-    /// What is made of the lines of another figure of the same experiment; nothing is measured for it.
+    /// What is made of the lines of another figure of the same experiment; nothing is measured for
+    /// it.
     Drawn {
         /// The figure that has the lines.
         from: &'static str,
@@ -200,22 +213,25 @@ pub enum Shows {
 /// What follows from the lines of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Finding {
-    /// After how many messages the totals of two arms change places, for each two arms of which one is less at first and the other after
-    /// that. An arm that is made so is named after both, `sign-encrypt → secure-conversation`, the one that is less at first before the other.
+    /// After how many messages the totals of two arms change places, for each two arms of which one
+    /// is less at first and the other after that. An arm that is made so is named after both,
+    /// `sign-encrypt → secure-conversation`, the one that is less at first before the other.
     Crossovers,
     /// By how much time grows with each thousand octets along the axis.
     Rates,
-    /// After how many messages their mean time since deployment is no more than so many percent above that in the steady state, which is the
-    /// mean time of those after the first at the largest count.
+    /// After how many messages their mean time since deployment is no more than so many percent
+    /// above that in the steady state, which is the mean time of those after the first at the
+    /// largest count.
     Convergence {
         /// So many percent.
         percent: f64,
     },
-    /// The number of the first message since deployment whose time is no more than the mean of all messages of that deployment: the rule of
-    /// Novakouski et al. It is asked at the largest count whose samples are kept.
+    /// The number of the first message since deployment whose time is no more than the mean of all
+    /// messages of that deployment: the rule of Novakouski et al. It is asked at the largest
+    /// count whose samples are kept.
     FirstBelowMean,
-    /// By how many percent the mean of the last ten calls at the largest size is above the least time at any size: the increase of Novakouski
-    /// et al.
+    /// By how many percent the mean of the last ten calls at the largest size is above the least
+    /// time at any size: the increase of Novakouski et al.
     Increase,
     /// How much the time of messages after the first spreads: its standard deviation.
     Spread,
@@ -235,7 +251,8 @@ impl Shows {
         }
     }
 
-    /// The value of an arm beside that of the baseline, by the formula of the figure; `None`, where there is no baseline.
+    /// The value of an arm beside that of the baseline, by the formula of the figure; `None`, where
+    /// there is no baseline.
     pub fn beside(&self, own: f64, baseline: f64) -> Option<f64> {
         Some(match self {
             Self::Impact { .. } | Self::Modelled { .. } => {
@@ -250,16 +267,18 @@ impl Shows {
     }
 }
 
-/// The model of van Engelen and Zhang for a receiver who gambles that a message came in canonical form, and who canonicalizes it only when its
-/// digest is wrong: `cost = α(1 − c) + (1 − α)(2 − c)` of what it costs to canonicalize each message, where α is the share of canonical
-/// messages and c the share of canonicalization in the cost of a message.
+/// The model of van Engelen and Zhang for a receiver who gambles that a message came in canonical
+/// form, and who canonicalizes it only when its digest is wrong: `cost = α(1 − c) + (1 − α)(2 − c)`
+/// of what it costs to canonicalize each message, where α is the share of canonical messages and c
+/// the share of canonicalization in the cost of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gamble {
     /// The arm that gambles.
     pub arm: &'static str,
     /// The figure whose lines say what canonicalization costs.
     pub parts: &'static str,
-    /// Its coordinate that messages of this size have; the others are those of the point, but for its axis.
+    /// Its coordinate that messages of this size have; the others are those of the point, but for
+    /// its axis.
     pub at: (&'static str, &'static str),
     /// Its arm for canonicalization.
     pub canonicalization: &'static str,
@@ -276,7 +295,8 @@ impl Figure {
         }
     }
 
-    /// Whether it stands in the paper: it is named after a figure or a table there, or it is the paper's cost model.
+    /// Whether it stands in the paper: it is named after a figure or a table there, or it is the
+    /// paper's cost model.
     pub fn is_of_the_paper(&self) -> bool {
         let paper = ["figure", "table", "cost-model"];
         paper.iter().any(|it| self.shown_in.starts_with(it))

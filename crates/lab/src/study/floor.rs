@@ -1,7 +1,8 @@
-//! What a call cannot take less than: its private keys, its digests and its ciphers, each measured alone.
+//! What a call cannot take less than: its private keys, its digests and its ciphers, each measured
+//! alone.
 //!
-//! The rule kept here: only what the algorithms of the call have to do is counted, as often as it has to be done and at its best time, so
-//! that nobody who uses them can be faster.
+//! The rule kept here: only what the algorithms of the call have to do is counted, as often as it
+//! has to be done and at its best time, so that nobody who uses them can be faster.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +32,9 @@ struct Times {
 }
 
 impl Floors {
-    /// The floor of one of our calls whose plain messages have so many octets together, microseconds; `None`, where nothing is signed or
-    /// encrypted, or with keys that are not measured.
+    /// The floor of one of our calls whose plain messages have so many octets together,
+    /// microseconds; `None`, where nothing is signed or encrypted, or with keys that are not
+    /// measured.
     pub(super) fn of(&mut self, call: &Call, how: How, octets: f64) -> Option<f64> {
         let way = &call.way;
         let (signs, encrypts) = (way.mechanism.signs(), way.mechanism.encrypts());
@@ -43,7 +45,8 @@ impl Floors {
         {
             return None;
         }
-        // Request and response: one side signs and enciphers each, the other verifies, unwraps and deciphers. In memory it is one side.
+        // Request and response: one side signs and enciphers each, the other verifies, unwraps and
+        // deciphers. In memory it is one side.
         let times = match how {
             How::InMemory { step, .. } => match step {
                 Step::Secure => Times {
@@ -109,12 +112,14 @@ impl Floors {
     }
 }
 
-/// The floor of the mean call of clients that call at once, each as soon as its last call has ended, where there are fewer processors than
-/// clients and these are served in turns: nobody gets a second answer before everybody has a first, and so on, as where calls are answered
+/// The floor of the mean call of clients that call at once, each as soon as its last call has
+/// ended, where there are fewer processors than clients and these are served in turns: nobody gets
+/// a second answer before everybody has a first, and so on, as where calls are answered
 /// in the order in which they came.
 ///
-/// Each client has a call out until it has its last answer, so that the times of all calls add up to the times at which the clients are
-/// done; and before the one that is done as the k-th, the processors have done all calls but the last ones of the clients after it.
+/// Each client has a call out until it has its last answer, so that the times of all calls add up
+/// to the times at which the clients are done; and before the one that is done as the k-th, the
+/// processors have done all calls but the last ones of the clients after it.
 pub(super) fn floor_together(floor: f64, how: How, processors: u32) -> Option<f64> {
     let (How::Together {
         clients, requests, ..

@@ -1,7 +1,8 @@
-//! What a run leaves, as lines of JSON: one for each stack that is not there, one for each quantity of each arm at each point, one for each
-//! arm that was left out, and one when a point is done.
+//! What a run leaves, as lines of JSON: one for each stack that is not there, one for each quantity
+//! of each arm at each point, one for each arm that was left out, and one when a point is done.
 //!
-//! The rule kept here: a line holds what was measured, and nothing that is computed from other lines; the report does that.
+//! The rule kept here: a line holds what was measured, and nothing that is computed from other
+//! lines; the report does that.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -151,7 +152,8 @@ fn parse(text: &str) -> Result<Record, serde_json::Error> {
     }
 }
 
-/// How many of the records, from the first, belong to points that are whole: a run that was killed left the rest.
+/// How many of the records, from the first, belong to points that are whole: a run that was killed
+/// left the rest.
 pub fn whole(records: &[Record]) -> usize {
     let last = records
         .iter()
@@ -178,7 +180,8 @@ pub struct Line {
     pub quantity: Quantity,
     /// Its figures.
     pub figures: Figures,
-    /// The samples that the figures are of, in the order of measuring; none, if they were more than [`Line::SAMPLES`].
+    /// The samples that the figures are of, in the order of measuring; none, if they were more
+    /// than [`Line::SAMPLES`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
 }
@@ -214,7 +217,8 @@ impl Line {
 pub enum Quantity {
     /// Time of a call, µs.
     Time,
-    /// Time of the first call at the point, which is not among the others, or of a deployment or a conversation, where it is, µs.
+    /// Time of the first call at the point, which is not among the others, or of a deployment or a
+    /// conversation, where it is, µs.
     First,
     /// Time of a call after the first of a new deployment, µs.
     Later,
@@ -234,10 +238,11 @@ pub enum Quantity {
     Rate,
     /// Memory, octets.
     Memory,
-    /// Time that private keys, digests and ciphers take alone for such a call, µs: what no implementation can be faster than.
+    /// Time that private keys, digests and ciphers take alone for such a call, µs: what no
+    /// implementation can be faster than.
     Floor,
-    /// What the mean call of clients at once takes of such time, if they are served in turns, µs, where there are fewer processors than
-    /// clients.
+    /// What the mean call of clients at once takes of such time, if they are served in turns, µs,
+    /// where there are fewer processors than clients.
     FloorTogether,
 }
 

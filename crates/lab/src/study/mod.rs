@@ -1,10 +1,13 @@
-//! Published studies, run again: what they measured, what they reported, and what calls cost here and on other stacks.
+//! Published studies, run again: what they measured, what they reported, and what calls cost here
+//! and on other stacks.
 //!
-//! A [`Study`] is data: the paper, its experiments, the points of each, the figures that show them, and what the paper reported. What
-//! is [selected](select) of them is [run](fn@run) on a [`Bench`], which whoever knows services and gateways puts up, and becomes
-//! [`Record`]s, one line of JSON each.
+//! A [`Study`] is data: the paper, its experiments, the points of each, the figures that show them,
+//! and what the paper reported. What is [selected](select) of them is [run](fn@run) on a [`Bench`],
+//! which whoever knows services and gateways puts up, and becomes [`Record`]s, one line of JSON
+//! each.
 //!
-//! The rule kept here: what a paper reported is written down with the place in the paper where it stands, or not at all.
+//! The rule kept here: what a paper reported is written down with the place in the paper where it
+//! stands, or not at all.
 
 mod call;
 mod conclusion;

@@ -1,4 +1,5 @@
-//! Orders drawn by chance that is the same everywhere: SplitMix64 and the shuffle of Fisher and Yates.
+//! Orders drawn by chance that is the same everywhere: SplitMix64 and the shuffle of Fisher and
+//! Yates.
 //!
 //! The rule kept here: a seed gives the same orders on every machine.
 
@@ -26,7 +27,8 @@ impl Order {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0. Of the few that are asked for, the remainder favours none by more than one in 2^40.
+    /// A number below `end`, which is not 0. Of the few that are asked for, the remainder favours
+    /// none by more than one in 2^40.
     pub(super) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }

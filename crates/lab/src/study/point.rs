@@ -1,6 +1,7 @@
 //! Points: what is measured together, and how.
 //!
-//! The rule kept here: what is compared at a point is measured in turns, so that the moods of the machine fall on all arms alike.
+//! The rule kept here: what is compared at a point is measured in turns, so that the moods of the
+//! machine fall on all arms alike.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,8 +22,9 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Arms for these ways on each stack that takes them over a network: other stacks than ours have no gateways, and so no way past them,
-    /// and the services behind TLS alone have two ways only, with TLS and without.
+    /// Arms for these ways on each stack that takes them over a network: other stacks than ours
+    /// have no gateways, and so no way past them, and the services behind TLS alone have two
+    /// ways only, with TLS and without.
     pub fn arms(&self, ways: &[Way], operation: Operation) -> Vec<Arm> {
         let mut arms = Vec::new();
         for &stack in &self.stacks {
@@ -102,7 +104,8 @@ impl Arm {
 pub struct Point {
     /// The figure: [`Figure::shown_in`](super::Figure::shown_in).
     pub shown_in: &'static str,
-    /// Its coordinates: `books` 2500, `source` memory. They make its name, with those of other points of the figure.
+    /// Its coordinates: `books` 2500, `source` memory. They make its name, with those of other
+    /// points of the figure.
     pub at: BTreeMap<&'static str, String>,
     /// What is compared.
     pub arms: Vec<Arm>,
@@ -113,16 +116,18 @@ pub struct Point {
 /// How the arms of a point are measured.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// In turns, in rows of at most ten calls; a repetition is the total of `requests` calls by their number. After a first call, whose
-    /// time is a quantity of its own, and one that is weighed.
+    /// In turns, in rows of at most ten calls; a repetition is the total of `requests` calls by
+    /// their number. After a first call, whose time is a quantity of its own, and one that is
+    /// weighed.
     Turns {
         /// Repetitions.
         repetitions: u32,
         /// Calls in a repetition.
         requests: u32,
     },
-    /// In turns, too, but each repetition of an arm is a conversation of its own, whose handshake is part of its first call: a time of its own, and
-    /// one of the `requests` calls whose total is told beside their mean. Arms without conversations have nothing to begin.
+    /// In turns, too, but each repetition of an arm is a conversation of its own, whose handshake
+    /// is part of its first call: a time of its own, and one of the `requests` calls whose
+    /// total is told beside their mean. Arms without conversations have nothing to begin.
     Conversations {
         /// Repetitions.
         repetitions: u32,
@@ -157,7 +162,8 @@ pub enum How {
         /// How many, one after the other.
         times: u32,
     },
-    /// Deployed anew with the service's side in processes of its own, under a condition; each arm after the other.
+    /// Deployed anew with the service's side in processes of its own, under a condition; each arm
+    /// after the other.
     Under {
         /// What is short.
         condition: Condition,
@@ -168,13 +174,15 @@ pub enum How {
         /// Repetitions: each gives one sample of the mean time of calls, and one of their rate.
         repetitions: u32,
     },
-    /// In memory, octets to octets: what is done to the answer to each arm's call. One sample for each time.
+    /// In memory, octets to octets: what is done to the answer to each arm's call. One sample for
+    /// each time.
     InMemory {
         /// What is done.
         step: Step,
         /// How often.
         repetitions: u32,
     },
-    /// By the study's own means, in memory: it hands out lines without `study`, `experiment`, `shown_in` and `at`, which are filled in.
+    /// By the study's own means, in memory: it hands out lines without `study`, `experiment`,
+    /// `shown_in` and `at`, which are filled in.
     Own(fn(&Point, &Scope, &mut dyn FnMut(Line))),
 }

@@ -1,6 +1,7 @@
 //! The run: each point in its turn, warmed up, its arms measured the way that it says.
 //!
-//! The rule kept here: what is compared is measured in turns, so that the moods of the machine fall on all arms alike.
+//! The rule kept here: what is compared is measured in turns, so that the moods of the machine fall
+//! on all arms alike.
 
 mod clock;
 
@@ -18,7 +19,8 @@ use super::select::{Options, Task, small};
 use super::weight::weight;
 use clock::{Clock, WarmUp};
 
-/// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none runs warm.
+/// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none
+/// runs warm.
 const ROW: u32 = 10;
 /// What happens during a run.
 #[derive(Debug)]
@@ -336,7 +338,8 @@ impl<B: Bench> Run<'_, B> {
         Ok(())
     }
 
-    /// Rounds of all arms that go on, each in an order of its own, until they are made or time is over.
+    /// Rounds of all arms that go on, each in an order of its own, until they are made or time is
+    /// over.
     fn rounds(
         &mut self,
         gathered: &mut [Gathered<'_>],

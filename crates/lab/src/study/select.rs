@@ -1,7 +1,7 @@
 //! What of the studies is run: points, in which order, and what a bench needs for them.
 //!
-//! The rule kept here: the order in which points of an experiment are measured is drawn by chance, so that what drifts with time does not
-//! look like what grows along an axis.
+//! The rule kept here: the order in which points of an experiment are measured is drawn by chance,
+//! so that what drifts with time does not look like what grows along an axis.
 
 use std::fmt;
 use std::time::Duration;
@@ -42,15 +42,18 @@ impl fmt::Debug for Selection {
 pub struct Options {
     /// How much, and on what.
     pub scope: Scope,
-    /// Only points whose name has every one of these in it, in whole segments: `books/2500`, `memory`.
+    /// Only points whose name has every one of these in it, in whole segments: `books/2500`,
+    /// `memory`.
     pub filter: Vec<String>,
     /// Only points that a headline claim is told of.
     pub claims: bool,
     /// What orders are drawn with.
     pub seed: u64,
-    /// What all of it may take: points are repeated less often where time runs short, though never less than three times.
+    /// What all of it may take: points are repeated less often where time runs short, though never
+    /// less than three times.
     pub budget: Option<Duration>,
-    /// What the repetitions of an arm may take at a point: one that has used it up is repeated less often, though never less than twice.
+    /// What the repetitions of an arm may take at a point: one that has used it up is repeated
+    /// less often, though never less than twice.
     pub arm_budget: Option<Duration>,
     /// What was measured before: whole points, which are left out.
     pub measured: Vec<Record>,
@@ -116,7 +119,8 @@ impl Task {
     }
 }
 
-/// All points of the selections at this scope, with arms of its stacks only, in the order of the study.
+/// All points of the selections at this scope, with arms of its stacks only, in the order of the
+/// study.
 fn points(selections: &[Selection], scope: &Scope) -> Vec<Vec<Task>> {
     let mut experiments = Vec::new();
     for selection in selections {
@@ -145,7 +149,8 @@ fn has_arms(task: &Task, scope: &Scope) -> bool {
     !task.point.arms.is_empty() || own && scope.stacks.contains(&Stack::Soapstone)
 }
 
-/// The points that the options let through, in the order of running: by study and experiment, and within one as the seed decides.
+/// The points that the options let through, in the order of running: by study and experiment, and
+/// within one as the seed decides.
 pub fn select(selections: &[Selection], options: &Options) -> Vec<Task> {
     let mut order = Order(options.seed);
     let mut experiments = points(selections, &options.scope);
@@ -179,7 +184,8 @@ pub enum Nothing {
     Unknown {
         /// What was asked for.
         wanted: String,
-        /// What is nearest to it in names, the nearest first; empty, where there is nothing like it.
+        /// What is nearest to it in names, the nearest first; empty, where there is nothing like
+        /// it.
         near: Vec<String>,
         /// Whether names have it at the other [`Scale`].
         at_other_scale: bool,
@@ -232,8 +238,8 @@ pub fn why_nothing(selections: &[Selection], options: &Options) -> Nothing {
     Nothing::NoArms
 }
 
-/// What a bench must have for them: each stack and way with each operation and source, once. How much is asked for does not matter: it is
-/// as little as can be.
+/// What a bench must have for them: each stack and way with each operation and source, once. How
+/// much is asked for does not matter: it is as little as can be.
 pub fn needs(tasks: &[Task]) -> Vec<Call> {
     let mut needs = Vec::new();
     let calling = tasks

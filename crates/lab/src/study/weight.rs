@@ -66,7 +66,8 @@ pub(super) fn weight(task: &Task) -> f64 {
     .sum()
 }
 
-/// What a call costs beyond a small one, roughly: the number of records or kilobytes of its messages, for time left.
+/// What a call costs beyond a small one, roughly: the number of records or kilobytes of its
+/// messages, for time left.
 fn records(operation: Operation) -> f64 {
     match operation {
         Operation::Books { source, books } => match source {

@@ -34,7 +34,8 @@ fn lines_of(operation: &str, arm: &str, totals: &Totals) -> Vec<Value> {
     lines.collect()
 }
 
-/// An arm that takes this at first and this for each message, with three samples that lie a share of it apart.
+/// An arm that takes this at first and this for each message, with three samples that lie a share
+/// of it apart.
 fn growing(first: f64, each: f64, apart: f64) -> Totals {
     let total = |messages: f64| {
         let middle = first + each * messages;
@@ -44,7 +45,8 @@ fn growing(first: f64, each: f64, apart: f64) -> Totals {
     [1.0, 4.0, 12.0, 46.0].map(total).to_vec()
 }
 
-/// What lies at this count on straight lines between neighbours: by the end of the interval (0, 2), or the mean (1).
+/// What lies at this count on straight lines between neighbours: by the end of the interval (0, 2),
+/// or the mean (1).
 fn between_neighbours(totals: &Totals, count: f64, which: usize) -> f64 {
     let after = totals.iter().position(|it| it.0 >= count).expect("a count");
     let (to, value) = (&totals[after], interval(&totals[after].1)[which]);
@@ -131,7 +133,8 @@ fn two_totals_cross_at_the_first_message_where_the_second_is_less() {
     let less = |count: f64, one: usize, other: usize| {
         between_neighbours(&conversation, count, one) <= between_neighbours(&sign, count, other)
     };
-    // The values, the first count at which intervals overlap, and the first at which they no longer do.
+    // The values, the first count at which intervals overlap, and the first at which they no longer
+    // do.
     let expected = [
         first(|count| less(count, 1, 1)),
         first(|count| less(count, 0, 2)),
@@ -159,7 +162,8 @@ fn two_totals_cross_at_the_first_message_where_the_second_is_less() {
 
 #[test]
 fn pairs_that_noise_could_have_made_cross_have_no_number() {
-    // Signing is less at first by its mean, and more in the end; with three samples this far apart both may be chance.
+    // Signing is less at first by its mean, and more in the end; with three samples this far apart
+    // both may be chance.
     let noisy = |first| growing(first, 3e3, 0.1);
     let runs = runs(&[
         ("Echo", "sign/Basic256", noisy(2e3)),

@@ -1,4 +1,5 @@
-//! The report says what the lines say: its tables are recomputed here from the raw lines, by other code.
+//! The report says what the lines say: its tables are recomputed here from the raw lines, by other
+//! code.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,8 @@ fn line(
     read::line(figure, at, (stack, arm), quantity, samples)
 }
 
-/// Lines of a pretended run of McHale et al., whose secured calls on our stack take `slower` times as long.
+/// Lines of a pretended run of McHale et al., whose secured calls on our stack take `slower` times
+/// as long.
 fn lines(slower: f64) -> Vec<Value> {
     let mut all = Vec::new();
     let stacks = [("soapstone", 1.0), ("cxf", 6.0)];
@@ -525,7 +527,8 @@ fn a_page_to_look_at_is_written_where_tests_keep_their_files() {
 
 #[test]
 fn a_design_of_factors_is_allocated_to_where_its_variation_comes_from() {
-    // Effects whose squares are the shares that Rodrigues et al. report, an interaction of 5 %, and errors of 8 %.
+    // Effects whose squares are the shares that Rodrigues et al. report, an interaction of 5 %, and
+    // errors of 8 %.
     let (encryption, clients, signature, both, error) = (
         58_f64.sqrt(),
         22_f64.sqrt(),

@@ -17,7 +17,8 @@ fn parts() -> Vec<Value> {
         .to_vec()
 }
 
-/// The gamble costs this share of always canonicalizing, where no, half of the and all messages are canonical.
+/// The gamble costs this share of always canonicalizing, where no, half of the and all messages are
+/// canonical.
 fn gamble(costs: [f64; 3]) -> Vec<Value> {
     let figure = ("vanengelen2008", 5, "cost-model");
     let mut lines = Vec::new();

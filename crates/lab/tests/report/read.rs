@@ -1,4 +1,5 @@
-//! Reads pages as a browser would show them, and files of values: tables, cells, numbers. And makes the lines that they are of.
+//! Reads pages as a browser would show them, and files of values: tables, cells, numbers. And makes
+//! the lines that they are of.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ pub(super) fn between<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
     &text[from..from + to]
 }
 
-/// Cells of a table of this class in this article, each row as a list; what is in small print is left out.
+/// Cells of a table of this class in this article, each row as a list; what is in small print is
+/// left out.
 pub(super) fn table(page: &str, article: &str, class: &str) -> Vec<Vec<String>> {
     let article = between(page, &format!("<article id=\"{article}\">"), "</article>");
     let table = between(article, &format!("<table class=\"{class}\">"), "</table>");

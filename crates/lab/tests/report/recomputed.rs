@@ -26,7 +26,8 @@ type Place = (String, String, BTreeMap<String, String>);
 /// Samples of a figure, by quantity.
 type Raw = BTreeMap<(Place, &'static str), Vec<f64>>;
 
-/// What a figure shows: its quantity, the figure of its samples, and the arm that others are compared with.
+/// What a figure shows: its quantity, the figure of its samples, and the arm that others are
+/// compared with.
 fn asked(shows: &Shows) -> Option<(Quantity, Estimate, Option<&'static str>)> {
     match *shows {
         Shows::Itself(of, by)
@@ -128,8 +129,8 @@ fn estimated(samples: &[f64], by: Estimate) -> Estimated {
     }
 }
 
-/// Where the medians of the middle 95 % of resamples lie: a resample's median is no more than the k-th of seven samples if four draws or more
-/// are.
+/// Where the medians of the middle 95 % of resamples lie: a resample's median is no more than the
+/// k-th of seven samples if four draws or more are.
 fn bootstrapped(ascending: &[f64]) -> [f64; 2] {
     let chance = |count: usize| {
         let share = count as f64 / SAMPLES as f64;
@@ -146,7 +147,8 @@ fn bootstrapped(ascending: &[f64]) -> [f64; 2] {
     })
 }
 
-/// A ratio: errors on the logarithmic scale add as squares; of best times, up to the ratio of medians.
+/// A ratio: errors on the logarithmic scale add as squares; of best times, up to the ratio of
+/// medians.
 fn ratio(above: &[f64], below: &[f64], by: Estimate) -> Estimated {
     let ((a, a_ends), (b, b_ends)) = (estimated(above, by), estimated(below, by));
     let value = a / b;
@@ -252,7 +254,8 @@ fn shares(of: &[Factor], raw: &Raw, stack: &str) -> BTreeMap<String, Estimated> 
         .iter()
         .flat_map(|of| of.iter().map(|it| (it - mean(of)).powi(2)))
         .sum();
-    // The standard error of a contrast of means, by the errors within combinations; t of 48 degrees of freedom for eight of seven samples.
+    // The standard error of a contrast of means, by the errors within combinations; t of 48 degrees
+    // of freedom for eight of seven samples.
     assert_eq!((cells, SAMPLES), (8, 7));
     let half = 2.010_635 * (errors / 48.0 * cells as f64 / SAMPLES as f64).sqrt();
     let mut shares = BTreeMap::new();
@@ -282,7 +285,8 @@ fn shares(of: &[Factor], raw: &Raw, stack: &str) -> BTreeMap<String, Estimated> 
 fn near(told: &str, expected: f64, what: &str) {
     let read: f64 = told.parse().unwrap_or_else(|_| panic!("{what}: {told}"));
     let error = (read - expected).abs();
-    // The tables of t have seven digits, and a percentage near zero is the difference of two numbers near a hundred.
+    // The tables of t have seven digits, and a percentage near zero is the difference of two
+    // numbers near a hundred.
     assert!(
         error <= expected.abs() * 1e-5 + 1e-5,
         "{what}: told {told}, expected {expected}"
@@ -396,7 +400,8 @@ fn in_the_table(article: &str, told: &[BTreeMap<String, String>], name: &str) {
     }
 }
 
-/// *What held* says below, within, within our interval, above or partly as the values and their intervals lie.
+/// *What held* says below, within, within our interval, above or partly as the values and their
+/// intervals lie.
 fn what_held(article: &str, reported: &[Reported], all: &BTreeMap<Place, Estimated>, name: &str) {
     let of_it = |reported: &Reported, place: &Place| {
         let arm = place.1.split('/').next() == Some(reported.arm) || place.1 == reported.arm;
@@ -509,7 +514,8 @@ fn lines_of_everything() -> Vec<Value> {
     all
 }
 
-/// What deployments take, for what is drawn from it: totals that grow with messages, and the time of later ones.
+/// What deployments take, for what is drawn from it: totals that grow with messages, and the time
+/// of later ones.
 fn of_deployments(
     study: &Study,
     experiment: &Experiment,

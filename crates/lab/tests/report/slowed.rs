@@ -1,4 +1,5 @@
-//! Code that is slowed makes the report change: the engine itself is measured, and once more with a pause in it.
+//! Code that is slowed makes the report change: the engine itself is measured, and once more with a
+//! pause in it.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ use soapstone_lab::study::{
 use super::mchale;
 use super::read::{between, values};
 
-/// Calls are answers that are secured and opened by the engine, with a pause where there is security.
+/// Calls are answers that are secured and opened by the engine, with a pause where there is
+/// security.
 struct Engine {
     engine: InMemory,
     pause: Duration,

@@ -6,7 +6,8 @@ use soapstone_lab::studies;
 
 use super::{read, run};
 
-/// What operations take, microseconds: those of a message, in the order of drawing, and what carries it otherwise.
+/// What operations take, microseconds: those of a message, in the order of drawing, and what
+/// carries it otherwise.
 const PARTS: [(&str, f64); 4] = [
     ("xml-send", 10.0),
     ("sign", 400.0),
@@ -56,8 +57,8 @@ fn plot(figure: &str) -> String {
         .contents
 }
 
-/// Where the bars of a plot begin and how long they are, in the order of drawing, with what they say when they are pointed at; those of the
-/// legend say nothing and are not among them.
+/// Where the bars of a plot begin and how long they are, in the order of drawing, with what they
+/// say when they are pointed at; those of the legend say nothing and are not among them.
 fn bars(svg: &str) -> Vec<(String, f64, f64)> {
     let points = svg.split("<g class=\"point\">").skip(1);
     let between = |text: &str, before: &str, after: &str| {

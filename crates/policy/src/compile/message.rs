@@ -353,9 +353,10 @@ impl Message<'_> {
     }
 }
 
-/// Derived keys of a token that signs with its private key (WS-SecurityPolicy 1.3, 5.3): nothing is derived from that, and a key derived from one that
-/// the sender wrapped for us proves nobody. Where the token encrypts, too, that is what they are for; where it signs alone, there is nothing else
-/// that they could be for.
+/// Derived keys of a token that signs with its private key (WS-SecurityPolicy 1.3, 5.3): nothing is
+/// derived from that, and a key derived from one that the sender wrapped for us proves nobody.
+/// Where the token encrypts, too, that is what they are for; where it signs alone, there is nothing
+/// else that they could be for.
 fn refuse_derived_signature(
     token: &Token,
     encrypts_too: &Option<Token>,
@@ -369,7 +370,8 @@ fn refuse_derived_signature(
 }
 
 impl Message<'_> {
-    /// WS-SecurityPolicy 1.3, 6.5: confirmations are signed, and encrypted where signatures are; or the connection protects them.
+    /// WS-SecurityPolicy 1.3, 6.5: confirmations are signed, and encrypted where signatures are; or
+    /// the connection protects them.
     fn confirm(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
         let wss = self.requirements.wss.as_ref();
         let Some(wss) = wss.filter(|wss| wss.signature_confirmation) else {
@@ -399,7 +401,8 @@ impl Message<'_> {
     }
 }
 
-/// The messages that make a conversation carry secrets and must not be forged: their Body is signed and encrypted, or TLS does both.
+/// The messages that make a conversation carry secrets and must not be forged: their Body is signed
+/// and encrypted, or TLS does both.
 pub(super) fn check_bootstrap(
     requirements: &Requirements,
     request: &Policy,

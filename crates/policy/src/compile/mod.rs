@@ -1,7 +1,8 @@
-//! Compiling: the requirements of one alternative become the plans' policies of request and response.
+//! Compiling: the requirements of one alternative become the plans' policies of request and
+//! response.
 //!
-//! The one rule: whatever cannot be demanded of messages is a problem that names its assertion; a policy is never compiled to less than it
-//! says.
+//! The one rule: whatever cannot be demanded of messages is a problem that names its assertion; a
+//! policy is never compiled to less than it says.
 
 mod message;
 mod parts;
@@ -29,7 +30,8 @@ use message::{Direction, Message};
 /// How the `…Sha256` suites are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignatureReading {
-    /// By the letter of WS-SecurityPolicy 1.3, 6.1, as CXF does: digests are SHA-256, signatures RSA-SHA1 and HMAC-SHA1.
+    /// By the letter of WS-SecurityPolicy 1.3, 6.1, as CXF does: digests are SHA-256, signatures
+    /// RSA-SHA1 and HMAC-SHA1.
     #[default]
     Letter,
     /// As WCF and many others do: signatures use SHA-256 too.
@@ -43,8 +45,8 @@ pub struct CompileOptions {
     pub signatures: SignatureReading,
 }
 
-/// What both sides do, from a policy. Written from the client's view: a service opens by `request` and secures by `response`, a client the
-/// other way round.
+/// What both sides do, from a policy. Written from the client's view: a service opens by `request`
+/// and secures by `response`, a client the other way round.
 #[derive(Clone, Debug)]
 pub struct Agreement {
     /// Of messages to the service.
@@ -75,7 +77,8 @@ pub struct TransportRequirement {
 pub struct Conversation {
     /// Version of its tokens, and of the WS-Trust that goes with it.
     pub version: ConversationVersion,
-    /// How the messages are protected that make, renew and cancel it; `None`: both sides have the context already.
+    /// How the messages are protected that make, renew and cancel it; `None`: both sides have the
+    /// context already.
     pub bootstrap: Option<Box<Agreement>>,
     /// The client may cancel the context.
     pub may_cancel: bool,
@@ -129,7 +132,8 @@ impl Agreement {
 }
 
 impl Conversation {
-    /// A text that two conversations share if their contexts come about alike, so that one context does for both.
+    /// A text that two conversations share if their contexts come about alike, so that one context
+    /// does for both.
     pub(crate) fn fingerprint(&self) -> String {
         let bootstrap = self.bootstrap.as_ref();
         format!(
@@ -287,8 +291,9 @@ fn context(requirements: &Requirements) -> Option<&Token> {
     tokens.find(|token| token.kind.is_context())
 }
 
-/// Answers belong to the conversation of their requests. Policies of single messages may say otherwise (WS-SecurityPolicy 1.3, 3 has bindings for
-/// both): what they say of how it begins would be left out.
+/// Answers belong to the conversation of their requests. Policies of single messages may say
+/// otherwise (WS-SecurityPolicy 1.3, 3 has bindings for both): what they say of how it begins would
+/// be left out.
 fn refuse_other_conversation(
     request: &Requirements,
     response: &Requirements,
@@ -372,8 +377,8 @@ fn conversation(
     Some(conversation)
 }
 
-/// The messages that make a conversation carry its secrets: where their policy names no parts at all, their Body is signed and encrypted,
-/// as stacks that write such policies do it.
+/// The messages that make a conversation carry its secrets: where their policy names no parts at
+/// all, their Body is signed and encrypted, as stacks that write such policies do it.
 fn with_body(bootstrap: &Requirements) -> Requirements {
     let mut bootstrap = bootstrap.clone();
     let silent = bootstrap.signed_parts.is_empty()

@@ -7,7 +7,8 @@ use crate::requirements::{ElementsDemand, HeaderDemand, PartsDemand, Requirement
 /// Header blocks of the message, but the ones that secure it.
 const ALL_HEADERS: &str = "/*[local-name()='Envelope']/*[local-name()='Header']/*[not(local-name()='Security' and \
      namespace-uri()='http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd')]";
-/// Those of a namespace, which stands behind it in quotes, and before a bracket: wherever the path is told, the namespace is.
+/// Those of a namespace, which stands behind it in quotes, and before a bracket: wherever the path
+/// is told, the namespace is.
 const HEADERS_OF_NAMESPACE: &str =
     "/*[local-name()='Envelope']/*[local-name()='Header']/*[namespace-uri()=";
 /// The same where no literal of XPath 1.0 can hold the namespace; the prefix is bound to it.
@@ -34,7 +35,8 @@ impl Requirements {
         tokens.any(|token| matches!(token.kind, TokenKind::Username { .. }))
     }
 
-    /// What is encrypted because of `sp:EncryptedParts`, `sp:EncryptedElements` and `sp:ContentEncryptedElements`.
+    /// What is encrypted because of `sp:EncryptedParts`, `sp:EncryptedElements` and
+    /// `sp:ContentEncryptedElements`.
     pub(super) fn encrypted(&self) -> Vec<EncryptedPart> {
         let mut whole = Vec::new();
         let mut encrypted = Vec::new();
@@ -126,7 +128,8 @@ fn headers_of(namespace: &str) -> Option<ElementPath> {
     path.or_else(|| ElementPath::parse(HEADERS_OF_PREFIX, |_| Some(namespace.to_owned())).ok())
 }
 
-/// What a path selects that stands for header blocks which a policy does not name one by one, in words.
+/// What a path selects that stands for header blocks which a policy does not name one by one, in
+/// words.
 pub(crate) fn headers_in_words(path: &ElementPath) -> Option<String> {
     let path = path.to_string();
     if path == ALL_HEADERS {

@@ -1,7 +1,9 @@
-//! Paths that lead into the `wsse:Security` header: to the Timestamp, to a user, to the signature, as WebSphere names them.
+//! Paths that lead into the `wsse:Security` header: to the Timestamp, to a user, to the signature,
+//! as WebSphere names them.
 //!
-//! A sender makes that header itself, when the parts of the message were found already. The one rule: what such a path selects is one of the parts that
-//! the header is made with, or refused; a sender that looks for it in the plain message would find nothing, and protect nothing.
+//! A sender makes that header itself, when the parts of the message were found already. The one
+//! rule: what such a path selects is one of the parts that the header is made with, or refused; a
+//! sender that looks for it in the plain message would find nothing, and protect nothing.
 
 use soapstone_wss::{ElementPath, EncryptedPart, Extent, KeyBinding, KeyReference, Part, Policy};
 use soapstone_xml::{Buffers, Document, Element, ParseOptions};
@@ -111,7 +113,8 @@ fn refused(path: &PathDemand) -> PolicyProblem {
     )
 }
 
-/// Refuses paths of a token that signs parts in particular. Where the connection protects messages, it signs the Timestamp anyway.
+/// Refuses paths of a token that signs parts in particular. Where the connection protects messages,
+/// it signs the Timestamp anyway.
 pub(super) fn refuse_endorsed(
     demands: &[ElementsDemand],
     signs_timestamp: bool,
@@ -127,7 +130,8 @@ pub(super) fn refuse_endorsed(
 }
 
 impl Message<'_> {
-    /// Adds the parts of the Security header that paths select to those that are signed and encrypted.
+    /// Adds the parts of the Security header that paths select to those that are signed and
+    /// encrypted.
     pub(super) fn parts_of_header(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
         if !self.protects_messages() {
             return;

@@ -1,7 +1,7 @@
 //! From a document to one agreement: which port and operation, and which of the alternatives.
 //!
-//! The one rule: a weaker alternative is never taken because a stronger one cannot be done. Alternatives without protection count only
-//! where all alternatives are without.
+//! The one rule: a weaker alternative is never taken because a stronger one cannot be done.
+//! Alternatives without protection count only where all alternatives are without.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,8 @@ use crate::normal::Alternative;
 use crate::problem::PolicyProblem;
 use crate::wsdl::{PolicySubject, SubjectAlternative};
 
-/// Which part of a WSDL is meant. What is not named must be the only one there is, or be the same for all.
+/// Which part of a WSDL is meant. What is not named must be the only one there is, or be the same
+/// for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A service.
@@ -54,14 +55,16 @@ pub enum AgreementError {
         /// What both requests hold.
         content: String,
     },
-    /// An operation demands something else than others, and the description does not say how its messages are told from theirs.
+    /// An operation demands something else than others, and the description does not say how its
+    /// messages are told from theirs.
     Unidentified {
         /// The operation.
         subject: String,
         /// What is missing.
         problem: &'static str,
     },
-    /// Operations demand different things, and some of them messages in conversations that others do not have, or begin in another way.
+    /// Operations demand different things, and some of them messages in conversations that others
+    /// do not have, or begin in another way.
     ConversationsDiffer {
         /// One of them.
         first: String,
@@ -77,7 +80,8 @@ pub enum AgreementError {
     NothingAllowed {
         /// Of what.
         subject: String,
-        /// Where the choice stands that has nothing to choose; `None` where policies exclude each other.
+        /// Where the choice stands that has nothing to choose; `None` where policies exclude each
+        /// other.
         place: Option<Place>,
     },
     /// No alternative can be done: the problems of the one that has the fewest.
@@ -186,7 +190,8 @@ impl PolicyDocument {
     /// The agreement for the ports and operations that are meant: they must all demand the same.
     ///
     /// # Errors
-    /// An [`AgreementError`] if nothing is meant, if different things are, or if what they demand cannot be done.
+    /// An [`AgreementError`] if nothing is meant, if different things are, or if what they demand
+    /// cannot be done.
     pub fn agreement(
         &self,
         selection: &Selection,
@@ -219,7 +224,8 @@ impl PolicyDocument {
             });
         }
         meant.retain(|subject| selection.includes(subject));
-        // Bindings that no port uses, and bindings of other protocols than SOAP, matter only if there is nothing else.
+        // Bindings that no port uses, and bindings of other protocols than SOAP, matter only if
+        // there is nothing else.
         if selection.port.is_none() && meant.iter().any(|subject| subject.port.is_some()) {
             meant.retain(|subject| subject.port.is_some());
         }
@@ -229,7 +235,8 @@ impl PolicyDocument {
         Ok(meant)
     }
 
-    /// The agreements of subjects, each once, and which of them each subject has. The first subject has the first one.
+    /// The agreements of subjects, each once, and which of them each subject has. The first subject
+    /// has the first one.
     pub(super) fn distinct(
         &self,
         subjects: &[PolicySubject],
@@ -300,7 +307,8 @@ impl PolicyDocument {
     }
 }
 
-/// How much of protection an alternative speaks of: nothing, something, a binding in one direction, in both.
+/// How much of protection an alternative speaks of: nothing, something, a binding in one direction,
+/// in both.
 fn strength(alternative: &SubjectAlternative) -> u8 {
     let has_binding = |alternative: &Alternative| {
         alternative.assertions.iter().any(|assertion| {

@@ -1,6 +1,8 @@
-//! Supporting tokens of requests: users, endorsing certificates, and security contexts that endorse (WS-SecurityPolicy 1.3, 8).
+//! Supporting tokens of requests: users, endorsing certificates, and security contexts that endorse
+//! (WS-SecurityPolicy 1.3, 8).
 //!
-//! Over a transport binding the connection signs and encrypts them; in a message binding the message's own signature and key do.
+//! Over a transport binding the connection signs and encrypts them; in a message binding the
+//! message's own signature and key do.
 
 use soapstone_wss::{
     EncryptedPart, EncryptionPolicy, EndorsingPolicy, KeyBinding, KeyReference, Part, PasswordKind,
@@ -141,8 +143,8 @@ impl Message<'_> {
         if !self.protects_messages() {
             return;
         }
-        // Where it is signed, the message's signature covers it already. A password in the clear is a secret, whether the policy says so (as 1.1
-        // cannot) or not.
+        // Where it is signed, the message's signature covers it already. A password in the clear is
+        // a secret, whether the policy says so (as 1.1 cannot) or not.
         if supporting.kind.encrypted || password == PasswordKind::Text {
             self.encrypt_too(policy, problems);
             if let Some(encryption) = &mut policy.encryption {
@@ -196,7 +198,8 @@ impl Message<'_> {
         if !certificate(token, problems) {
             return;
         }
-        // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its own private key signs here: there is nothing to derive.
+        // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its
+        // own private key signs here: there is nothing to derive.
         let reference = self.name(token, problems);
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let covers_token = properties.is_some_and(|properties| properties.protect_tokens);
@@ -208,7 +211,8 @@ impl Message<'_> {
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
-    /// Has a token endorse with its key, and with what the assertion and the binding demand of it besides.
+    /// Has a token endorse with its key, and with what the assertion and the binding demand of it
+    /// besides.
     fn endorse_with(
         &self,
         supporting: &SupportingTokens,
@@ -236,8 +240,8 @@ impl Message<'_> {
         }
     }
 
-    /// The key of the conversation signs the message's signature or, where the connection protects the message, its Timestamp: every request says by it
-    /// whose it is.
+    /// The key of the conversation signs the message's signature or, where the connection protects
+    /// the message, its Timestamp: every request says by it whose it is.
     fn endorse_by_context(
         &self,
         supporting: &SupportingTokens,
@@ -267,8 +271,9 @@ impl Message<'_> {
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
-    /// Where the connection protects the message there is no signature to endorse: each token signs the Timestamp (8.3, 8.4) and what is named in
-    /// particular. The first of them makes the message's signature or, where there is one, the security context.
+    /// Where the connection protects the message there is no signature to endorse: each token signs
+    /// the Timestamp (8.3, 8.4) and what is named in particular. The first of them makes the
+    /// message's signature or, where there is one, the security context.
     fn endorse_timestamp(
         &self,
         supporting: &SupportingTokens,
@@ -326,9 +331,11 @@ impl Message<'_> {
         );
     }
 
-    /// The token signs the message's signature (8.3), as does every other one that the policy names. That signature covers the token where it is signed (8.4), and the message's key encrypts
-    /// it where it is encrypted (8.7, 8.8): "when they appear in the wsse:SecurityHeader", so one that messages only name is neither, and one
-    /// that a peer sends nevertheless must be.
+    /// The token signs the message's signature (8.3), as does every other one that the policy
+    /// names. That signature covers the token where it is signed (8.4), and the message's key
+    /// encrypts it where it is encrypted (8.7, 8.8): "when they appear in the
+    /// wsse:SecurityHeader", so one that messages only name is neither, and one that a peer
+    /// sends nevertheless must be.
     fn endorse_message(
         &self,
         supporting: &SupportingTokens,

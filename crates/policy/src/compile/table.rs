@@ -1,7 +1,8 @@
-//! From a document to the agreements of a port whose operations demand different things (WS-PolicyAttachment 1.5, 4.1: policies of operations
-//! and of their messages).
+//! From a document to the agreements of a port whose operations demand different things
+//! (WS-PolicyAttachment 1.5, 4.1: policies of operations and of their messages).
 //!
-//! The one rule: two operations that demand different things can be told apart by what their requests are, or there is no table.
+//! The one rule: two operations that demand different things can be told apart by what their
+//! requests are, or there is no table.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,7 +23,8 @@ pub enum Agreements {
 /// The agreements of the operations of a port.
 #[derive(Clone, Debug)]
 pub struct OperationTable {
-    /// Agreements that differ, two at least. All of them belong to the same conversations, or none does.
+    /// Agreements that differ, two at least. All of them belong to the same conversations, or none
+    /// does.
     pub agreements: Vec<Agreement>,
     /// The operations.
     pub operations: Vec<AgreedOperation>,
@@ -54,12 +56,13 @@ impl PolicyDocument {
         Ok(messages.filter(|one| known.insert(one.clone())).collect())
     }
 
-    /// The agreement of everything that is meant, if that demands the same, or the agreements of its operations. Several ports share a table if
-    /// each operation demands the same at all of them.
+    /// The agreement of everything that is meant, if that demands the same, or the agreements of
+    /// its operations. Several ports share a table if each operation demands the same at all of
+    /// them.
     ///
     /// # Errors
-    /// An [`AgreementError`] if nothing is meant, if what is demanded cannot be done, or if operations that demand different things cannot be
-    /// told apart.
+    /// An [`AgreementError`] if nothing is meant, if what is demanded cannot be done, or if
+    /// operations that demand different things cannot be told apart.
     pub fn agreements(
         &self,
         selection: &Selection,
@@ -193,8 +196,8 @@ fn check_requests(subjects: &[Agreed<'_>], agreements: &[Agreement]) -> Result<(
     Ok(())
 }
 
-/// Requests that hold the same differ in an action that they are sure to have: `wsa:Action` where all of their agreements ask for it, and
-/// `soapAction` otherwise.
+/// Requests that hold the same differ in an action that they are sure to have: `wsa:Action` where
+/// all of their agreements ask for it, and `soapAction` otherwise.
 fn check_alike(
     alike: &[&Agreed<'_>],
     content: &BodyContent,

@@ -1,14 +1,17 @@
-//! Assertions of other languages in security policies: those of other stacks, and of other specifications.
+//! Assertions of other languages in security policies: those of other stacks, and of other
+//! specifications.
 //!
-//! The one rule: passed over is only what says nothing about messages. Of what is refused, the better known says why.
+//! The one rule: passed over is only what says nothing about messages. Of what is refused, the
+//! better known says why.
 
 use super::token::MICROSOFT;
 use crate::names::Name;
 use crate::normal::Assertion;
 use crate::problem::ProblemKind;
 
-/// Namespaces in which other stacks keep their configuration inside policies: key stores, callbacks, cache sizes, and what else than SOAP over HTTP they
-/// understand. They say nothing about messages.
+/// Namespaces in which other stacks keep their configuration inside policies: key stores,
+/// callbacks, cache sizes, and what else than SOAP over HTTP they understand. They say nothing
+/// about messages.
 const CONFIGURATION: [&str; 16] = [
     "http://ws.apache.org/rampart/policy",
     "http://schemas.sun.com/2006/03/wss/server",
@@ -101,7 +104,8 @@ pub(super) fn is_configuration(name: &Name) -> bool {
     CONFIGURATION.contains(&&*name.namespace)
 }
 
-/// SAP lists features with whether they are asked for: `enableSession` with `false`. One that is asked for is refused as unknown.
+/// SAP lists features with whether they are asked for: `enableSession` with `false`. One that is
+/// asked for is refused as unknown.
 fn is_switched_off(assertion: &Assertion) -> bool {
     let node = assertion.node();
     let is_feature = node.name.namespace.starts_with("http://www.sap.com/")

@@ -1,8 +1,9 @@
 //! The assertions of one alternative as types (WS-SecurityPolicy 1.3, 4 to 9).
 //!
-//! Reading takes what is well-formed; whether it can be done is for [`compile`](crate::compile()) to judge. The one rule: an assertion is
-//! either in the result or among the problems. Only what is ignorable by its own word, and what configures another stack without
-//! saying anything about messages, is in neither, and listed.
+//! Reading takes what is well-formed; whether it can be done is for [`compile`](crate::compile())
+//! to judge. The one rule: an assertion is either in the result or among the problems. Only what is
+//! ignorable by its own word, and what configures another stack without saying anything about
+//! messages, is in neither, and listed.
 
 mod binding;
 mod foreign;
@@ -58,7 +59,8 @@ pub struct Requirements {
     pub trust: Option<Trust>,
     /// Messages carry WS-Addressing headers.
     pub addressing: bool,
-    /// Assertions that say nothing about messages: ignorable ones, and the configuration of other stacks.
+    /// Assertions that say nothing about messages: ignorable ones, and the configuration of other
+    /// stacks.
     pub passed_over: Vec<(Name, Place)>,
 }
 
@@ -129,7 +131,8 @@ impl Requirements {
             return self.addressing_assertion(assertion, problems);
         }
         if name.security_version().is_none() {
-            // What is understood is obeyed, ignorable or not: that word is for those who do not understand it.
+            // What is understood is obeyed, ignorable or not: that word is for those who do not
+            // understand it.
             if assertion.is_ignorable() || foreign::says_nothing(assertion) {
                 let place = assertion.place().clone();
                 self.passed_over.push((name.clone(), place));
@@ -224,8 +227,9 @@ fn nested(assertion: &Assertion) -> &[Arc<Assertion>] {
         .map_or(&[], |alternative| &alternative.assertions)
 }
 
-/// Adds a problem for whatever stands in an assertion beside its nested policy, where nobody would obey it: an assertion, a reference to the policy
-/// that should be there (WS-Policy 1.5, 4.3.2 has none without a `wsp:Policy` around it), or an element of others.
+/// Adds a problem for whatever stands in an assertion beside its nested policy, where nobody would
+/// obey it: an assertion, a reference to the policy that should be there (WS-Policy 1.5, 4.3.2 has
+/// none without a `wsp:Policy` around it), or an element of others.
 fn refuse_beside(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
     for one in assertion.parameters() {
         let name = &one.name;
@@ -241,7 +245,8 @@ fn refuse_beside(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
     }
 }
 
-/// Whether `assertion` is one of WS-SecurityPolicy, of whatever version; adds the problem if it is not.
+/// Whether `assertion` is one of WS-SecurityPolicy, of whatever version; adds the problem if it is
+/// not.
 fn is_security(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> bool {
     if assertion.name().security_version().is_some() {
         return true;

@@ -1,4 +1,5 @@
-//! What stacks must be able to do: `sp:Wss10`, `sp:Wss11`, `sp:Trust10`, `sp:Trust13` (WS-SecurityPolicy 1.3, 9 and 10).
+//! What stacks must be able to do: `sp:Wss10`, `sp:Wss11`, `sp:Trust10`, `sp:Trust13`
+//! (WS-SecurityPolicy 1.3, 9 and 10).
 
 use std::sync::Arc;
 

@@ -105,7 +105,8 @@ impl PartsDemand {
     }
 }
 
-/// Parts and elements stand in their assertion itself (4.1 to 4.3): in a nested policy nobody would look for them.
+/// Parts and elements stand in their assertion itself (4.1 to 4.3): in a nested policy nobody would
+/// look for them.
 fn refuse_nested(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
     if assertion.nested().is_some() {
         problems.push(PolicyProblem::new(
@@ -117,7 +118,8 @@ fn refuse_nested(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) {
     }
 }
 
-/// `sp:SignedElements`, `sp:EncryptedElements`, `sp:ContentEncryptedElements` or `sp:RequiredElements`.
+/// `sp:SignedElements`, `sp:EncryptedElements`, `sp:ContentEncryptedElements` or
+/// `sp:RequiredElements`.
 #[derive(Clone, Debug)]
 pub struct ElementsDemand {
     /// The paths.

@@ -1,7 +1,8 @@
 //! Algorithm suites (WS-SecurityPolicy 1.3, 6.1 and 7.1), and those that Apache CXF adds.
 //!
-//! CXF's suites with GCM keep the digests, signatures and key transport of the classic ones; only the data encryption differs. The one
-//! rule: what a suite means is decided here, not where it is used.
+//! CXF's suites with GCM keep the digests, signatures and key transport of the classic ones; only
+//! the data encryption differs. The one rule: what a suite means is decided here, not where it is
+//! used.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::problem::{PolicyProblem, ProblemKind};
 #[derive(Clone, Debug)]
 pub struct AlgorithmSuite {
     suite: Suite,
-    /// `sp:InclusiveC14N` or `sp:InclusiveC14N11`: signatures in another canonical form than the exclusive one.
+    /// `sp:InclusiveC14N` or `sp:InclusiveC14N11`: signatures in another canonical form than the
+    /// exclusive one.
     pub inclusive: Option<(Name, Place)>,
     /// Where it stands.
     pub place: Place,

@@ -121,8 +121,8 @@ impl SupportingTokens {
     }
 }
 
-/// Why parts are not "encrypted using the token identified by this assertion" (8.1 to 8.8). With another key, such as the message's, they would be
-/// encrypted for others than the policy says.
+/// Why parts are not "encrypted using the token identified by this assertion" (8.1 to 8.8). With
+/// another key, such as the message's, they would be encrypted for others than the policy says.
 fn why_not_encrypted(tokens: &[Token]) -> &'static str {
     match tokens.first().map(|token| &token.kind) {
         Some(TokenKind::X509 { .. }) => {
@@ -140,8 +140,8 @@ fn why_not_encrypted(tokens: &[Token]) -> &'static str {
     }
 }
 
-/// Whether tokens are written in an expression, which this alternative left out because they are optional: WCF writes supporting tokens of which
-/// none has to be there.
+/// Whether tokens are written in an expression, which this alternative left out because they are
+/// optional: WCF writes supporting tokens of which none has to be there.
 fn has_written(expression: &Node) -> bool {
     expression.children.iter().any(|child| {
         if child.name.policy_version().is_some() {

@@ -57,7 +57,8 @@ pub enum TokenKind {
     SecureConversation {
         /// Version of the token.
         version: ConversationVersion,
-        /// `sp:BootstrapPolicy`: how the messages that make and end the conversation are protected.
+        /// `sp:BootstrapPolicy`: how the messages that make and end the conversation are
+        /// protected.
         bootstrap: Option<Box<Requirements>>,
         /// `sp:MustNotSendCancel`.
         must_not_cancel: bool,
@@ -148,7 +149,8 @@ pub enum ReferenceDemand {
     Internal,
 }
 
-/// Token assertions that are read and not supported, whatever is in them. The last two are Microsoft's.
+/// Token assertions that are read and not supported, whatever is in them. The last two are
+/// Microsoft's.
 const OTHERS: [&str; 8] = [
     "KerberosToken",
     "SamlToken",
@@ -379,7 +381,8 @@ pub(super) fn names_token(name: &Name) -> bool {
     version_of(name).is_some() && name.local.ends_with("Token")
 }
 
-/// Whether `assertion` is one of WS-SecurityPolicy or a token of Microsoft's; adds the problem if it is neither.
+/// Whether `assertion` is one of WS-SecurityPolicy or a token of Microsoft's; adds the problem if
+/// it is neither.
 pub(super) fn is_token(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> bool {
     version_of(assertion.name()).is_some() || is_security(assertion, problems)
 }
@@ -408,7 +411,8 @@ fn https_attribute(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> 
     }
 }
 
-/// WS-SecurityPolicy 1.3, 5.1: `sp:IncludeToken`, whose values are in the namespace of their version. Always, if it is not there.
+/// WS-SecurityPolicy 1.3, 5.1: `sp:IncludeToken`, whose values are in the namespace of their
+/// version. Always, if it is not there.
 fn read_inclusion(assertion: &Assertion, problems: &mut Vec<PolicyProblem>) -> Option<Inclusion> {
     let versions = SecurityPolicyVersion::ALL;
     let node = assertion.node();

@@ -1,7 +1,8 @@
 //! The assertions of one agreement as text (WS-SecurityPolicy 1.3, 4 to 9).
 //!
-//! Which key protects decides the binding: certificates an asymmetric one, a key that the request carries or a context a symmetric one,
-//! TLS alone a transport binding, and a user alone none. The one rule: a thing that has no assertion is a problem, not a gap.
+//! Which key protects decides the binding: certificates an asymmetric one, a key that the request
+//! carries or a context a symmetric one, TLS alone a transport binding, and a user alone none. The
+//! one rule: a thing that has no assertion is a problem, not a gap.
 
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
@@ -29,7 +30,8 @@ struct Certificate {
     named: Option<KeyReference>,
 }
 
-/// The two directions of messages, by the end of the URI of `sp:IncludeToken` for tokens that are in these alone.
+/// The two directions of messages, by the end of the URI of `sp:IncludeToken` for tokens that are
+/// in these alone.
 const TO_RECIPIENT: &str = "AlwaysToRecipient";
 const TO_INITIATOR: &str = "AlwaysToInitiator";
 
@@ -102,7 +104,8 @@ impl Assertions<'_> {
         }
     }
 
-    /// Messages that nothing in themselves protects: on TLS (WS-SecurityPolicy 1.3, 7.3), or with a user alone.
+    /// Messages that nothing in themselves protects: on TLS (WS-SecurityPolicy 1.3, 7.3), or with a
+    /// user alone.
     fn without_keys(&mut self, agreement: &Agreement) -> String {
         let demanded =
             |policy: &Policy| policy.timestamp.is_some_and(|timestamp| timestamp.required);
@@ -240,7 +243,8 @@ impl Assertions<'_> {
         nest(kind, &self.token("UsernameToken", TO_RECIPIENT, &form))
     }
 
-    /// Whether there is a Timestamp. It is signed if there is one, and then demanded (WS-SecurityPolicy 1.3, 6.2).
+    /// Whether there is a Timestamp. It is signed if there is one, and then demanded
+    /// (WS-SecurityPolicy 1.3, 6.2).
     fn timestamp(&mut self, policy: &Policy) -> bool {
         let demanded = policy.timestamp.is_some_and(|timestamp| timestamp.required);
         let signature = policy.signature.as_ref();
@@ -294,7 +298,8 @@ impl Assertions<'_> {
         nest("AlgorithmSuite", &suite) + &nest("Layout", &format!("<sp:{layout}/>")) + &options
     }
 
-    /// The token for a certificate that signs in the one direction, and that is encrypted for in the other.
+    /// The token for a certificate that signs in the one direction, and that is encrypted for in
+    /// the other.
     fn certificate(
         &mut self,
         signs: Option<KeyReference>,
@@ -319,7 +324,8 @@ impl Assertions<'_> {
         let first = named.next();
         let reference = match (first, named.next()) {
             (Some(one), Some(other)) if one != other => Some(other),
-            // A reference that is asked for would be used in the other direction, too: stacks look at it first.
+            // A reference that is asked for would be used in the other direction, too: stacks look
+            // at it first.
             (Some(one), _) if inclusion != "Never" && one != KeyReference::IssuerSerial => {
                 Some(one)
             }
@@ -382,7 +388,8 @@ impl Assertions<'_> {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 10: both sides bring random octets, so that neither alone decides the key.
+/// WS-SecurityPolicy 1.3, 10: both sides bring random octets, so that neither alone decides the
+/// key.
 fn trust(version: ConversationVersion) -> String {
     let name = match version {
         ConversationVersion::February2005 => "Trust10",

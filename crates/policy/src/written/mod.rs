@@ -1,11 +1,12 @@
 //! Agreements written as WS-SecurityPolicy, for clients that configure themselves.
 //!
-//! Written are WS-Policy 1.5 and the namespace of WS-SecurityPolicy 1.2, which 1.3 goes on using and which CXF, WCF and Metro read; the
-//! drafts of 2005 where a conversation is of February 2005, since the later assertions do not know its tokens. What a policy cannot say
-//! and both sides decide alone is not written: freshness, trust, limits, `mustUnderstand`.
+//! Written are WS-Policy 1.5 and the namespace of WS-SecurityPolicy 1.2, which 1.3 goes on using
+//! and which CXF, WCF and Metro read; the drafts of 2005 where a conversation is of February 2005,
+//! since the later assertions do not know its tokens. What a policy cannot say and both sides
+//! decide alone is not written: freshness, trust, limits, `mustUnderstand`.
 //!
-//! The one rule: what is written, compiled again, demands the same of every message. Whatever cannot be said is a reason, never a policy
-//! that says something else.
+//! The one rule: what is written, compiled again, demands the same of every message. Whatever
+//! cannot be said is a reason, never a policy that says something else.
 
 mod assertions;
 mod reason;
@@ -68,12 +69,14 @@ impl WrittenPolicy {
         self.policy("", &format!("{}{}", self.endpoint, self.messages))
     }
 
-    /// A `wsp:Policy` for bindings (WS-PolicyAttachment 1.5, 4.1: the endpoint policy subject), with an id.
+    /// A `wsp:Policy` for bindings (WS-PolicyAttachment 1.5, 4.1: the endpoint policy subject),
+    /// with an id.
     pub fn endpoint_xml(&self, id: &str) -> String {
         self.policy(&identified(id), &self.endpoint)
     }
 
-    /// A `wsp:Policy` for inputs and outputs of bindings (the message policy subject), with an id. `None` if no part is named.
+    /// A `wsp:Policy` for inputs and outputs of bindings (the message policy subject), with an id.
+    /// `None` if no part is named.
     pub fn messages_xml(&self, id: &str) -> Option<String> {
         (!self.messages.is_empty()).then(|| self.policy(&identified(id), &self.messages))
     }
@@ -102,7 +105,8 @@ impl Agreement {
     /// The agreement as a policy. One that demands nothing is a policy without assertions.
     ///
     /// # Errors
-    /// Everything of it that WS-SecurityPolicy cannot say, or says in a way that would be read as something else.
+    /// Everything of it that WS-SecurityPolicy cannot say, or says in a way that would be read as
+    /// something else.
     ///
     /// # Examples
     ///

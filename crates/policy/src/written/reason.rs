@@ -4,7 +4,8 @@ use std::fmt;
 
 use soapstone_wss::{KeyReference, Part};
 
-/// Something that WS-SecurityPolicy has no words for, or none that others would read as it is meant.
+/// Something that WS-SecurityPolicy has no words for, or none that others would read as it is
+/// meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unwritable {
@@ -27,7 +28,8 @@ pub enum Unwritable {
         /// The part.
         part: Part,
     },
-    /// A Timestamp that is demanded and not signed, or signed and not demanded (WS-SecurityPolicy 1.3, 6.2: it is neither or both).
+    /// A Timestamp that is demanded and not signed, or signed and not demanded (WS-SecurityPolicy
+    /// 1.3, 6.2: it is neither or both).
     Timestamp,
     /// A way to name keys that no assertion asks for.
     Reference {
@@ -41,9 +43,11 @@ pub enum Unwritable {
     },
     /// Not exactly one kind of password.
     Passwords,
-    /// A password that is neither a digest nor encrypted, in a message that is protected (WS-SecurityPolicy 1.3, 8 has it encrypted).
+    /// A password that is neither a digest nor encrypted, in a message that is protected
+    /// (WS-SecurityPolicy 1.3, 8 has it encrypted).
     ClearPassword,
-    /// A conversation whose first messages do not sign and encrypt their Body: its keys travel in them.
+    /// A conversation whose first messages do not sign and encrypt their Body: its keys travel in
+    /// them.
     Bootstrap,
     /// What was written says something else, in this respect.
     Unsaid {

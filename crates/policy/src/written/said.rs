@@ -1,7 +1,8 @@
 //! Whether two agreements demand the same of messages.
 //!
-//! What only one side decides does not count: freshness, limits, tuning, whose certificate answers are encrypted for. Nor does the order in
-//! which parts are named. The one rule: whatever a peer could see or be refused for does.
+//! What only one side decides does not count: freshness, limits, tuning, whose certificate answers
+//! are encrypted for. Nor does the order in which parts are named. The one rule: whatever a peer
+//! could see or be refused for does.
 
 use soapstone_wss::{
     DerivedKeyPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout, Part,
@@ -130,7 +131,8 @@ impl<'p> Message<'p> {
     }
 }
 
-/// How messages name a key, as far as there is a choice: the key of a request by its digest, a context by its token or its identifier.
+/// How messages name a key, as far as there is a choice: the key of a request by its digest, a
+/// context by its token or its identifier.
 fn reference(key: KeyBinding, reference: KeyReference) -> KeyReference {
     match key {
         KeyBinding::RequestKey => KeyReference::EncryptedKeySha1,

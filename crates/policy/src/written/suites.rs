@@ -1,7 +1,8 @@
 //! Names for algorithm suites.
 //!
-//! The one rule: a suite is called what its algorithms are, never what its own name resembles: CXF's `Basic256GCM` signs with SHA-1, and
-//! an endpoint file's does not. Algorithms that no message uses do not count.
+//! The one rule: a suite is called what its algorithms are, never what its own name resembles:
+//! CXF's `Basic256GCM` signs with SHA-1, and an endpoint file's does not. Algorithms that no
+//! message uses do not count.
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
 use soapstone_wss::{
@@ -94,7 +95,8 @@ pub(super) fn assertion(agreement: &Agreement, reading: SignatureReading) -> Opt
     Some(format!("<cxf:{cxf} xmlns:cxf=\"{CXF_SUITES}\"/>"))
 }
 
-/// Suites as strong as the one of a policy that have names, as endpoint files call them: the best first.
+/// Suites as strong as the one of a policy that have names, as endpoint files call them: the best
+/// first.
 pub(super) fn instead_of(suite: &Suite) -> Vec<String> {
     let base = match suite.data.first() {
         Some(DataEncryption::TripleDesCbc) => "TripleDes",

@@ -1,4 +1,5 @@
-//! The policies in effect: of a subject all that apply to it, merged (WS-PolicyAttachment 1.5, 2.2 and 4).
+//! The policies in effect: of a subject all that apply to it, merged (WS-PolicyAttachment 1.5, 2.2
+//! and 4).
 //!
 //! The one rule: every product is bounded before it is made.
 
@@ -16,7 +17,8 @@ impl PolicyDocument {
     /// The alternatives of a subject, most preferred first.
     ///
     /// # Errors
-    /// A [`PolicyError`] of one of its policies, or if the alternatives of all of them together are too many.
+    /// A [`PolicyError`] of one of its policies, or if the alternatives of all of them together are
+    /// too many.
     pub fn alternatives(
         &self,
         subject: &PolicySubject,
@@ -50,7 +52,8 @@ impl PolicyDocument {
         Ok(alternatives)
     }
 
-    /// The policy of one message of a subject, in normal form: of what lies around the message, and of the message itself.
+    /// The policy of one message of a subject, in normal form: of what lies around the message, and
+    /// of the message itself.
     ///
     /// # Errors
     /// As for [`alternatives`](Self::alternatives).
@@ -72,7 +75,8 @@ impl PolicyDocument {
         })
     }
 
-    /// What is demanded of faults in particular. Nothing of it becomes part of an agreement: a fault is an answer like any other.
+    /// What is demanded of faults in particular. Nothing of it becomes part of an agreement: a
+    /// fault is an answer like any other.
     ///
     /// # Errors
     /// As for [`alternatives`](Self::alternatives).
@@ -94,7 +98,8 @@ impl PolicyDocument {
             .collect()
     }
 
-    /// Where the first of a subject's policies stands that allows nothing: an empty `wsp:ExactlyOne` in it, or else the policy itself. None where each of them
+    /// Where the first of a subject's policies stands that allows nothing: an empty
+    /// `wsp:ExactlyOne` in it, or else the policy itself. None where each of them
     /// allows something.
     pub(crate) fn forbidding(&self, subject: &PolicySubject) -> Option<Place> {
         let attached = subject.endpoint.iter().chain(&subject.both);

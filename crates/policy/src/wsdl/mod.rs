@@ -1,7 +1,9 @@
-//! What is attached where: the policies of services, ports, bindings, operations and messages (WS-PolicyAttachment 1.5, 4).
+//! What is attached where: the policies of services, ports, bindings, operations and messages
+//! (WS-PolicyAttachment 1.5, 4).
 //!
-//! A [`PolicySubject`] is one operation of one port, the smallest thing that messages are sent to, with all policies in whose scope it
-//! lies. The one rule: policies of wider scopes are demanded of every message, those of a message of that message alone.
+//! A [`PolicySubject`] is one operation of one port, the smallest thing that messages are sent to,
+//! with all policies in whose scope it lies. The one rule: policies of wider scopes are demanded of
+//! every message, those of a message of that message alone.
 
 mod effective;
 
@@ -34,9 +36,11 @@ pub struct PolicySubject {
     pub action: Option<String>,
     /// The binding is one of SOAP 1.1 or 1.2, and not of plain HTTP, for example.
     pub is_soap: bool,
-    /// Binding or port say that messages must have WS-Addressing headers, beside all policies (WS-Addressing 1.0 WSDL Binding, candidate of 2006, 3.1).
+    /// Binding or port say that messages must have WS-Addressing headers, beside all policies
+    /// (WS-Addressing 1.0 WSDL Binding, candidate of 2006, 3.1).
     pub needs_addressing: bool,
-    /// What tells its messages from those of other operations; `None` where there is no operation or no SOAP.
+    /// What tells its messages from those of other operations; `None` where there is no operation
+    /// or no SOAP.
     pub messages: Option<OperationMessages>,
     /// Of service, port, binding and port type: both messages of all operations.
     endpoint: Arc<[Attached]>,
@@ -50,7 +54,8 @@ pub struct PolicySubject {
     faults: Vec<(String, Vec<Attached>)>,
 }
 
-/// Policies that apply. What is attached to an element is looked for where it is needed: one element may have many, and belong to many subjects.
+/// Policies that apply. What is attached to an element is looked for where it is needed: one
+/// element may have many, and belong to many subjects.
 #[derive(Clone, Debug)]
 enum Attached {
     /// A policy that stands alone.
@@ -194,8 +199,9 @@ impl PolicyDocument {
         Ok(self.policies().into_iter().map(alone).collect())
     }
 
-    /// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them: `binding:soap11/operation:echo/in`. What is attached
-    /// to the front part of an identifier applies to the whole.
+    /// Subjects of `wsp:PolicyAttachment` (WS-PolicyAttachment 1.5, 3.4), as Axis2 writes them:
+    /// `binding:soap11/operation:echo/in`. What is attached to the front part of an identifier
+    /// applies to the whole.
     fn external(&self, attachments: &[&Arc<Node>]) -> Result<Vec<PolicySubject>, PolicyError> {
         let allowed = self.limits.subjects;
         let mut subjects: Vec<PolicySubject> = Vec::new();
@@ -373,7 +379,8 @@ impl<'d> Wsdl<'d> {
         Ok(subjects)
     }
 
-    /// One subject for each operation of a binding, or one for a binding that has none, as if no port had it.
+    /// One subject for each operation of a binding, or one for a binding that has none, as if no
+    /// port had it.
     fn of_binding(&self, binding: &'d Arc<Node>) -> Vec<PolicySubject> {
         let mut around = Vec::new();
         attach(binding, &mut around);
@@ -459,8 +466,9 @@ impl<'d> Wsdl<'d> {
             .flat_map(move |definitions| named(definitions, kind))
     }
 
-    /// The binding of a port, which has most of its policies: one that is nowhere, in a document that was not given perhaps, is an error. Port types
-    /// and messages that are nowhere are missed where operations have to be told apart.
+    /// The binding of a port, which has most of its policies: one that is nowhere, in a document
+    /// that was not given perhaps, is an error. Port types and messages that are nowhere are
+    /// missed where operations have to be told apart.
     fn binding_of(&self, port: &Node) -> Result<Option<&'d Arc<Node>>, PolicyError> {
         let found = self.find(port, "binding", "binding");
         match port.attribute("", "binding") {
@@ -514,7 +522,8 @@ pub(crate) fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node
         .or_else(|| node.child(WSDL_SOAP12, local))
 }
 
-/// Whether a binding or a port has an extension that demands addressing headers. One that is not required says that they are understood.
+/// Whether a binding or a port has an extension that demands addressing headers. One that is not
+/// required says that they are understood.
 fn needs_addressing(node: &Node) -> bool {
     let uses = node.child(ADDRESSING_WSDL, "UsingAddressing");
     let required = uses.and_then(|uses| uses.attribute(WSDL, "required"));
@@ -528,5 +537,6 @@ fn attach(node: &Arc<Node>, attached: &mut Vec<Attached>) {
     }
 }
 
-/// Most parts of an identifier to which something is attached on its own: Axis2 has a service, a binding, an operation and its message.
+/// Most parts of an identifier to which something is attached on its own: Axis2 has a service, a
+/// binding, an operation and its message.
 const DEEPEST_SUBJECT: usize = 8;

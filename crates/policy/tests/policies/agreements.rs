@@ -179,7 +179,8 @@ fn a_user_in_a_message_binding_is_signed_and_a_password_in_the_clear_is_encrypte
     assert_eq!(encrypted(&encrypting.request), [body(), token]);
 }
 
-/// WS-SecurityPolicy 1.3, 8.2: signed tokens are in the message's signature, whether it covers anything else or not.
+/// WS-SecurityPolicy 1.3, 8.2: signed tokens are in the message's signature, whether it covers
+/// anything else or not.
 #[test]
 fn a_user_may_be_all_that_is_signed() {
     let users = nest(
@@ -196,7 +197,8 @@ fn a_user_may_be_all_that_is_signed() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 7.5, and its Examples 1.0, 2.1.3.1: tokens that encrypt are enough where nothing is signed.
+/// WS-SecurityPolicy 1.3, 7.5, and its Examples 1.0, 2.1.3.1: tokens that encrypt are enough where
+/// nothing is signed.
 #[test]
 fn a_binding_with_tokens_that_encrypt_alone_signs_nothing() {
     let tokens = nest("InitiatorEncryptionToken", &x509("Never", ""))

@@ -314,8 +314,8 @@ fn supporting_tokens_of_answers_are_refused() {
     );
 }
 
-/// WS-PolicyAttachment 1.5, 4: the policies of port, operation and message are merged. One that is attached to two of them is one demand, and two are two,
-/// though they say the same.
+/// WS-PolicyAttachment 1.5, 4: the policies of port, operation and message are merged. One that is
+/// attached to two of them is one demand, and two are two, though they say the same.
 #[test]
 fn an_endorsing_token_that_is_attached_twice_is_one() {
     let binding = symmetric(&x509("Never", ""), &suite("Basic256"));
@@ -344,7 +344,8 @@ fn an_endorsing_token_that_is_attached_twice_is_one() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 7.3: an answer that the connection is to protect travels on that of its request.
+/// WS-SecurityPolicy 1.3, 7.3: an answer that the connection is to protect travels on that of its
+/// request.
 #[test]
 fn a_transport_binding_of_answers_alone_demands_tls() {
     let wsdl = Wsdl {
@@ -363,7 +364,8 @@ fn a_transport_binding_of_answers_alone_demands_tls() {
     );
 }
 
-/// WS-PolicyAttachment 1.5, 4.1: what is attached to the binding applies. If that is in a document that is not there, nobody knows what it is.
+/// WS-PolicyAttachment 1.5, 4.1: what is attached to the binding applies. If that is in a document
+/// that is not there, nobody knows what it is.
 #[test]
 fn a_port_whose_binding_is_nowhere_is_an_error() {
     let binding = inline(&format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256"))));
@@ -384,7 +386,8 @@ fn a_port_whose_binding_is_nowhere_is_an_error() {
     assert_eq!(name, "t:Elsewhere");
 }
 
-/// WS-PolicyAttachment 1.5, 3.4 and 4.1: what is attached to a binding applies to its operations as well.
+/// WS-PolicyAttachment 1.5, 3.4 and 4.1: what is attached to a binding applies to its operations as
+/// well.
 #[test]
 fn attachments_to_a_binding_apply_to_its_operations() {
     let attachment = |subject: &str, assertions: &str| {
@@ -439,7 +442,8 @@ fn refused_in(source: &str) -> Vec<(String, u32, &'static str)> {
     }
 }
 
-/// WS-PolicyAttachment 1.5, 4.1: what is attached elsewhere than to a subject applies to none, and the port would go without protection.
+/// WS-PolicyAttachment 1.5, 4.1: what is attached elsewhere than to a subject applies to none, and
+/// the port would go without protection.
 #[test]
 fn policies_in_places_where_none_is_attached_are_refused() {
     let reason =
@@ -501,7 +505,8 @@ fn attachments_in_a_wsdl_that_has_ports_are_refused() {
     );
 }
 
-/// WSDL 1.1, 2.4.5: operations may share a name, and bindings say by other names which of them is meant. The policy of the second one was left out.
+/// WSDL 1.1, 2.4.5: operations may share a name, and bindings say by other names which of them is
+/// meant. The policy of the second one was left out.
 #[test]
 fn policies_of_a_second_operation_of_a_name_are_refused() {
     let more = format!(
@@ -519,7 +524,8 @@ fn policies_of_a_second_operation_of_a_name_are_refused() {
     );
 }
 
-/// WS-PolicyAttachment 1.5, 2: whatever is attached is demanded. A policy that is taken for somebody else's element would be none.
+/// WS-PolicyAttachment 1.5, 2: whatever is attached is demanded. A policy that is taken for
+/// somebody else's element would be none.
 #[test]
 fn policies_of_a_version_that_is_not_known_are_refused() {
     let old = "xmlns:w='http://schemas.xmlsoap.org/ws/2002/12/policy'";
@@ -560,7 +566,8 @@ fn what_is_called_a_policy_in_other_languages_is_none_of_ours() {
     assert!(agreement.demands_nothing());
 }
 
-/// WS-SecurityPolicy 1.3, 3: bindings are for both messages. What the policy of an answer says of another conversation, or of how it begins, was left out.
+/// WS-SecurityPolicy 1.3, 3: bindings are for both messages. What the policy of an answer says of
+/// another conversation, or of how it begins, was left out.
 #[test]
 fn an_answer_in_another_conversation_than_its_request_is_refused() {
     let conversation = |bootstrap: &str| {
@@ -604,7 +611,8 @@ fn an_answer_in_another_conversation_than_its_request_is_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 7.4: answers are protected with the key that came with the request. Where none comes, they cannot be made.
+/// WS-SecurityPolicy 1.3, 7.4: answers are protected with the key that came with the request. Where
+/// none comes, they cannot be made.
 #[test]
 fn an_answer_with_the_key_of_a_request_that_brings_none_is_refused() {
     let binding = inline(&symmetric(&x509("Never", ""), &suite("Basic256")));
@@ -626,7 +634,8 @@ fn an_answer_with_the_key_of_a_request_that_brings_none_is_refused() {
     );
 }
 
-/// WS-Addressing 1.0 WSDL Binding, 3.1: an extension of the binding or of the port, beside whatever policies there are.
+/// WS-Addressing 1.0 WSDL Binding, 3.1: an extension of the binding or of the port, beside whatever
+/// policies there are.
 #[test]
 fn addressing_that_a_binding_or_a_port_requires_is_demanded_beside_its_policies() {
     let uses = |required: &str| {

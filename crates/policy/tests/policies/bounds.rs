@@ -194,7 +194,8 @@ fn ports_times_operations_are_bounded() {
     );
 }
 
-/// One element with many references or a long name, in the scope of many ports: as much as both, and not as their product.
+/// One element with many references or a long name, in the scope of many ports: as much as both,
+/// and not as their product.
 #[test]
 fn what_many_ports_share_is_not_kept_for_each() {
     let many = |operation: &str| {
@@ -216,7 +217,8 @@ fn what_many_ports_share_is_not_kept_for_each() {
     ));
 }
 
-/// The same for attachments: what applies to the front part of an identifier applies to all that begin with it.
+/// The same for attachments: what applies to the front part of an identifier applies to all that
+/// begin with it.
 #[test]
 fn attachments_to_many_subjects_are_bounded() {
     let subjects: String = (0..16_000)

@@ -2,7 +2,8 @@
 
 use crate::support::*;
 
-/// What cannot be read or done is told, and not that it seems to be missing: the first problem is the one to mend.
+/// What cannot be read or done is told, and not that it seems to be missing: the first problem is
+/// the one to mend.
 #[test]
 fn what_is_missing_because_of_another_problem_is_not_told() {
     let users = nest(

@@ -1,4 +1,5 @@
-//! Derived keys of the tokens of an asymmetric binding (WS-SecurityPolicy 1.3, 5.3 and 7.5): what encrypts is derived, what signs is a private key.
+//! Derived keys of the tokens of an asymmetric binding (WS-SecurityPolicy 1.3, 5.3 and 7.5): what
+//! encrypts is derived, what signs is a private key.
 
 use soapstone_policy::{CompileOptions, Selection, message_in_words};
 use soapstone_wss::{ConversationVersion, KeyBinding, Part, Policy, Recipient};
@@ -20,7 +21,8 @@ fn form(policy: &Policy) -> Option<(soapstone_wss::DerivedKeyForm, bool)> {
     derived.map(|derived| (derived.form, derived.exclusive))
 }
 
-/// As WCF has it for bindings that are put together by hand: the private key signs, and each token says of the messages that are encrypted for it.
+/// As WCF has it for bindings that are put together by hand: the private key signs, and each token
+/// says of the messages that are encrypted for it.
 #[test]
 fn what_is_encrypted_for_a_token_is_encrypted_with_the_keys_that_it_demands() {
     for (derived, demanded) in DERIVED_KEYS {
@@ -76,7 +78,8 @@ fn where_nothing_is_encrypted_nothing_is_derived() {
     }
 }
 
-/// A signature that is to be encrypted where there is none: in answers, which have neither a Timestamp nor the request's user.
+/// A signature that is to be encrypted where there is none: in answers, which have neither a
+/// Timestamp nor the request's user.
 #[test]
 fn an_answer_without_a_signature_to_encrypt_derives_nothing() {
     let both = binding("<sp:RequireDerivedKeys/>", "<sp:RequireDerivedKeys/>");
@@ -95,7 +98,8 @@ fn an_answer_without_a_signature_to_encrypt_derives_nothing() {
     assert_eq!(form(&agreement.response), None);
 }
 
-/// The same under a symmetric binding, whose policy of answers has a derivation and nothing that it could be of.
+/// The same under a symmetric binding, whose policy of answers has a derivation and nothing that it
+/// could be of.
 #[test]
 fn of_an_answer_without_protection_no_derivation_is_told() {
     let binding = symmetric(

@@ -1,4 +1,5 @@
-//! Endorsing tokens (WS-SecurityPolicy 1.3, 8.3 to 8.9): what policies with them demand, and which of them are refused.
+//! Endorsing tokens (WS-SecurityPolicy 1.3, 8.3 to 8.9): what policies with them demand, and which
+//! of them are refused.
 
 use soapstone_policy::{Agreement, ProblemKind, message_in_words};
 use soapstone_wss::{EndorsingPolicy, KeyBinding, KeyReference, Part};
@@ -65,8 +66,9 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
     assert!(by_transport(&over_https) && !by_transport(&message));
 }
 
-/// WS-SecurityPolicy 1.3, 5.3: derived keys of a certificate are those of the keys that it encrypts. One that endorses signs with its own, and the
-/// policies that stacks write demand them of it nevertheless.
+/// WS-SecurityPolicy 1.3, 5.3: derived keys of a certificate are those of the keys that it
+/// encrypts. One that endorses signs with its own, and the policies that stacks write demand them
+/// of it nevertheless.
 #[test]
 fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses() {
     for (derived, form) in DERIVED_KEYS {
@@ -162,7 +164,8 @@ fn every_endorsing_token_makes_a_signature_of_its_own() {
     assert_eq!(twice(&again).endorsing, [ENDORSING, ENDORSING]);
 }
 
-/// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it encrypts.
+/// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it
+/// encrypts.
 #[test]
 fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
     let by_certificate = asymmetric(&suite("Basic256"));
@@ -243,7 +246,8 @@ fn endorsing_tokens_sign_parts_of_their_own() {
     assert!(words.iter().any(|line| line == said), "{words:?}");
 }
 
-/// WS-SecurityPolicy 1.3, 8.3: where the connection protects the message, every token signs its Timestamp.
+/// WS-SecurityPolicy 1.3, 8.3: where the connection protects the message, every token signs its
+/// Timestamp.
 #[test]
 fn on_tls_every_endorsing_token_signs_the_timestamp_with_a_key_of_its_own() {
     let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
@@ -331,8 +335,9 @@ fn certificates_that_support_in_other_ways_are_refused_each_with_its_reason() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 8.1 to 8.8: "additional message parts that MUST be encrypted using the token identified by this assertion". With the message's key they
-/// would be encrypted for somebody else.
+/// WS-SecurityPolicy 1.3, 8.1 to 8.8: "additional message parts that MUST be encrypted using the
+/// token identified by this assertion". With the message's key they would be encrypted for somebody
+/// else.
 #[test]
 fn parts_that_a_supporting_token_is_to_encrypt_are_refused_whatever_the_token() {
     let user = token("UsernameToken", "AlwaysToRecipient", "");

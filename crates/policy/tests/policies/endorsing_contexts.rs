@@ -1,5 +1,6 @@
-//! Security contexts that endorse (WS-SecurityPolicy 1.3, 5.4.6, 5.4.7 and 8.3): on a transport binding what WCF calls a message credential with a
-//! security context, and in message bindings. What policies with them demand, and which of them are refused.
+//! Security contexts that endorse (WS-SecurityPolicy 1.3, 5.4.6, 5.4.7 and 8.3): on a transport
+//! binding what WCF calls a message credential with a security context, and in message bindings.
+//! What policies with them demand, and which of them are refused.
 
 use soapstone_policy::{ProblemKind, message_in_words};
 use soapstone_wss::{
@@ -159,7 +160,8 @@ fn a_context_signs_what_its_assertion_names_besides_the_timestamp() {
     assert_eq!(signed(&agreement.request), [Part::Timestamp, header]);
 }
 
-/// The context's signature is the message's, wherever the policy names it: its key says whose the message is.
+/// The context's signature is the message's, wherever the policy names it: its key says whose the
+/// message is.
 #[test]
 fn certificates_endorse_beside_a_context_in_either_order() {
     let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
@@ -200,7 +202,8 @@ fn certificates_endorse_beside_a_context_in_either_order() {
     assert_eq!(parts.collect::<Vec<_>>(), [0, 0]);
 }
 
-/// WS-SecurityPolicy 1.3, 8.3 and 8.4, under 7.4 and 7.5: another key protects messages, and the context's signs the signature of requests.
+/// WS-SecurityPolicy 1.3, 8.3 and 8.4, under 7.4 and 7.5: another key protects messages, and the
+/// context's signs the signature of requests.
 #[test]
 fn in_a_message_binding_a_context_endorses_the_signature_of_requests() {
     let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";

@@ -1,4 +1,5 @@
-//! Policies written for these tests: what they compile to, what is refused, and what costs too much.
+//! Policies written for these tests: what they compile to, what is refused, and what costs too
+//! much.
 
 mod agreements;
 mod attachments;

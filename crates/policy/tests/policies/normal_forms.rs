@@ -84,7 +84,8 @@ fn a_reference_that_leads_nowhere_or_to_two_policies_is_refused() {
     }
 }
 
-/// WS-Policy 1.5, 4.2: a policy's name is its own. Which of two documents is looked into first must not decide what is demanded.
+/// WS-Policy 1.5, 4.2: a policy's name is its own. Which of two documents is looked into first must
+/// not decide what is demanded.
 #[test]
 fn a_name_that_policies_of_two_documents_have_is_refused() {
     let source = policy(

@@ -1,4 +1,5 @@
-//! Demands in places where they are easily overlooked: each is obeyed or refused, so that no plan is weaker than its policy.
+//! Demands in places where they are easily overlooked: each is obeyed or refused, so that no plan
+//! is weaker than its policy.
 
 use soapstone_policy::ProblemKind;
 
@@ -14,7 +15,8 @@ fn plain() -> String {
     format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256")))
 }
 
-/// WS-SecurityPolicy 1.3, 4.1.2: paths stand in the assertion itself. In a nested policy they were left out, and nothing of theirs was signed.
+/// WS-SecurityPolicy 1.3, 4.1.2: paths stand in the assertion itself. In a nested policy they were
+/// left out, and nothing of theirs was signed.
 #[test]
 fn paths_in_a_nested_policy_are_refused() {
     let paths = "<wsp:Policy><sp:XPath>/*/*[local-name()='Body']</sp:XPath></wsp:Policy>";
@@ -42,7 +44,8 @@ fn elements_without_a_path_are_refused() {
     );
 }
 
-/// WS-SecurityPolicy 1.3, 4.1.2: in XPath 2.0 the same expression may select something else. Rampart writes the attribute with a prefix.
+/// WS-SecurityPolicy 1.3, 4.1.2: in XPath 2.0 the same expression may select something else.
+/// Rampart writes the attribute with a prefix.
 #[test]
 fn the_version_of_xpath_counts_with_a_prefix_as_well() {
     let path = "<sp:XPath>/*/*[local-name()='Body']</sp:XPath>";
@@ -62,8 +65,8 @@ fn the_version_of_xpath_counts_with_a_prefix_as_well() {
     );
 }
 
-/// WS-Policy 1.5, 4.3.2: what is nested is a policy, and a reference to one is an element of it. Without a `wsp:Policy` around it, nobody followed it, and
-/// answers needed no confirmations.
+/// WS-Policy 1.5, 4.3.2: what is nested is a policy, and a reference to one is an element of it.
+/// Without a `wsp:Policy` around it, nobody followed it, and answers needed no confirmations.
 #[test]
 fn references_in_the_place_of_a_nested_policy_are_refused() {
     let reference = "<wsp:PolicyReference URI='#more'/>";
@@ -96,7 +99,8 @@ fn elements_of_others_in_an_assertion_are_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 5.4.10 and 5.1.2: client certificates of one issuer. Any that was trusted would have done.
+/// WS-SecurityPolicy 1.3, 5.4.10 and 5.1.2: client certificates of one issuer. Any that was trusted
+/// would have done.
 #[test]
 fn an_issuer_of_client_certificates_is_refused() {
     let client = "<wsp:Policy><sp:RequireClientCertificate/></wsp:Policy>";
@@ -115,7 +119,8 @@ fn an_issuer_of_client_certificates_is_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 5.3.5 and 5.3.6: derived keys are described in one way. The last word is not the only one.
+/// WS-SecurityPolicy 1.3, 5.3.5 and 5.3.6: derived keys are described in one way. The last word is
+/// not the only one.
 #[test]
 fn two_ways_to_derive_keys_are_refused() {
     let both = "<sp:RequireImpliedDerivedKeys/><sp:RequireExplicitDerivedKeys/>";

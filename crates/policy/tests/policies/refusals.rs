@@ -229,7 +229,8 @@ fn users_whose_password_cannot_be_checked_are_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 5.3: nothing is derived from a private key. Some derive what signs from a key that they wrap for the receiver, as anybody can.
+/// WS-SecurityPolicy 1.3, 5.3: nothing is derived from a private key. Some derive what signs from a
+/// key that they wrap for the receiver, as anybody can.
 #[test]
 fn keys_that_are_derived_of_a_token_that_signs_alone_are_refused() {
     let reason = "nothing is derived from the private key that signs, and other keys prove nobody: demand derived keys of the token that encrypts";
@@ -254,7 +255,8 @@ fn keys_that_are_derived_of_a_token_that_signs_alone_are_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 8.5 and 8.6: who is to read what is encrypted has to have a key. Without one, the password would go in the clear.
+/// WS-SecurityPolicy 1.3, 8.5 and 8.6: who is to read what is encrypted has to have a key. Without
+/// one, the password would go in the clear.
 #[test]
 fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
     let initiator = nest("InitiatorToken", &x509("AlwaysToRecipient", ""));
@@ -282,7 +284,8 @@ fn a_user_who_is_to_be_encrypted_for_nobody_is_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 6.5 and 8.9: a signature covers its token, and cannot where that is a part of it.
+/// WS-SecurityPolicy 1.3, 6.5 and 8.9: a signature covers its token, and cannot where that is a
+/// part of it.
 #[test]
 fn protected_tokens_inside_of_the_references_to_them_are_refused() {
     let inside = x509("AlwaysToRecipient", "<sp:RequireEmbeddedTokenReference/>");
@@ -360,8 +363,8 @@ fn a_suite_whose_algorithms_are_not_in_the_policy_is_refused() {
     );
 }
 
-/// WS-SecurityPolicy 1.3, 8.2 and 8.5: signed and encrypted supporting tokens are what a binding signs and encrypts. Without one, a password in the clear
-/// would do.
+/// WS-SecurityPolicy 1.3, 8.2 and 8.5: signed and encrypted supporting tokens are what a binding
+/// signs and encrypts. Without one, a password in the clear would do.
 #[test]
 fn supporting_tokens_that_are_to_be_protected_need_a_binding() {
     let user = token("UsernameToken", "AlwaysToRecipient", "");
@@ -379,7 +382,8 @@ fn supporting_tokens_that_are_to_be_protected_need_a_binding() {
     assert!(plain.request.username.is_some());
 }
 
-/// WS-SecurityPolicy 1.3, 5.4.7: without a binding, both sides' parts of the context's key would travel in the clear.
+/// WS-SecurityPolicy 1.3, 5.4.7: without a binding, both sides' parts of the context's key would
+/// travel in the clear.
 #[test]
 fn a_bootstrap_without_a_binding_is_refused() {
     let user = nest(
@@ -410,7 +414,8 @@ fn a_bootstrap_without_a_binding_is_refused() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 7.4 and 7.5: each purpose has one token. The first one alone would leave the other's demand out.
+/// WS-SecurityPolicy 1.3, 7.4 and 7.5: each purpose has one token. The first one alone would leave
+/// the other's demand out.
 #[test]
 fn two_tokens_for_one_purpose_are_refused() {
     let one = nest("InitiatorToken", &x509("AlwaysToRecipient", ""));
@@ -486,7 +491,8 @@ fn two_layouts_are_refused() {
     );
 }
 
-/// WS-SecurityPolicy 1.1, 4.3.10: the attribute is an `xs:boolean`. Whoever writes another word does not mean that no certificate is needed.
+/// WS-SecurityPolicy 1.1, 4.3.10: the attribute is an `xs:boolean`. Whoever writes another word
+/// does not mean that no certificate is needed.
 #[test]
 fn a_demand_for_client_certificates_that_is_no_truth_value_is_refused() {
     let https = "<sp:HttpsToken RequireClientCertificate='TRUE'/>";
@@ -507,7 +513,8 @@ fn a_demand_for_client_certificates_that_is_no_truth_value_is_refused() {
     );
 }
 
-/// SOAP Message Security 1.1.1, 8.5: under a transport binding the connection protects confirmations.
+/// SOAP Message Security 1.1.1, 8.5: under a transport binding the connection protects
+/// confirmations.
 #[test]
 fn confirmations_in_answers_are_demanded_under_a_transport_binding() {
     let wss = nest("Wss11", "<sp:RequireSignatureConfirmation/>");
@@ -520,7 +527,8 @@ fn confirmations_in_answers_are_demanded_under_a_transport_binding() {
     assert!(!agreed.request.signature_confirmation);
 }
 
-/// SOAP Message Security 1.1.1, 8.5: in an answer that nobody signs, a confirmation is what anybody on the way likes to write.
+/// SOAP Message Security 1.1.1, 8.5: in an answer that nobody signs, a confirmation is what anybody
+/// on the way likes to write.
 #[test]
 fn confirmations_in_answers_that_nobody_signs_are_refused() {
     let wss = nest("Wss11", "<sp:RequireSignatureConfirmation/>");
@@ -536,7 +544,8 @@ fn confirmations_in_answers_that_nobody_signs_are_refused() {
     );
 }
 
-/// WS-SecurityPolicy 1.3, 10.2: a demand on requests for tokens that is not obeyed is not passed over.
+/// WS-SecurityPolicy 1.3, 10.2: a demand on requests for tokens that is not obeyed is not passed
+/// over.
 #[test]
 fn a_demand_for_collections_of_requests_for_tokens_is_refused() {
     let trust = nest("Trust13", "<sp:RequireRequestSecurityTokenCollection/>");
@@ -547,8 +556,8 @@ fn a_demand_for_collections_of_requests_for_tokens_is_refused() {
     assert_eq!(name, "RequireRequestSecurityTokenCollection");
 }
 
-/// WS-SecurityPolicy 1.3, 2 and WS-Policy 1.5, 4.3.2: what an assertion demands in particular stands in its nested policy. Beside that, nobody
-/// would obey it.
+/// WS-SecurityPolicy 1.3, 2 and WS-Policy 1.5, 4.3.2: what an assertion demands in particular
+/// stands in its nested policy. Beside that, nobody would obey it.
 #[test]
 fn assertions_beside_a_nested_policy_are_not_passed_over() {
     let binding = asymmetric(&suite("Basic256"));

@@ -12,7 +12,8 @@ const WSU: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
 const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 
-/// An assertion with one path, as WebSphere writes them: names in predicates, from the Envelope to the last step.
+/// An assertion with one path, as WebSphere writes them: names in predicates, from the Envelope to
+/// the last step.
 fn elements(assertion: &str, steps: &[(&str, &str)]) -> String {
     let around = [(SOAP, "Envelope"), (SOAP, "Header"), (WSSE, "Security")];
     let path: String = around
@@ -48,8 +49,8 @@ fn encrypts(policy: &Policy, part: Part) -> bool {
     encryption.is_some_and(|encryption| encryption.parts.contains(&wanted))
 }
 
-/// WS-SecurityPolicy 1.3, 4.1.2 and 4.2.2: what stands in the header when it is complete. A sender looked for it in the plain message, found nothing, and
-/// sent the password's digest in the clear.
+/// WS-SecurityPolicy 1.3, 4.1.2 and 4.2.2: what stands in the header when it is complete. A sender
+/// looked for it in the plain message, found nothing, and sent the password's digest in the clear.
 #[test]
 fn paths_to_parts_of_the_security_header_are_those_parts() {
     let user = [(WSSE, "UsernameToken")];
@@ -120,7 +121,8 @@ fn what_cannot_be_signed_or_encrypted_by_itself_is_refused() {
     );
 }
 
-/// WS-SecurityPolicy 1.3, 8.3: over TLS an endorsing token signs the Timestamp, whether a path names it or not.
+/// WS-SecurityPolicy 1.3, 8.3: over TLS an endorsing token signs the Timestamp, whether a path
+/// names it or not.
 #[test]
 fn an_endorsing_token_signs_of_the_header_what_it_signs_anyway() {
     let endorsing = |path: &str| {

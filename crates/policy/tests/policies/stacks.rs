@@ -1,4 +1,5 @@
-//! What other stacks write into their policies: obeyed, passed over where it says nothing about messages, or refused with a reason.
+//! What other stacks write into their policies: obeyed, passed over where it says nothing about
+//! messages, or refused with a reason.
 
 use soapstone_policy::ProblemKind;
 use soapstone_wss::Part;
@@ -114,7 +115,8 @@ fn tokens_of_microsoft_are_refused_each_by_name() {
     );
 }
 
-/// WS-Policy 1.5, 4.3.1: the policy of a token service of WCF, which takes a bare key beside a user and does without.
+/// WS-Policy 1.5, 4.3.1: the policy of a token service of WCF, which takes a bare key beside a user
+/// and does without.
 #[test]
 fn supporting_tokens_of_which_none_has_to_be_there_demand_none() {
     let users = nest(

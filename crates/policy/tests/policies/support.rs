@@ -9,7 +9,8 @@ use soapstone_wss::DerivedKeyForm;
 pub(crate) const WSP: &str = "http://www.w3.org/ns/ws-policy";
 pub(crate) const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
 
-/// Assertions of a token that demand derived keys, and what they demand: in which form, and whether in no other one.
+/// Assertions of a token that demand derived keys, and what they demand: in which form, and whether
+/// in no other one.
 pub(crate) const DERIVED_KEYS: [(&str, (DerivedKeyForm, bool)); 3] = [
     (
         "<sp:RequireDerivedKeys/>",

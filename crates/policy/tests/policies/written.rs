@@ -1,10 +1,12 @@
-//! Agreements written as policies again. What presets demand is tested where endpoint files are read: `soapstone`'s tests `written`.
+//! Agreements written as policies again. What presets demand is tested where endpoint files are
+//! read: `soapstone`'s tests `written`.
 
 use soapstone_policy::Unwritable;
 
 use crate::support::*;
 
-/// What is read from `assertions`, written and read once more, has the same words for both messages.
+/// What is read from `assertions`, written and read once more, has the same words for both
+/// messages.
 fn read_again(assertions: &str) {
     let meant = agreement(assertions);
     let written = meant
@@ -46,7 +48,8 @@ fn a_key_for_both_directions_is_written_and_read_again() {
     }
 }
 
-/// What is demanded and has no place in what was written makes the whole unsayable: a client that was told less would do less.
+/// What is demanded and has no place in what was written makes the whole unsayable: a client that
+/// was told less would do less.
 #[test]
 fn nothing_that_is_demanded_is_left_out_of_what_is_written() {
     let binding = asymmetric(&format!("{}<sp:IncludeTimestamp/>", suite("Basic256")));

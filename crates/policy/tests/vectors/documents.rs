@@ -1,4 +1,5 @@
-//! Every policy file and WSDL of the vectors: it parses, and each of its subjects compiles or is refused with an assertion named.
+//! Every policy file and WSDL of the vectors: it parses, and each of its subjects compiles or is
+//! refused with an assertion named.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +15,12 @@ use soapstone_policy::{
 use soapstone_testkit::{cases, has_vectors_directory};
 use soapstone_wss::{InboundPlan, Keys, OutboundPlan, User};
 
-/// Documents of the vectors in which references lead nowhere, by their suite's own mistake: how many subjects that concerns.
+/// Documents of the vectors in which references lead nowhere, by their suite's own mistake: how
+/// many subjects that concerns.
 const DANGLING: [(&str, usize); 1] = [(
     "policy/cxf/systests/ws-security/src/test/resources/wsdl_systest_wssec/wssec11/WsSecurity11_policy_restricted-fips.wsdl",
-    // The policies of the bindings K, KD, KD-ES and K-NoTimestamp were left out of this copy of the file.
+    // The policies of the bindings K, KD, KD-ES and K-NoTimestamp were left out of this copy of
+    // the file.
     4,
 )];
 

@@ -1,4 +1,5 @@
-//! What the policies of the vectors agree on, done: a request and its response travel under every agreement, and open.
+//! What the policies of the vectors agree on, done: a request and its response travel under every
+//! agreement, and open.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

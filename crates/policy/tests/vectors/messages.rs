@@ -9,10 +9,12 @@ use soapstone_testkit::{Case, cases};
 use soapstone_wss::{Envelope, Facts, FirstSeen, InboundPlan, Keys};
 use soapstone_xml::{Buffers, Limits};
 
-/// Messages that their policy allows and we refuse, with the reason. One of them being accepted is a failure too.
+/// Messages that their policy allows and we refuse, with the reason. One of them being accepted is
+/// a failure too.
 const EXCEPTIONS: [(&str, &str); 2] = [
     (
-        // SOAP Message Security 1.1.1, 9: soap:Envelope, soap:Header and soap:Body must not be encrypted themselves.
+        // SOAP Message Security 1.1.1, 9: soap:Envelope, soap:Header and soap:Body must not be
+        // encrypted themselves.
         "cxf-wss/policy/encrypted_body_element__encrypted_elements_policy2",
         "no envelope: expected an optional `Header` and one `Body` in the `Envelope`, \
          found `{http://www.w3.org/2001/04/xmlenc#}EncryptedData` in line 19",
@@ -46,7 +48,8 @@ fn open(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// The certificate of the vectors is pinned, old as it is: they are about policies, not about trust.
+/// The certificate of the vectors is pinned, old as it is: they are about policies, not about
+/// trust.
 fn keys(case: &Case) -> Keys {
     let (key, certificate) = (case.key("privkey-pem"), case.key("cert-pem"));
     let known = Certificate::from_pem(&certificate).expect("a certificate");

@@ -1,6 +1,8 @@
-//! The controller: a device with one sensor that answers requests for its value, late or never if it is told so.
+//! The controller: a device with one sensor that answers requests for its value, late or never if
+//! it is told so.
 //!
-//! The rule kept here: what it loses depends on the seed and on the order of requests alone, and it never answers anything but a request.
+//! The rule kept here: what it loses depends on the seed and on the order of requests alone, and it
+//! never answers anything but a request.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +17,8 @@ use super::SENSOR;
 use super::datagram::{Content, Datagram, LENGTH};
 use crate::words::Random;
 
-/// Answers that may be under way at once; further requests are lost, as in any small device that is asked too much.
+/// Answers that may be under way at once; further requests are lost, as in any small device that is
+/// asked too much.
 const UNDER_WAY: usize = 256;
 
 /// What the device is like.
@@ -179,7 +182,8 @@ mod tests {
             sequence: 5,
             content: Content::Value { hundredths: 2_150 },
         };
-        // An answer that is sent to it must not make it answer: two controllers would talk for ever.
+        // An answer that is sent to it must not make it answer: two controllers would talk for
+        // ever.
         for ignored in [
             &value.write()[..],
             b"",

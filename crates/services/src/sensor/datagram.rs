@@ -6,8 +6,9 @@
 //!        02     …      big-endian    big-endian       03
 //! ```
 //!
-//! Whatever else comes is no datagram, and nobody answers it. The rule kept here: an answer is as long as its request, so that a controller
-//! cannot be used to send somebody more than was sent to it.
+//! Whatever else comes is no datagram, and nobody answers it. The rule kept here: an answer is as
+//! long as its request, so that a controller cannot be used to send somebody more than was sent to
+//! it.
 
 /// Octets of each datagram.
 pub(super) const LENGTH: usize = 9;

@@ -1,6 +1,7 @@
 //! Where the controller is: the address of one, or one of our own.
 //!
-//! The rule kept here: a controller of our own is started and stopped with the services, and nobody else is told of it.
+//! The rule kept here: a controller of our own is started and stopped with the services, and nobody
+//! else is told of it.
 
 use std::net::SocketAddr;
 

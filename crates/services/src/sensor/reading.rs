@@ -1,8 +1,9 @@
 //! Reading the sensor: a request, and again if no answer comes, until patience ends.
 //!
-//! Each reading has a socket of its own, connected to the controller, and a sequence number of its own: what another address sends does
-//! not arrive, and what belongs to another reading is not taken. An answer that comes after its request was repeated is right all the same.
-//! The rule kept here: a reading ends within its patience, whatever comes.
+//! Each reading has a socket of its own, connected to the controller, and a sequence number of its
+//! own: what another address sends does not arrive, and what belongs to another reading is not
+//! taken. An answer that comes after its request was repeated is right all the same. The rule kept
+//! here: a reading ends within its patience, whatever comes.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -81,7 +82,8 @@ impl Sensor {
         Self {
             controller,
             patience,
-            // Not where it was before a restart: late answers to the requests of then are not for us.
+            // Not where it was before a restart: late answers to the requests of then are not for
+            // us.
             sequence: AtomicU32::new(RandomState::new().hash_one(controller) as u32),
         }
     }
@@ -96,7 +98,8 @@ impl Sensor {
         let begun = Instant::now();
         for number in 1..=self.patience.requests {
             if let Err(error) = socket.send(&request.write()).await {
-                // The refusal of the request before it, or a network that is down: the next one may arrive.
+                // The refusal of the request before it, or a network that is down: the next one may
+                // arrive.
                 tracing::debug!(%error, "a request to the controller cannot be sent");
             }
             let until = begun + self.patience.answer * number;

@@ -1,6 +1,8 @@
-//! The books from every database: SQLite always, MariaDB and PostgreSQL from servers that the tests start themselves.
+//! The books from every database: SQLite always, MariaDB and PostgreSQL from servers that the tests
+//! start themselves.
 //!
-//! Where the server of a database is not installed its test is skipped, loudly; with `CI` in the environment it fails.
+//! Where the server of a database is not installed its test is skipped, loudly; with `CI` in the
+//! environment it fails.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};

@@ -1,4 +1,5 @@
-//! What is refused, and what the client is told: by HTTP where HTTP can tell, by a SOAP fault otherwise.
+//! What is refused, and what the client is told: by HTTP where HTTP can tell, by a SOAP fault
+//! otherwise.
 
 use crate::support::{Answer, Http, envelope};
 use http::{Method, StatusCode};

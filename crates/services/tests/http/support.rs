@@ -1,4 +1,5 @@
-//! A plain HTTP client for the tests of the services, and one set of services that several tests share.
+//! A plain HTTP client for the tests of the services, and one set of services that several tests
+//! share.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};

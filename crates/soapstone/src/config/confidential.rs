@@ -6,7 +6,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// A password, or the contents of a key file.
 ///
-/// It has neither `Display` nor `==`, its `Debug` shows no content, and its memory is wiped when it is dropped.
+/// It has neither `Display` nor `==`, its `Debug` shows no content, and its memory is wiped when it
+/// is dropped.
 ///
 /// ```
 /// use soapstone::config::Confidential;

@@ -1,6 +1,8 @@
-//! A configuration file as a whole: its text, what it refers to outside itself, and what was found wrong with it.
+//! A configuration file as a whole: its text, what it refers to outside itself, and what was found
+//! wrong with it.
 //!
-//! The rule kept here: reading never stops at the first problem; all of them come out together at the end.
+//! The rule kept here: reading never stops at the first problem; all of them come out together at
+//! the end.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +22,8 @@ pub type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
 
 /// What a configuration file refers to outside itself.
 pub struct Surroundings<'e> {
-    /// The file's name, for messages. Relative paths in the file are relative to the folder of this.
+    /// The file's name, for messages. Relative paths in the file are relative to the folder of
+    /// this.
     pub file: PathBuf,
     /// Where `password_env` and its like are looked up.
     pub environment: &'e Environment<'e>,
@@ -37,7 +40,8 @@ pub struct LoadedFile {
     pub place: Place,
 }
 
-/// What a file was like when it was looked at: another state is another file, or other contents. A file that is not there has a state too.
+/// What a file was like when it was looked at: another state is another file, or other contents. A
+/// file that is not there has a state too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileState(Option<[i64; 7]>);
 
@@ -52,8 +56,8 @@ impl FileState {
     }
 }
 
-/// Which file it is, its length, and when its contents and what is known of it changed: a file that is moved into the place of another may
-/// be as old as that.
+/// Which file it is, its length, and when its contents and what is known of it changed: a file that
+/// is moved into the place of another may be as old as that.
 #[cfg(unix)]
 fn state(metadata: &std::fs::Metadata) -> [i64; 7] {
     use std::os::unix::fs::MetadataExt;
@@ -78,7 +82,8 @@ fn state(metadata: &std::fs::Metadata) -> [i64; 7] {
     [0, 0, length, seconds, since.subsec_nanos().into(), 0, 0]
 }
 
-/// A file that another one names by a relative path, if it has no more than so many octets. Absolute paths and URLs are nowhere.
+/// A file that another one names by a relative path, if it has no more than so many octets.
+/// Absolute paths and URLs are nowhere.
 pub fn read_beside(file: &Path, uri: &str, most: usize) -> Option<Vec<u8>> {
     let relative = Path::new(uri);
     let plain = |part: Component<'_>| {
@@ -99,8 +104,8 @@ const LONGEST_CONFIGURATION: usize = 16 << 20;
 /// Longest file that a configuration names, octets: some revocation lists have tens of millions.
 pub(super) const LONGEST_NAMED: usize = 256 << 20;
 
-/// Reads a file to its end, if that comes soon enough; a device may have none. What may be secret is read into memory that need not grow, so
-/// that no part of it stays behind.
+/// Reads a file to its end, if that comes soon enough; a device may have none. What may be secret
+/// is read into memory that need not grow, so that no part of it stays behind.
 pub(super) fn read_at_most(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let too_large = || {
         let problem = format!("expected at most {most} octets, found more");
@@ -136,8 +141,8 @@ impl<'e> Document<'e> {
     ///
     /// # Errors
     ///
-    /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by [`Self::finish`], beside
-    /// everything that could be understood nevertheless.
+    /// One problem, when the file cannot be read or is not UTF-8. Bad TOML is reported by
+    /// [`Self::finish`], beside everything that could be understood nevertheless.
     pub fn load(file: &Path, environment: &'e Environment<'e>) -> Result<Self, Problems> {
         let before = FileState::of(file);
         let text = read_at_most(file, LONGEST_CONFIGURATION).and_then(|octets| {
@@ -210,7 +215,8 @@ impl<'e> Document<'e> {
         (self.surroundings.environment)(name)
     }
 
-    /// Notes that a file will be read, or should be. What it is like is looked at before, so that a change while it is read is a change.
+    /// Notes that a file will be read, or should be. What it is like is looked at before, so that a
+    /// change while it is read is a change.
     pub(super) fn note_file(&self, path: &Path) {
         let state = FileState::of(path);
         self.files.borrow_mut().push((path.to_path_buf(), state));
@@ -221,7 +227,8 @@ impl<'e> Document<'e> {
         &self.surroundings.file
     }
 
-    /// The file itself, and every file that it named so far and that was read, found or not, each as it was just before that.
+    /// The file itself, and every file that it named so far and that was read, found or not, each
+    /// as it was just before that.
     pub fn files(&self) -> Vec<(PathBuf, FileState)> {
         self.files.borrow().clone()
     }

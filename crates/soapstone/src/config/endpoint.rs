@@ -1,7 +1,8 @@
 //! The endpoint file: who we are, whom we trust, and what is done to messages.
 //!
-//! The same tables stand alone in an endpoint file and below a gateway's routes. The rule kept here: this is the file's
-//! content checked for shape, with every file and secret that it names loaded; what it means is for the plans' compiler.
+//! The same tables stand alone in an endpoint file and below a gateway's routes. The rule kept
+//! here: this is the file's content checked for shape, with every file and secret that it names
+//! loaded; what it means is for the plans' compiler.
 
 use std::path::{Path, PathBuf};
 
@@ -138,7 +139,8 @@ impl EndpointConfig {
         Self::from_document(Document::load(file, environment)?)
     }
 
-    /// Reads an endpoint file's text. `file` is its name for messages, and relative paths start at its folder.
+    /// Reads an endpoint file's text. `file` is its name for messages, and relative paths start at
+    /// its folder.
     ///
     /// # Errors
     ///
@@ -155,7 +157,8 @@ impl EndpointConfig {
         Self::from_document(Document::parse(text, surroundings))
     }
 
-    /// Every key that the reader of an endpoint file with this text asks for, whether it is there or not: those of tables that the text has.
+    /// Every key that the reader of an endpoint file with this text asks for, whether it is there
+    /// or not: those of tables that the text has.
     pub fn known_keys(text: &str, file: &Path, environment: &Environment<'_>) -> Vec<KnownKey> {
         let surroundings = Surroundings {
             file: file.to_path_buf(),

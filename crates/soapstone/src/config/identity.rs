@@ -1,6 +1,7 @@
 //! The `[identity]` table: our own keys, what each is for, and where it comes from.
 //!
-//! The rule kept here: where one of several keys cannot be read, there is none at all, so that no other one takes its place.
+//! The rule kept here: where one of several keys cannot be read, there is none at all, so that no
+//! other one takes its place.
 
 use super::confidential::Confidential;
 use super::document::LoadedFile;
@@ -37,9 +38,11 @@ pub struct IdentityConfig {
     pub source: IdentitySource,
     /// What opens the key or the keystore.
     pub password: Option<Located<Confidential<String>>>,
-    /// `decryption = { … }` or `[{ … }, …]`: the keys that messages are encrypted to, where that is not the one that signs.
+    /// `decryption = { … }` or `[{ … }, …]`: the keys that messages are encrypted to, where that
+    /// is not the one that signs.
     pub decryption: Vec<IdentityConfig>,
-    /// `endorsing = { … }` or `[{ … }, …]`: the keys that endorse, in the order of the policy's endorsing tokens, where that is not the one that signs.
+    /// `endorsing = { … }` or `[{ … }, …]`: the keys that endorse, in the order of the policy's
+    /// endorsing tokens, where that is not the one that signs.
     pub endorsing: Vec<IdentityConfig>,
 }
 
@@ -56,7 +59,8 @@ pub(super) fn read(mut table: Table<'_>) -> Option<IdentityConfig> {
         "leave it out where the key that signs endorses as well",
     );
     let identity = read_identity(table)?;
-    // Without one of them, what is encrypted to it would be refused, or to the key that signs accepted; or another one would endorse.
+    // Without one of them, what is encrypted to it would be refused, or to the key that signs
+    // accepted; or another one would endorse.
     Some(IdentityConfig {
         decryption: decryption?,
         endorsing: endorsing?,

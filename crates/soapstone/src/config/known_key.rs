@@ -1,7 +1,7 @@
 //! The keys of configuration files, as those who read them ask for them.
 //!
-//! The rule kept here: nothing is listed twice. What a reader asks for is what there is, so that descriptions and tests of all keys can be
-//! compared with the code.
+//! The rule kept here: nothing is listed twice. What a reader asks for is what there is, so that
+//! descriptions and tests of all keys can be compared with the code.
 
 /// A key that a reader asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,14 @@
-//! Configuration files: TOML read with places, so that every problem is reported at once and says where.
+//! Configuration files: TOML read with places, so that every problem is reported at once and says
+//! where.
 //!
-//! A file is parsed into a [`Document`]; its tables are read key by key through [`Table`], which notes what is
-//! wrong and goes on. [`Document::finish`] then hands out either the complete result or all the problems.
-//! [`EndpointConfig`] is the endpoint file (and the tables under a gateway's routes) in that form: checked for
-//! shape, every file it names loaded, not yet compiled into plans.
+//! A file is parsed into a [`Document`]; its tables are read key by key through [`Table`], which
+//! notes what is wrong and goes on. [`Document::finish`] then hands out either the complete result
+//! or all the problems. [`EndpointConfig`] is the endpoint file (and the tables under a gateway's
+//! routes) in that form: checked for shape, every file it names loaded, not yet compiled into
+//! plans.
 //!
-//! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never silently ignored.
+//! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never
+//! silently ignored.
 
 mod confidential;
 mod document;

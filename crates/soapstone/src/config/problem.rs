@@ -1,7 +1,8 @@
-//! What can be wrong with a configuration file, said so that its author can correct it without a manual.
+//! What can be wrong with a configuration file, said so that its author can correct it without a
+//! manual.
 //!
-//! The rule kept here: a problem names its file, line and column, says what was expected and what was found, and
-//! carries a hint when there is something better to say than that.
+//! The rule kept here: a problem names its file, line and column, says what was expected and what
+//! was found, and carries a hint when there is something better to say than that.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,8 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Everything wrong with one configuration, in the order of the file. Never empty when it is an `Err`.
+/// Everything wrong with one configuration, in the order of the file. Never empty when it is an
+/// `Err`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 

@@ -1,13 +1,15 @@
 //! What is told of a value that is wrong, and what is not.
 //!
-//! The rule kept here: a text is quoted only if it is recognizably a slip. Every other text may be a secret in the wrong place.
+//! The rule kept here: a text is quoted only if it is recognizably a slip. Every other text may be
+//! a secret in the wrong place.
 
 use std::path::Path;
 
 /// What is said of a number where a duration must be.
 pub(super) const NO_UNIT: &str = "a number without a unit";
 
-/// What is said of a text that is none of `names`, and the name that it is near to. Far from all of them it is not quoted.
+/// What is said of a text that is none of `names`, and the name that it is near to. Far from all of
+/// them it is not quoted.
 pub fn slip<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> (String, Option<&'n str>) {
     match nearest(text, names) {
         Some(near) => (format!("\"{text}\""), Some(near)),
@@ -15,7 +17,8 @@ pub fn slip<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> (String, Op
     }
 }
 
-/// What is said of a text that is no quantity. It is quoted if it begins with a digit and has nothing that units and times do not have.
+/// What is said of a text that is no quantity. It is quoted if it begins with a digit and has
+/// nothing that units and times do not have.
 pub(super) fn quantity(text: &str) -> String {
     const LONGEST: usize = 32;
     let is_usual = |octet: u8| octet.is_ascii_alphanumeric() || b" .:+-".contains(&octet);
@@ -32,7 +35,8 @@ pub(super) fn quantity(text: &str) -> String {
 /// What is said of a text that is not quoted.
 pub const OTHER_TEXT: &str = "another text";
 
-/// Whether the permissions of a file let everybody on the host read it. Nobody is warned where there are no permissions.
+/// Whether the permissions of a file let everybody on the host read it. Nobody is warned where
+/// there are no permissions.
 pub(super) fn is_readable_by_everybody(path: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -1,6 +1,7 @@
 //! A JSON Schema of a configuration file, from the keys that its readers ask for: for editors.
 //!
-//! The rule kept here: the schema allows what the readers read, key by key. What several keys say together is for the readers.
+//! The rule kept here: the schema allows what the readers read, key by key. What several keys say
+//! together is for the readers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,8 @@
 //! The `[security]` table: what is done to messages, as written, before it is compiled into plans.
 //!
-//! Names of algorithms and suites are handed on as text with their place: which of them exist is for the compiler of
-//! plans to say. The rule kept here: every name with a closed set of values is checked here, once.
+//! Names of algorithms and suites are handed on as text with their place: which of them exist is
+//! for the compiler of plans to say. The rule kept here: every name with a closed set of values is
+//! checked here, once.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,7 +28,8 @@ pub enum SecuritySource {
     Policy(Box<LoadedFile>),
 }
 
-/// `algorithms = { … }`: each list as written, by URI or by short name, the first one being used to send.
+/// `algorithms = { … }`: each list as written, by URI or by short name, the first one being used to
+/// send.
 #[derive(Clone, Debug, Default)]
 pub struct AlgorithmsConfig {
     /// Where the table begins.
@@ -174,8 +176,8 @@ pub struct ConversationsConfig {
     pub owner_alone: bool,
     /// Whether somebody who does not authenticate is given a context.
     pub anonymous: bool,
-    /// How keys are computed from what both sides contribute: what is granted, the first where nothing is asked for; a client asks for the
-    /// first. Empty is P_SHA1.
+    /// How keys are computed from what both sides contribute: what is granted, the first where
+    /// nothing is asked for; a client asks for the first. Empty is P_SHA1.
     pub computed_keys: Vec<ComputedKey>,
     /// Bits of a context's key where nothing else says them.
     pub key_size: Option<Located<u32>>,
@@ -183,7 +185,8 @@ pub struct ConversationsConfig {
     pub applies_to: Vec<String>,
 }
 
-/// `allow_weak_until = { "rsa-sha1" = "2027-01-01" }`: one algorithm and the moment from which it is refused.
+/// `allow_weak_until = { "rsa-sha1" = "2027-01-01" }`: one algorithm and the moment from which it
+/// is refused.
 #[derive(Clone, Debug)]
 pub struct WeakUse {
     /// URI or short name of the algorithm.
@@ -225,7 +228,8 @@ pub struct SecurityConfig {
     pub conversations: Option<ConversationsConfig>,
     /// Weak algorithms with an expiry date.
     pub allow_weak_until: Vec<WeakUse>,
-    /// The role that the Security header is addressed to (`actor` in SOAP 1.1, `role` in SOAP 1.2).
+    /// The role that the Security header is addressed to (`actor` in SOAP 1.1, `role` in SOAP
+    /// 1.2).
     pub actor: Option<Located<String>>,
     /// Whether the Security header is marked `mustUnderstand`; `None` leaves it to the preset.
     pub must_understand: Option<Located<bool>>,
@@ -242,7 +246,8 @@ impl SecurityConfig {
         }
     }
 
-    /// Reads the table to its end. `None` when there is no usable source; whatever is wrong is reported.
+    /// Reads the table to its end. `None` when there is no usable source; whatever is wrong is
+    /// reported.
     pub(super) fn read(mut table: Table<'_>, shared: Shared<'_>) -> Option<Self> {
         let place = table.place();
         let source = read_source(&mut table);
@@ -580,7 +585,8 @@ fn read_conversations(mut table: Table<'_>, shared: Shared<'_>) -> Option<Conver
         None if table.has("store") => None,
         None => Some(ConversationStoreConfig::Memory),
     };
-    // Not `encrypt`: it says nothing of who asks, and what is said about a request that nobody signed tells of its plaintext.
+    // Not `encrypt`: it says nothing of who asks, and what is said about a request that nobody
+    // signed tells of its plaintext.
     let bootstraps = [
         Mechanism::Username,
         Mechanism::Sign,

@@ -1,7 +1,8 @@
 //! The `[store]` table: the Redis or Valkey that several nodes share.
 //!
-//! The same keys may stand in `replay` and `conversations`, where a store of their own is wanted. The rule kept here: which servers
-//! there are is checked while the file is read; whether they answer is for those who ask them.
+//! The same keys may stand in `replay` and `conversations`, where a store of their own is wanted.
+//! The rule kept here: which servers there are is checked while the file is read; whether they
+//! answer is for those who ask them.
 
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ use super::values::decode_hexadecimal;
 
 /// Longest that an operation may take when the configuration does not say.
 ///
-/// A store in the same data centre answers within a millisecond; a quarter of a second bridges a lost packet, and nobody waits longer
-/// for a store that hangs.
+/// A store in the same data centre answers within a millisecond; a quarter of a second bridges a
+/// lost packet, and nobody waits longer for a store that hangs.
 const DEFAULT_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Octets of a key that seals.
@@ -95,7 +96,8 @@ pub enum WhenUnavailable {
     /// Messages are refused.
     #[default]
     Refuse,
-    /// Messages are accepted that this node alone has not seen before. Another node may have: each is counted.
+    /// Messages are accepted that this node alone has not seen before. Another node may have: each
+    /// is counted.
     Accept,
 }
 
@@ -111,8 +113,8 @@ pub(super) enum Shared<'s> {
 }
 
 impl StoreConfig {
-    /// Reads a `[store]` table to its end. `None` when there is no usable server, or a key that seals is not usable; whatever is wrong is
-    /// reported.
+    /// Reads a `[store]` table to its end. `None` when there is no usable server, or a key that
+    /// seals is not usable; whatever is wrong is reported.
     pub fn read(mut table: Table<'_>) -> Option<Self> {
         let seal = read_seal_keys(&mut table);
         let store = Self::read_servers(&mut table);
@@ -131,7 +133,8 @@ impl StoreConfig {
         })
     }
 
-    /// Reads the keys of a store that stand among those of another table, or takes the shared store where there are none.
+    /// Reads the keys of a store that stand among those of another table, or takes the shared store
+    /// where there are none.
     pub(super) fn read_among(
         table: &mut Table<'_>,
         shared: Shared<'_>,

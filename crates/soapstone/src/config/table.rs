@@ -1,12 +1,15 @@
 //! Reads TOML tables key by key, notes what is wrong with each, and goes on.
 //!
-//! A [`Table`] hands out values with their places. Whatever it cannot hand out it has already reported, so a reader
-//! simply carries on with `None`. When a table goes out of use, [`Table::finish`] reports the keys that nobody asked for,
-//! with the nearest key that would have been understood.
+//! A [`Table`] hands out values with their places. Whatever it cannot hand out it has already
+//! reported, so a reader simply carries on with `None`. When a table goes out of use,
+//! [`Table::finish`] reports the keys that nobody asked for, with the nearest key that would have
+//! been understood.
 //!
-//! Two rules are kept here. A key is known because somebody asks for it; there is no second list of keys to keep in step. And a value that is
-//! wrong is quoted only where it is recognizably a slip: the misspelt name of a choice, a number with another unit. Every other value may be a
-//! secret that was written in the wrong place, and its kind and place are told instead. Files that hold no secrets are named.
+//! Two rules are kept here. A key is known because somebody asks for it; there is no second list of
+//! keys to keep in step. And a value that is wrong is quoted only where it is recognizably a slip:
+//! the misspelt name of a choice, a number with another unit. Every other value may be a
+//! secret that was written in the wrong place, and its kind and place are told instead. Files that
+//! hold no secrets are named.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -143,7 +146,8 @@ impl<'d> Table<'d> {
         self.string(key)
     }
 
-    /// Notes that a key which must be there is not. Says nothing about a file with syntax errors, where it may well be there.
+    /// Notes that a key which must be there is not. Says nothing about a file with syntax errors,
+    /// where it may well be there.
     pub fn missing(&self, key: &str, hint: &str) {
         if !self.document.is_well_formed() {
             return;
@@ -256,7 +260,8 @@ impl<'d> Table<'d> {
         }
     }
 
-    /// A moment: an RFC 3339 string or a TOML date-time with an offset; a date alone is its midnight in UTC.
+    /// A moment: an RFC 3339 string or a TOML date-time with an offset; a date alone is its
+    /// midnight in UTC.
     pub fn moment(&mut self, key: &'static str) -> Option<Located<Timestamp>> {
         let (value, place) = self.value(key, KeyKind::Moment)?;
         self.moment_from(key, value, place)
@@ -352,7 +357,8 @@ impl<'d> Table<'d> {
         self.load(key, &name, true)
     }
 
-    /// A file with a secret that the key names, read. Its name is not repeated where it cannot be read: it may be the secret itself.
+    /// A file with a secret that the key names, read. Its name is not repeated where it cannot be
+    /// read: it may be the secret itself.
     pub fn secret_file(&mut self, key: &'static str) -> Option<LoadedFile> {
         let name = self.text(key, KeyKind::SecretFile)?;
         let file = self.load(key, &name, false)?;
@@ -367,7 +373,8 @@ impl<'d> Table<'d> {
         Some(file)
     }
 
-    /// The files that an array names, read. A single string is accepted for an array of one. `None` when the key is absent.
+    /// The files that an array names, read. A single string is accepted for an array of one. `None`
+    /// when the key is absent.
     pub fn files(&mut self, key: &'static str) -> Option<Vec<LoadedFile>> {
         let names = match self.table.entry(key).map(|entry| &entry.value) {
             Some(Value::Text(_)) => vec![self.text(key, KeyKind::Files)?],
@@ -377,7 +384,8 @@ impl<'d> Table<'d> {
         Some(files.collect())
     }
 
-    /// A secret text given as `key`, as `key_env` (an environment variable) or as `key_file` (its first line); at most one of them.
+    /// A secret text given as `key`, as `key_env` (an environment variable) or as `key_file` (its
+    /// first line); at most one of them.
     pub fn secret(
         &mut self,
         key: &'static str,
@@ -499,7 +507,8 @@ impl<'d> Table<'d> {
         tables
     }
 
-    /// Every entry of a table whose keys are free (names of algorithms, for example), each with a moment as its value.
+    /// Every entry of a table whose keys are free (names of algorithms, for example), each with a
+    /// moment as its value.
     pub fn moments(&mut self, key: &'static str) -> Vec<(Located<String>, Located<Timestamp>)> {
         let Some((value, place)) = self.value(key, KeyKind::Moments) else {
             return Vec::new();
@@ -542,8 +551,8 @@ impl<'d> Table<'d> {
         true
     }
 
-    /// Reports the keys that nobody asked for, and ends the reading of this table. Like [`Self::missing`], it says
-    /// nothing about a file with syntax errors.
+    /// Reports the keys that nobody asked for, and ends the reading of this table. Like
+    /// [`Self::missing`], it says nothing about a file with syntax errors.
     pub fn finish(self) {
         if !self.document.is_well_formed() {
             return;

@@ -1,4 +1,5 @@
-//! A TOML document as tables of entries with their places, free of the text that it was parsed from.
+//! A TOML document as tables of entries with their places, free of the text that it was parsed
+//! from.
 //!
 //! The rule kept here: nothing is interpreted; numbers and dates stay as written.
 
@@ -89,7 +90,8 @@ impl Value {
         }
     }
 
-    /// Its kind, for a message that says what was expected. The value itself may be a secret in the wrong place.
+    /// Its kind, for a message that says what was expected. The value itself may be a secret in the
+    /// wrong place.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
@@ -104,8 +106,8 @@ impl Value {
     }
 }
 
-/// What is said of a text that is not TOML. Of keys that are there twice it is said which, and of a table that is, not what follows from it
-/// for its keys.
+/// What is said of a text that is not TOML. Of keys that are there twice it is said which, and of a
+/// table that is, not what follows from it for its keys.
 fn told<'e>(
     text: &str,
     errors: impl Iterator<Item = (Option<Range<usize>>, &'e str)>,

@@ -1,14 +1,17 @@
 //! Durations, sizes and octets as people write them.
 //!
-//! The rule kept here: a number without a unit is only accepted where no unit could be meant otherwise (bytes).
+//! The rule kept here: a number without a unit is only accepted where no unit could be meant
+//! otherwise (bytes).
 
 use std::time::Duration;
 
 use soapstone_crypto::hexadecimal;
 
-/// Reads a duration: one or more numbers, each with its unit (`ms`, `s`, `m`, `h`, `d`), as in `5m`, `1h30m` or `500ms`.
+/// Reads a duration: one or more numbers, each with its unit (`ms`, `s`, `m`, `h`, `d`), as in
+/// `5m`, `1h30m` or `500ms`.
 ///
-/// `None` when the text has another form, repeats or disorders its units, or exceeds what a `Duration` holds.
+/// `None` when the text has another form, repeats or disorders its units, or exceeds what a
+/// `Duration` holds.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     const UNITS: [(&str, u64); 5] = [
         ("d", 86_400_000),
@@ -40,7 +43,8 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(milliseconds))
 }
 
-/// Reads a size in bytes: a number and a unit (`B`, `kB`, `MB`, `GB` in thousands, `KiB`, `MiB`, `GiB` in 1024s).
+/// Reads a size in bytes: a number and a unit (`B`, `kB`, `MB`, `GB` in thousands, `KiB`, `MiB`,
+/// `GiB` in 1024s).
 ///
 /// A number alone is bytes. `None` when the text has another form or the size does not fit.
 pub fn parse_size(text: &str) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! What is right in a configuration file and a risk all the same.
 //!
-//! The rule kept here: a warning has a stable name, a place and something to do about it, like a problem; it keeps nobody from starting.
+//! The rule kept here: a warning has a stable name, a place and something to do about it, like a
+//! problem; it keeps nobody from starting.
 
 use std::fmt;
 

@@ -1,7 +1,9 @@
-//! WS-Addressing on behalf of peers that do not speak it: a policy that asks for addressing headers (`wsam:Addressing`,
-//! `wsaw:UsingAddressing`) is met by the endpoint, not by the plain client or service behind it.
+//! WS-Addressing on behalf of peers that do not speak it: a policy that asks for addressing headers
+//! (`wsam:Addressing`, `wsaw:UsingAddressing`) is met by the endpoint, not by the plain client or
+//! service behind it.
 //!
-//! The one rule: what the other side sends in addressing headers decides how an answer is labelled, never where anything is sent.
+//! The one rule: what the other side sends in addressing headers decides how an answer is labelled,
+//! never where anything is sent.
 
 use std::collections::HashMap;
 
@@ -13,8 +15,9 @@ use soapstone_xml::{Buffers, Element};
 use super::Endpoint;
 
 impl Endpoint {
-    /// Puts the headers into a plain request that its policy asks for and that its client did not write: what it asks for (its `SOAPAction`,
-    /// or else the name of what the Body holds), and from whom.
+    /// Puts the headers into a plain request that its policy asks for and that its client did not
+    /// write: what it asks for (its `SOAPAction`, or else the name of what the Body holds), and
+    /// from whom.
     ///
     /// # Errors
     /// The request is no envelope.
@@ -100,7 +103,8 @@ pub(super) fn is_block(block: Element<'_>) -> bool {
     AddressingVersion::from_namespace(block.namespace()).is_some()
 }
 
-/// The headers of a request by a client that has none: `action` is its `SOAPAction`, or else the name of what the Body holds.
+/// The headers of a request by a client that has none: `action` is its `SOAPAction`, or else the
+/// name of what the Body holds.
 fn of_request(action: Option<&str>, to: &str, envelope: &Envelope) -> Addressing {
     let action = action.filter(|action| !action.is_empty());
     let named = || {
@@ -130,7 +134,8 @@ impl AnswerActions {
                 let known = actions
                     .entry(request.clone())
                     .or_insert_with(|| answer.clone());
-                // Operations that share one, and whose answers do not: nothing tells them apart here.
+                // Operations that share one, and whose answers do not: nothing tells them apart
+                // here.
                 if *known != answer {
                     *known = None;
                 }
@@ -145,8 +150,8 @@ impl AnswerActions {
     }
 }
 
-/// The action of the answer to a request: the default pattern of WSDL (WS-Addressing 1.0 Metadata, 4.4.4) as far as it can be told from the
-/// request alone.
+/// The action of the answer to a request: the default pattern of WSDL (WS-Addressing 1.0 Metadata,
+/// 4.4.4) as far as it can be told from the request alone.
 fn answering(action: &str) -> String {
     match action.strip_suffix("Request") {
         Some(operation) => format!("{operation}Response"),
@@ -191,7 +196,8 @@ mod tests {
         }
     }
 
-    /// WS-Addressing 1.0 Metadata, 4.4.4: a `soapAction` is the action of a request, and of no answer.
+    /// WS-Addressing 1.0 Metadata, 4.4.4: a `soapAction` is the action of a request, and of no
+    /// answer.
     #[test]
     fn the_action_of_an_answer_is_what_a_wsdl_says() {
         let operation = |requests: &[&str], answer: Option<&str>| OperationMessages {

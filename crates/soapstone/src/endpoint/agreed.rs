@@ -1,7 +1,8 @@
 //! What both sides do: from a preset with the file's changes, or from a WS-Policy.
 //!
-//! A policy file says which parts and algorithms; what it leaves open (freshness, actor, limits, weak algorithms with a date) is the endpoint
-//! file's in both cases. The one rule: what a policy file decides cannot be changed beside it.
+//! A policy file says which parts and algorithms; what it leaves open (freshness, actor, limits,
+//! weak algorithms with a date) is the endpoint file's in both cases. The one rule: what a policy
+//! file decides cannot be changed beside it.
 
 use soapstone_policy::{
     AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, PolicyDocument,
@@ -94,7 +95,8 @@ impl Default for TokenDemands {
 }
 
 impl TokenDemands {
-    /// Those of a conversation with all agreements that share it (WS-SecurityPolicy 1.3, 5.4.7 and 10).
+    /// Those of a conversation with all agreements that share it (WS-SecurityPolicy 1.3, 5.4.7 and
+    /// 10).
     fn of(conversation: &Conversation, agreements: &[Agreement]) -> Self {
         let possible = |operation: &Operation| match operation {
             Operation::Cancel => conversation.may_cancel,
@@ -146,7 +148,8 @@ impl Compiler<'_> {
     pub(super) fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
         let suite = self.suite()?;
         let has_certificate = match role {
-            // Where no key signs and decrypts as well, a client without a key of its own for that has none to answer to.
+            // Where no key signs and decrypts as well, a client without a key of its own for that
+            // has none to answer to.
             Role::Client => self.config.identity.as_ref().is_some_and(|identity| {
                 !identity.decryption.is_empty() || suite.wraps_to_signers() || !mechanism.signs()
             }),
@@ -235,8 +238,9 @@ impl Compiler<'_> {
         })
     }
 
-    /// Reports a policy that protects no requests, or none of some operations: the description of a service without its security, perhaps. Such a
-    /// policy is written by nobody who wants it, unless the file says so.
+    /// Reports a policy that protects no requests, or none of some operations: the description of a
+    /// service without its security, perhaps. Such a policy is written by nobody who wants it,
+    /// unless the file says so.
     fn refuse_empty_policies(&mut self, agreed: &Agreed, file: &LoadedFile) {
         const HINT: &str = "name the file that has the policy; policy_may_be_empty = true accepts messages without protection, as mechanism = \"none\" does";
         let is_empty = |exchange: &Exchange| exchange.request.demands_nothing();

@@ -7,10 +7,12 @@ use super::agreed::Exchange;
 use super::compile::compiled;
 use crate::config::{EndpointConfig, Problems, SecuritySource};
 
-/// What a service with this file and its clients agree on. `None` where the file names a policy, which says it itself.
+/// What a service with this file and its clients agree on. `None` where the file names a policy,
+/// which says it itself.
 ///
 /// # Errors
-/// Everything that is wrong with what the file says of algorithms and parts. Keys are not looked at.
+/// Everything that is wrong with what the file says of algorithms and parts. Keys are not looked
+/// at.
 pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Problems> {
     let SecuritySource::Mechanism(mechanism) = config.security.source.value else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! From what an endpoint file says to plans.
 //!
-//! Names become algorithms, files become keys, a preset becomes a policy with the file's changes; and whatever is wrong with any of
-//! them is reported together, each with its place in the file.
+//! Names become algorithms, files become keys, a preset becomes a policy with the file's changes;
+//! and whatever is wrong with any of them is reported together, each with its place in the file.
 
 use std::sync::Arc;
 
@@ -238,7 +238,8 @@ impl Compiler<'_> {
         };
         let bootstrap_inbound = self.plan(InboundPlan::compile(inbound, keys.clone()), place);
         let bootstrap_outbound = self.plan(OutboundPlan::compile(outbound, keys.clone()), place);
-        // Where that cannot be, nobody is told: what bootstrap and conversation lack is told of them.
+        // Where that cannot be, nobody is told: what bootstrap and conversation lack is told of
+        // them.
         let renewal_inbound = renewing
             .filter(|_| role == Role::Service)
             .and_then(|policy| InboundPlan::compile(policy, keys.clone()).ok());
@@ -304,13 +305,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// The policy of answers: the same protection, without a password, and with the keys that are there for the way back.
+    /// The policy of answers: the same protection, without a password, and with the keys that are
+    /// there for the way back.
     pub(super) fn response(&self, request: &Policy, has_certificate: bool) -> Policy {
         let mut policy = request.clone();
         policy.username = None;
         let signs = policy.signature.is_some();
         let mut signed = policy.signature.iter().flat_map(|found| &found.parts);
-        // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one forbids it (WS-SecurityPolicy 1.3, 6.2).
+        // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
+        // forbids it (WS-SecurityPolicy 1.3, 6.2).
         if !signed.any(|part| *part == Part::Timestamp) {
             policy.timestamp = policy.timestamp.filter(|timestamp| timestamp.required);
         }
@@ -399,7 +402,8 @@ impl Compiler<'_> {
         policy
     }
 
-    /// Reports a signature or an encryption that protects nothing of any message, so that nothing is left of what the mechanism demands.
+    /// Reports a signature or an encryption that protects nothing of any message, so that nothing
+    /// is left of what the mechanism demands.
     fn refuse_parts_that_are_nowhere(&mut self, policy: &Policy) {
         let config = self.config;
         let security = &config.security;
@@ -517,8 +521,8 @@ fn common_suite(exchanges: &[Exchange]) -> String {
     }
 }
 
-/// Bits of a context's secret that encrypts as it is: as many as the suite's data encryption wants. Keys that are derived come from a secret of any
-/// length, and one of any length signs.
+/// Bits of a context's secret that encrypts as it is: as many as the suite's data encryption wants.
+/// Keys that are derived come from a secret of any length, and one of any length signs.
 fn secret_bits(exchange: &Exchange) -> Option<u32> {
     let encrypting = [&exchange.request, &exchange.response]
         .into_iter()

@@ -1,8 +1,9 @@
 //! Conversations of an endpoint: a service makes contexts for its clients, a client asks for one.
 //!
-//! A message that names a security context is opened with the plan of the conversation, any other one with the plan of the bootstrap. What
-//! the bootstrap secured may only ask for a token: an application's message must come in a conversation, so that nobody can step down from
-//! the one to the other.
+//! A message that names a security context is opened with the plan of the conversation, any other
+//! one with the plan of the bootstrap. What the bootstrap secured may only ask for a token: an
+//! application's message must come in a conversation, so that nobody can step down from the one to
+//! the other.
 
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
@@ -37,12 +38,14 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Whether this is done about contexts: a policy can rule out that they are cancelled, renewed or amended (WS-SecurityPolicy 1.3, 5.4.7).
+    /// Whether this is done about contexts: a policy can rule out that they are cancelled, renewed
+    /// or amended (WS-SecurityPolicy 1.3, 5.4.7).
     pub fn has(&self, operation: Operation) -> bool {
         self.operations.contains(&operation)
     }
 
-    /// Whether the messages that begin it hide what both sides contribute to its key. Where they do not, they need TLS.
+    /// Whether the messages that begin it hide what both sides contribute to its key. Where they do
+    /// not, they need TLS.
     pub fn hides_its_keys(&self) -> bool {
         encrypts_body_afresh(self.bootstrap_outbound.policy())
             && encrypts_body_afresh(self.bootstrap_inbound.policy())
@@ -68,15 +71,16 @@ pub struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// The same request, with what was said beside it of its operation: `SOAPAction`, the parameter `action` of its media type. Each of them
-    /// has to be right.
+    /// The same request, with what was said beside it of its operation: `SOAPAction`, the parameter
+    /// `action` of its media type. Each of them has to be right.
     #[must_use]
     pub fn about(mut self, actions: Vec<String>) -> Self {
         self.actions = actions;
         self
     }
 
-    /// Whether it names a security context, so that it is opened with the plan of the conversation and never with the bootstrap's.
+    /// Whether it names a security context, so that it is opened with the plan of the conversation
+    /// and never with the bootstrap's.
     pub fn names_context(&self) -> bool {
         !self.lookups.contexts.is_empty()
     }
@@ -131,7 +135,8 @@ impl Endpoint {
         self.conversation.as_ref()
     }
 
-    /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is proven yet.
+    /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is
+    /// proven yet.
     ///
     /// # Errors
     /// It is no envelope, or passes a limit.
@@ -155,10 +160,12 @@ impl Endpoint {
         })
     }
 
-    /// Opens a request at a service: an application's message is rebuilt from what was proven, a request for a token is answered.
+    /// Opens a request at a service: an application's message is rebuilt from what was proven, a
+    /// request for a token is answered.
     ///
-    /// `private_transport` says that the message came over TLS, and that its answer goes back the same way. Where operations have policies of
-    /// their own, what was said beside the message has to be heard as well: [read](Self::read_request) it, and say what it is
+    /// `private_transport` says that the message came over TLS, and that its answer goes back the
+    /// same way. Where operations have policies of their own, what was said beside the message
+    /// has to be heard as well: [read](Self::read_request) it, and say what it is
     /// [about](ReadRequest::about).
     ///
     /// # Errors
@@ -202,7 +209,8 @@ impl Endpoint {
             lookups,
             actions,
         } = request;
-        // A request outside of conversations, at an endpoint that has them, is opened by the bootstrap's plan.
+        // A request outside of conversations, at an endpoint that has them, is opened by the
+        // bootstrap's plan.
         let bootstrap = self.conversation.as_ref().filter(|_| !in_conversation);
         // And one within them that shows besides who asks, by that plan and the context's key.
         let renewal = self.conversation.as_ref().filter(|_| in_conversation);
@@ -295,7 +303,8 @@ impl Endpoint {
             Ok(answer) => answer,
             Err(fault) => return Ok(refused(version, addressing.as_ref(), fault)),
         };
-        // A new key must not be protected by the key that it replaces (WS-SecureConversation 1.4, 5), and by nothing even less.
+        // A new key must not be protected by the key that it replaces (WS-SecureConversation 1.4,
+        // 5), and by nothing even less.
         let hidden = private_transport || encrypts_body_afresh(response.policy());
         if answer.confidential && !hidden {
             return Err(ReceiveError::WouldExpose);
@@ -379,7 +388,8 @@ fn unavailable(error: crate::conversation::StoreUnavailable) -> Rejected {
     }
 }
 
-/// A context that was cancelled while it was being renewed or amended stays cancelled, and one that was renewed stays renewed.
+/// A context that was cancelled while it was being renewed or amended stays cancelled, and one that
+/// was renewed stays renewed.
 fn known(there: bool, context: &SecurityContext) -> Result<(), Rejected> {
     if there {
         return Ok(());

@@ -1,7 +1,8 @@
-//! What an endpoint uses that holds for a time only: certificates and revocation lists, what for, and whether the clock agrees with them.
+//! What an endpoint uses that holds for a time only: certificates and revocation lists, what for,
+//! and whether the clock agrees with them.
 //!
-//! The rule kept here: an endpoint tells and whoever runs it warns. Nothing is refused here: others decide what they still accept of us, and
-//! whom we believe is decided message by message.
+//! The rule kept here: an endpoint tells and whoever runs it warns. Nothing is refused here: others
+//! decide what they still accept of us, and whom we believe is decided message by message.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone_crypto::Certificate;
 use soapstone_crypto::trust::RevocationListFacts;
 
-/// How long before its end a certificate or a list is told of: a month, as long as some authorities take to issue the next; but not before
-/// two thirds of its life are over, as those of few days are replaced by machines.
+/// How long before its end a certificate or a list is told of: a month, as long as some authorities
+/// take to issue the next; but not before two thirds of its life are over, as those of few days are
+/// replaced by machines.
 const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// What a certificate or a revocation list is there for.
@@ -95,7 +97,8 @@ impl Dated {
         self.last
     }
 
-    /// What the operator should know at that moment: that it has expired, will soon, or is not valid yet.
+    /// What the operator should know at that moment: that it has expired, will soon, or is not
+    /// valid yet.
     pub fn warning(&self, now: Timestamp) -> Option<String> {
         let validity = self.validity(now)?;
         let (file, name) = (self.file.display(), &self.name);

@@ -1,5 +1,5 @@
-//! What an endpoint file demands of messages beside their policy: to whom they are addressed, that HTTP says the same action, that they end,
-//! and that they hold no processing instructions.
+//! What an endpoint file demands of messages beside their policy: to whom they are addressed, that
+//! HTTP says the same action, that they end, and that they hold no processing instructions.
 //!
 //! The one rule: where the plan wants signatures, a header block counts only if one covers it.
 
@@ -30,7 +30,8 @@ impl Demands {
         self.action
     }
 
-    /// Compares a message that was opened. `said` is what HTTP says of its action; `None` where there is no HTTP.
+    /// Compares a message that was opened. `said` is what HTTP says of its action; `None` where
+    /// there is no HTTP.
     pub(super) fn check(
         &self,
         opened: &Opened,
@@ -70,7 +71,8 @@ impl Demands {
     }
 }
 
-/// Each action that is said beside the message is the one in it. An empty one says nothing (WS-Addressing 1.0 SOAP Binding, 5.2).
+/// Each action that is said beside the message is the one in it. An empty one says nothing
+/// (WS-Addressing 1.0 SOAP Binding, 5.2).
 fn check_action(
     envelope: &Envelope,
     said: &[String],
@@ -88,7 +90,8 @@ fn check_action(
     Ok(())
 }
 
-/// The values of the addressing headers of a name, in whatever version: one at least, and all of them covered.
+/// The values of the addressing headers of a name, in whatever version: one at least, and all of
+/// them covered.
 fn values(
     envelope: &Envelope,
     local: &'static str,
@@ -155,7 +158,8 @@ fn excerpt(text: &str) -> String {
 }
 
 impl Compiler<'_> {
-    /// What the file demands beside the policies of `exchanges`. What makes no sense with them is reported.
+    /// What the file demands beside the policies of `exchanges`. What makes no sense with them is
+    /// reported.
     pub(super) fn demands(&mut self, role: Role, exchanges: &[Exchange]) -> Demands {
         let config = self.config;
         let security = &config.security;

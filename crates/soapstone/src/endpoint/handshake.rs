@@ -34,7 +34,8 @@ pub struct Handshake {
 pub enum HandshakeError {
     /// The request cannot be secured.
     Unsecurable(SecureError),
-    /// Request and answer hold what the key is made of, and neither their policy nor TLS would hide it.
+    /// Request and answer hold what the key is made of, and neither their policy nor TLS would hide
+    /// it.
     WouldExpose,
     /// The answer is not acceptable as a message.
     Rejected(Rejected),
@@ -84,8 +85,9 @@ impl Endpoint {
         self.ask(asked, to, soap, now, buffers)
     }
 
-    /// A client's request for a new instance of a context, under the bootstrap's policy. Services that want a signature by the context's key as
-    /// well refuse it; then a new context has to do.
+    /// A client's request for a new instance of a context, under the bootstrap's policy. Services
+    /// that want a signature by the context's key as well refuse it; then a new context has to
+    /// do.
     ///
     /// # Errors
     /// Why it cannot be secured.
@@ -132,9 +134,10 @@ impl Endpoint {
         })
     }
 
-    /// A client's last word in a conversation: the context is not needed any more. It is secured with the context itself
-    /// (WS-SecureConversation 1.4, 6) or, for services that want it so, as the bootstrap is. What is answered changes nothing for the client,
-    /// who forgets the context anyway. Returns the message and its `SOAPAction`.
+    /// A client's last word in a conversation: the context is not needed any more. It is secured
+    /// with the context itself (WS-SecureConversation 1.4, 6) or, for services that want it so,
+    /// as the bootstrap is. What is answered changes nothing for the client, who forgets the
+    /// context anyway. Returns the message and its `SOAPAction`.
     ///
     /// # Errors
     /// Why it cannot be secured.
@@ -254,8 +257,8 @@ fn is_https(address: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
-/// Whether a fault tells a client that its context is no good any more. What it says is not proven: the worst that a stranger can do with it is
-/// to make the client establish another context.
+/// Whether a fault tells a client that its context is no good any more. What it says is not proven:
+/// the worst that a stranger can do with it is to make the client establish another context.
 pub fn says_context_is_gone(bytes: &[u8]) -> bool {
     let codes = [
         FaultCode::BadContextToken(ConversationVersion::V13),

@@ -24,7 +24,8 @@ impl Compiler<'_> {
             decryption.len() == decrypting.len() && endorsers.len() == endorsing.len();
         let identity = config.and_then(|identity| self.identity(identity, DatedUse::Identity));
         Keys {
-            // In the place of a key that cannot be read none decrypts or endorses, and nothing more is to be said of it.
+            // In the place of a key that cannot be read none decrypts or endorses, and nothing more
+            // is to be said of it.
             identity: identity.filter(|_| is_complete),
             decryption,
             endorsing: endorsers,

@@ -1,4 +1,5 @@
-//! One message on its way through an endpoint: opened or secured by the plans that fit it, and remembered.
+//! One message on its way through an endpoint: opened or secured by the plans that fit it, and
+//! remembered.
 //!
 //! The one rule: what is given back of a message that arrived is rebuilt from what was proven.
 
@@ -67,7 +68,8 @@ impl Endpoint {
         Ok((verified, agreement))
     }
 
-    /// By which agreement a request is to be opened, and as what. `actions` is what was said beside it.
+    /// By which agreement a request is to be opened, and as what. `actions` is what was said beside
+    /// it.
     pub(super) fn expect_request(
         &self,
         envelope: &Envelope,
@@ -128,7 +130,8 @@ impl Endpoint {
         }
     }
 
-    /// The agreement of requests for tokens in a conversation: that of the first operation whose requests have a signed Body.
+    /// The agreement of requests for tokens in a conversation: that of the first operation whose
+    /// requests have a signed Body.
     pub(super) fn for_tokens(&self) -> &Plans {
         let serves = self.operations.as_ref().is_none_or(Operations::serves);
         let signs_body = |agreement: &&Plans| {
@@ -165,7 +168,8 @@ impl Endpoint {
         })
     }
 
-    /// Remembers a message that `plan` has secured and that is about to be sent, if it could be taken for the peer's.
+    /// Remembers a message that `plan` has secured and that is about to be sent, if it could be
+    /// taken for the peer's.
     pub(super) fn note_sent(&self, plan: &OutboundPlan, receipt: &Receipt, now: Timestamp) {
         if receipt.marks.is_empty() {
             return;
@@ -223,7 +227,8 @@ impl Endpoint {
         agreement.rebuilt(verified, buffers, observer)
     }
 
-    /// Secures a plain message of an application. In a conversation it is no request for a token, which would be obeyed as our own.
+    /// Secures a plain message of an application. In a conversation it is no request for a token,
+    /// which would be obeyed as our own.
     ///
     /// # Errors
     /// Why the message cannot be secured.

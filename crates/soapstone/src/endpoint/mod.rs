@@ -1,7 +1,7 @@
 //! An endpoint: one peer's security in both directions, ready to be run.
 //!
-//! It is the host that the plans ask: it knows the users, the clock that was configured, and what to remember. Everything here is
-//! synchronous; a server calls it on a pool of its own.
+//! It is the host that the plans ask: it knows the users, the clock that was configured, and what
+//! to remember. Everything here is synchronous; a server calls it on a pool of its own.
 
 mod addressing;
 mod agreed;
@@ -96,7 +96,8 @@ struct Plans {
     outbound: Option<OutboundPlan>,
     /// Messages carry addressing headers.
     addressing: bool,
-    /// Answers that arrive prove by `wsa:RelatesTo` which request they are to, if that has a `wsa:MessageID`.
+    /// Answers that arrive prove by `wsa:RelatesTo` which request they are to, if that has a
+    /// `wsa:MessageID`.
     relates: bool,
 }
 
@@ -145,11 +146,11 @@ pub struct OpenedMessage {
     pub evidence: Evidence,
     /// What the answer needs.
     pub receipt: Receipt,
-    /// Addressing headers of the request, where the policy asks for them: they are not passed on, and the answer refers to them
-    /// ([`Endpoint::label_answer`]).
+    /// Addressing headers of the request, where the policy asks for them: they are not passed on,
+    /// and the answer refers to them ([`Endpoint::label_answer`]).
     pub addressing: Option<Box<Addressing>>,
-    /// `wsa:Action` of a request whose addressing headers are taken out, if it would have been passed on: where the plan wants signatures, only a
-    /// signed one would.
+    /// `wsa:Action` of a request whose addressing headers are taken out, if it would have been
+    /// passed on: where the plan wants signatures, only a signed one would.
     pub action: Option<String>,
 }
 
@@ -269,8 +270,9 @@ impl Endpoint {
         }
     }
 
-    /// Goes on with what a predecessor has sent in this process, so that nothing of it comes back as the peer's word after a change of
-    /// configuration, and with what its shared key has enciphered, if it has the same key.
+    /// Goes on with what a predecessor has sent in this process, so that nothing of it comes back
+    /// as the peer's word after a change of configuration, and with what its shared key has
+    /// enciphered, if it has the same key.
     pub fn keep_memory_of(&mut self, predecessor: &Self) {
         self.sent = Arc::clone(&predecessor.sent);
         if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
@@ -290,17 +292,20 @@ impl Endpoint {
         plans.find_map(|plans| plans.outbound.as_ref()?.shared_key())
     }
 
-    /// Whether its policy leaves protection to TLS: messages of other connections must not be accepted or sent.
+    /// Whether its policy leaves protection to TLS: messages of other connections must not be
+    /// accepted or sent.
     pub fn needs_tls(&self) -> bool {
         self.private_transport
     }
 
-    /// Whether its policy wants clients to show a certificate while the connection is made (`sp:RequireClientCertificate`).
+    /// Whether its policy wants clients to show a certificate while the connection is made
+    /// (`sp:RequireClientCertificate`).
     pub fn needs_client_certificate(&self) -> bool {
         self.client_certificate
     }
 
-    /// The certificates and revocation lists that its file names, ours and those of others: each once for each use.
+    /// The certificates and revocation lists that its file names, ours and those of others: each
+    /// once for each use.
     pub fn dated(&self) -> &[Dated] {
         &self.dated
     }
@@ -362,8 +367,9 @@ impl Endpoint {
         &self.limits
     }
 
-    /// Whether it matters what is said of a request's action beside the message ([`ReadRequest::about`]): where operations have policies of their
-    /// own, or where that has to be `wsa:Action`.
+    /// Whether it matters what is said of a request's action beside the message
+    /// ([`ReadRequest::about`]): where operations have policies of their own, or where that has
+    /// to be `wsa:Action`.
     pub fn asks_for_actions(&self) -> bool {
         self.operations.is_some() || self.compares_actions()
     }
@@ -378,13 +384,14 @@ impl Endpoint {
         self.policies().all(Policy::demands_nothing)
     }
 
-    /// Whether messages pass through this endpoint as they are, in both directions: nothing is demanded of them, and no addressing headers are
-    /// written or taken out on behalf of peers.
+    /// Whether messages pass through this endpoint as they are, in both directions: nothing is
+    /// demanded of them, and no addressing headers are written or taken out on behalf of peers.
     pub fn is_plain(&self) -> bool {
         self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
     }
 
-    /// Operations whose requests nothing protects, neither the messages nor the connection, although others of their port are protected.
+    /// Operations whose requests nothing protects, neither the messages nor the connection,
+    /// although others of their port are protected.
     pub fn unprotected_operations(&self) -> impl Iterator<Item = &str> {
         let table = self.operations.iter().filter(|_| !self.private_transport);
         table.flat_map(|table| {
@@ -409,12 +416,14 @@ impl Endpoint {
             .filter_map(|agreement| agreement.outbound.as_ref())
     }
 
-    /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with conversations: no message within one.
+    /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with
+    /// conversations: no message within one.
     pub fn opens_lightly(&self) -> bool {
         self.inbound().all(|plan| !plan.policy().uses_key_pair())
     }
 
-    /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with conversations: no message within one.
+    /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with
+    /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
         self.outbound().all(|plan| !plan.policy().uses_key_pair())
     }

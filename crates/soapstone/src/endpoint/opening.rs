@@ -1,11 +1,13 @@
-//! One message that arrived: authenticated, known to no replay cache, deciphered, compared, admitted; in this order.
+//! One message that arrived: authenticated, known to no replay cache, deciphered, compared,
+//! admitted; in this order.
 //!
 //! ```text
 //! authenticate ─▶ replay keys, tries of the deciphering keys ─▶ open ─▶ operation, late replay keys ─▶ admit
 //! ```
 //!
-//! The rule kept here: nothing is deciphered before the replay cache has said that the message is new, so that a captured message gives
-//! nobody a try at its cipher text. A message that fails afterwards stays known.
+//! The rule kept here: nothing is deciphered before the replay cache has said that the message is
+//! new, so that a captured message gives nobody a try at its cipher text. A message that fails
+//! afterwards stays known.
 
 use jiff::Timestamp;
 use soapstone_wss::{
@@ -19,8 +21,8 @@ use super::{Endpoint, Memory, Step, StepObserver, relation};
 use crate::attempts::{Outcome, Tally};
 use crate::replay::ReplayError;
 
-/// Most openings that have not ended under one key. Stacks that use one `EncryptedKey` for several messages send few at once; an attack
-/// on one block of CBC needs 258 (Jager and Somorovsky, 2011).
+/// Most openings that have not ended under one key. Stacks that use one `EncryptedKey` for several
+/// messages send few at once; an attack on one block of CBC needs 258 (Jager and Somorovsky, 2011).
 const MOST_OPEN: u32 = 32;
 
 /// The openings that began under the keys of one message.
@@ -32,7 +34,8 @@ struct Tries {
 }
 
 impl Endpoint {
-    /// Opens a message with a plan, asks the replay cache and whether it was sent from here, and then whether it is what it was taken for.
+    /// Opens a message with a plan, asks the replay cache and whether it was sent from here, and
+    /// then whether it is what it was taken for.
     #[expect(
         clippy::too_many_arguments,
         reason = "everything that a verdict depends on"
@@ -79,8 +82,8 @@ impl Endpoint {
         Ok(verified)
     }
 
-    /// Whether an opened message is of the operation that it was taken for and answers its request, and none of what it held was sent
-    /// from here.
+    /// Whether an opened message is of the operation that it was taken for and answers its request,
+    /// and none of what it held was sent from here.
     fn examined(
         &self,
         plan: &InboundPlan,
@@ -114,7 +117,8 @@ impl Endpoint {
     }
 }
 
-/// Takes the replay keys of a message, and begins an opening under each key that it asks to decipher with: one step of the store.
+/// Takes the replay keys of a message, and begins an opening under each key that it asks to
+/// decipher with: one step of the store.
 fn begin(
     message: &Authenticated<'_>,
     memory: Memory<'_>,

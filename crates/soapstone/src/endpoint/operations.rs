@@ -5,9 +5,10 @@
 //! leaves  ─ what the Body holds ─▶ operations of one agreement ─ its plan secures ─▶ the receipt remembers them for the answer
 //! ```
 //!
-//! What can be seen of a message that arrives (`SOAPAction`, `wsa:Action`, the Body) is not proven, and chooses a plan, nothing else. The one
-//! rule: a message counts as one of an operation only if it was opened by the plan of that operation, so that nobody steps down from
-//! the one to the other (SOAPAction spoofing).
+//! What can be seen of a message that arrives (`SOAPAction`, `wsa:Action`, the Body) is not proven,
+//! and chooses a plan, nothing else. The one rule: a message counts as one of an operation only if
+//! it was opened by the plan of that operation, so that nobody steps down from the one to the other
+//! (SOAPAction spoofing).
 
 use std::collections::HashMap;
 
@@ -80,8 +81,8 @@ pub(super) enum Expected {
 }
 
 impl Operations {
-    /// The operations of a policy. `encrypts` says of which agreements requests have something encrypted; `serves`, whether requests
-    /// arrive here.
+    /// The operations of a policy. `encrypts` says of which agreements requests have something
+    /// encrypted; `serves`, whether requests arrive here.
     pub(super) fn new(
         operations: Vec<AgreedOperation>,
         encrypts: impl Fn(usize) -> bool,
@@ -180,7 +181,8 @@ impl Operations {
         }
     }
 
-    /// Whether a message that was opened is what it was taken for; the operations that it may be of.
+    /// Whether a message that was opened is what it was taken for; the operations that it may be
+    /// of.
     pub(super) fn confirm(
         &self,
         envelope: &Envelope,
@@ -248,8 +250,8 @@ impl Operations {
         })
     }
 
-    /// The operations that a plain request may be of, which all have the same agreement. Its sender is believed: what the Body holds decides, and
-    /// actions where it is the same for several.
+    /// The operations that a plain request may be of, which all have the same agreement. Its sender
+    /// is believed: what the Body holds decides, and actions where it is the same for several.
     pub(super) fn of_plain(
         &self,
         envelope: &Envelope,
@@ -416,7 +418,8 @@ pub(super) fn holds_token_request(envelope: &Envelope) -> bool {
     envelope.body().first_child().is_some_and(asks_for_token)
 }
 
-/// Whether there is a request for a token in the Body of a message, in whatever place: some services listen to others than the first.
+/// Whether there is a request for a token in the Body of a message, in whatever place: some
+/// services listen to others than the first.
 pub(super) fn carries_token_request(envelope: &Envelope) -> bool {
     envelope.body().children().any(asks_for_token)
 }
@@ -427,7 +430,8 @@ fn asks_for_token(request: Element<'_>) -> bool {
     named && TrustVersion::from_namespace(request.namespace()).is_some()
 }
 
-/// A second element in the Body could be another operation's, to which some services would listen (WS-I Basic Profile 1.1, R9981).
+/// A second element in the Body could be another operation's, to which some services would listen
+/// (WS-I Basic Profile 1.1, R9981).
 fn only_one_element(envelope: &Envelope) -> Result<(), &'static str> {
     match envelope.body().children().nth(1) {
         Some(_) => Err("its Body holds more than one element"),
@@ -435,8 +439,9 @@ fn only_one_element(envelope: &Envelope) -> Result<(), &'static str> {
     }
 }
 
-/// Drafts of WS-Addressing that are not spoken here, and that services may listen to: stacks of that time, and CXF. The first two came before the
-/// submission of August 2004, the others are the Working Drafts of the W3C between that and the recommendation.
+/// Drafts of WS-Addressing that are not spoken here, and that services may listen to: stacks of
+/// that time, and CXF. The first two came before the submission of August 2004, the others are the
+/// Working Drafts of the W3C between that and the recommendation.
 const ADDRESSING_DRAFTS: [&str; 5] = [
     "http://schemas.xmlsoap.org/ws/2003/03/addressing",
     "http://schemas.xmlsoap.org/ws/2004/03/addressing",
@@ -445,7 +450,8 @@ const ADDRESSING_DRAFTS: [&str; 5] = [
     "http://www.w3.org/2005/03/addressing",
 ];
 
-/// The header blocks of WS-Addressing with this name, in whatever version, be they encrypted as `wsse11:EncryptedHeader` before.
+/// The header blocks of WS-Addressing with this name, in whatever version, be they encrypted as
+/// `wsse11:EncryptedHeader` before.
 pub(super) fn addressing_blocks<'e>(
     envelope: &'e Envelope,
     local: &'static str,
@@ -492,7 +498,8 @@ fn content_of(content: &BodyContent) -> Option<Content> {
     }
 }
 
-/// An action or the name of an element as an error tells it: a stranger's action, or namespace, may have megabytes.
+/// An action or the name of an element as an error tells it: a stranger's action, or namespace, may
+/// have megabytes.
 fn shortened(found: &str) -> String {
     match found.char_indices().nth(LONGEST_TOLD) {
         Some((end, _)) => format!("{}…", &found[..end]),

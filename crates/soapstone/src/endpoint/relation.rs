@@ -20,8 +20,8 @@ pub(super) fn of_request(request: &Envelope, is_demanded: bool) -> Option<Relati
     })
 }
 
-/// Refuses an answer that says of itself that it is to another request, or, where the policy demands
-/// the relation, that proves none. `blocks` are the header blocks that are passed on.
+/// Refuses an answer that says of itself that it is to another request, or, where the policy
+/// demands the relation, that proves none. `blocks` are the header blocks that are passed on.
 pub(super) fn confirm(
     answer: &Envelope,
     blocks: &[NodeId],

@@ -1,8 +1,10 @@
-//! Requests to renew a context that show both at once who asks and that he has its key (WS-SecureConversation 1.4, 5): secured as the bootstrap is, and
-//! endorsed by the context. So WCF and Metro do it.
+//! Requests to renew a context that show both at once who asks and that he has its key
+//! (WS-SecureConversation 1.4, 5): secured as the bootstrap is, and endorsed by the context. So WCF
+//! and Metro do it.
 //!
-//! The one rule: what such a message looks like chooses its plan, and nothing else. The plan demands all that the bootstrap's does, and the context's
-//! signature besides; and what it has opened may ask for a token, never for anything of the application.
+//! The one rule: what such a message looks like chooses its plan, and nothing else. The plan
+//! demands all that the bootstrap's does, and the context's signature besides; and what it has
+//! opened may ask for a token, never for anything of the application.
 
 use soapstone_wss::names::{DS, WSSE, XENC};
 use soapstone_wss::{
@@ -13,7 +15,8 @@ use soapstone_wss::{
 use super::Conversation;
 use super::operations::holds_token_request;
 
-/// What can be seen of how a message is secured: how many signatures it has, and whether it names a user, if that is known.
+/// What can be seen of how a message is secured: how many signatures it has, and whether it names a
+/// user, if that is known.
 #[derive(Clone, Copy)]
 struct Look {
     user: Option<bool>,
@@ -33,7 +36,8 @@ impl Look {
         }
     }
 
-    /// Of messages under a policy that encrypts no signature. Where it encrypts anything, the user may be hidden, too.
+    /// Of messages under a policy that encrypts no signature. Where it encrypts anything, the user
+    /// may be hidden, too.
     fn under(policy: &Policy) -> Self {
         let signature = usize::from(policy.signature.is_some());
         let shown = policy.encryption.is_none();
@@ -50,8 +54,9 @@ impl Look {
     }
 }
 
-/// The policy of requests that are secured as the bootstrap's are, and by the key of the context too. `None` where TLS protects one of bootstrap and
-/// conversation alone, and where that cannot be said or seen: such requests are refused then.
+/// The policy of requests that are secured as the bootstrap's are, and by the key of the context
+/// too. `None` where TLS protects one of bootstrap and conversation alone, and where that cannot be
+/// said or seen: such requests are refused then.
 pub(super) fn renewing(bootstrap: &Policy, conversation: &Policy) -> Option<Policy> {
     let signature = conversation.signature.as_ref()?;
     let alike = bootstrap.transport_protected == conversation.transport_protected;
@@ -85,7 +90,8 @@ pub(super) fn renewing(bootstrap: &Policy, conversation: &Policy) -> Option<Poli
     (told_apart && policy.endorsing.len() < policy.limits.signatures).then_some(policy)
 }
 
-/// Whether nobody sees how many signatures there are before he has deciphered them; or, on TLS, whether anything is encrypted at all.
+/// Whether nobody sees how many signatures there are before he has deciphered them; or, on TLS,
+/// whether anything is encrypted at all.
 fn hides_signatures(policy: &Policy) -> bool {
     let encrypts_signature = |parts: &[EncryptedPart]| {
         let mut parts = parts.iter();
@@ -97,7 +103,8 @@ fn hides_signatures(policy: &Policy) -> bool {
 }
 
 impl Conversation {
-    /// The plan of a message that names a context, where it looks like a request that is secured as the bootstrap's are besides.
+    /// The plan of a message that names a context, where it looks like a request that is secured as
+    /// the bootstrap's are besides.
     pub(super) fn renewal(&self, envelope: &Envelope) -> Option<&InboundPlan> {
         let plan = self.renewal_inbound.as_ref()?;
         let policy = plan.policy();

@@ -1,4 +1,5 @@
-//! What an endpoint does that its file allows and that is a risk: weak algorithms, passwords that can be read, trust in everybody.
+//! What an endpoint does that its file allows and that is a risk: weak algorithms, passwords that
+//! can be read, trust in everybody.
 //!
 //! The one rule: a risk is one of what messages do under these plans, not of what a name suggests.
 
@@ -11,7 +12,8 @@ use super::Endpoint;
 use crate::config::{EndpointConfig, Place, SecuritySource, Warning};
 
 impl Endpoint {
-    /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over TLS.
+    /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
+    /// TLS.
     pub fn risks(&self, config: &EndpointConfig, through_tls: bool) -> Vec<Warning> {
         let security = &config.security;
         let source = security.source.place;
@@ -133,7 +135,8 @@ fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
     weak
 }
 
-/// Whether cipher text that a stranger can change unnoticed is deciphered: under CBC, where no signature is over the cipher text.
+/// Whether cipher text that a stranger can change unnoticed is deciphered: under CBC, where no
+/// signature is over the cipher text.
 fn has_malleable_cipher_text(policy: &Policy) -> bool {
     let Some(EncryptionPolicy { parts, .. }) = &policy.encryption else {
         return false;

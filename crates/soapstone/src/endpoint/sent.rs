@@ -1,7 +1,9 @@
-//! What an endpoint has sent under keys that its peer holds as well, so that none of it is taken for the peer's when it comes back.
+//! What an endpoint has sent under keys that its peer holds as well, so that none of it is taken
+//! for the peer's when it comes back.
 //!
-//! The rule kept here: sending never waits or fails for it. It is bounded, and when it is full, what was sent longest ago is forgotten: that
-//! is what ends first anyway. What has ended and was dropped can arrive only if the clock is set back, and is not taken for the peer's then.
+//! The rule kept here: sending never waits or fails for it. It is bounded, and when it is full,
+//! what was sent longest ago is forgotten: that is what ends first anyway. What has ended and was
+//! dropped can arrive only if the clock is set back, and is not taken for the peer's then.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -14,9 +16,11 @@ use soapstone_wss::Mark;
 
 const SHARDS: usize = 16;
 
-/// Most marks of sent messages that are held where the configuration of the replay cache does not say: 1,048,576, as many as that holds.
+/// Most marks of sent messages that are held where the configuration of the replay cache does not
+/// say: 1,048,576, as many as that holds.
 ///
-/// At five minutes of life that is 3,500 messages a second. Each takes 24 octets in two lists, and the room that these keep to grow.
+/// At five minutes of life that is 3,500 messages a second. Each takes 24 octets in two lists, and
+/// the room that these keep to grow.
 const DEFAULT_CAPACITY: usize = 1 << 20;
 
 /// Remembers marks of messages that were sent until they could not be accepted any more.
@@ -118,8 +122,9 @@ impl Sent {
 }
 
 impl Shard {
-    /// Drops what has ended, and of what has not the first where there would be too many; says how many marks that were, and by when the
-    /// latest of those that have ended was to be forgotten.
+    /// Drops what has ended, and of what has not the first where there would be too many; says how
+    /// many marks that were, and by when the latest of those that have ended was to be
+    /// forgotten.
     fn make_room(&mut self, capacity: usize, now: i64) -> (usize, Option<i64>) {
         let (mut dropped, mut ended) = (0, None);
         while let Some((key, until)) = self.order.front()

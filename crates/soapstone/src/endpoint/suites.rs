@@ -1,6 +1,7 @@
 //! Algorithms: the suite that an endpoint file names, with what it lists one by one.
 //!
-//! The one rule: what a file lists takes the place of what the suite has of that kind; nothing is added to it.
+//! The one rule: what a file lists takes the place of what the suite has of that kind; nothing is
+//! added to it.
 
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
@@ -133,7 +134,8 @@ impl Compiler<'_> {
         if transports.is_empty() {
             let mut agreements = named.key_agreement.iter();
             if agreements.any(|name| KeyAgreement::from_name(&name.value).is_some()) {
-                // One way to encrypt a session key is named, and the other is not: what is not named is not accepted.
+                // One way to encrypt a session key is named, and the other is not: what is not
+                // named is not accepted.
                 suite.key_transport.clear();
                 return;
             }
@@ -181,7 +183,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Each key agreement algorithm with each derivation, each of its digests, and each key wrap that the file names.
+    /// Each key agreement algorithm with each derivation, each of its digests, and each key wrap
+    /// that the file names.
     fn key_agreement(&mut self, suite: &mut Suite) {
         let config = self.config;
         let Some(named) = &config.security.algorithms else {

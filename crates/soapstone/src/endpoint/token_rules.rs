@@ -1,4 +1,5 @@
-//! What is granted and what is asked for when a conversation begins: from the endpoint's file, and from what its policy demands.
+//! What is granted and what is asked for when a conversation begins: from the endpoint's file, and
+//! from what its policy demands.
 
 use soapstone_trust::{ClientRules, ServiceRules, TrustVersion};
 use soapstone_wss::{ConversationVersion, Keys};
@@ -6,7 +7,8 @@ use soapstone_wss::{ConversationVersion, Keys};
 use super::agreed::TokenDemands;
 use crate::config::ConversationsConfig;
 
-/// The rules of both sides. `bits` are those that the secret of a context must have, where messages use it as a key.
+/// The rules of both sides. `bits` are those that the secret of a context must have, where messages
+/// use it as a key.
 pub(super) fn token_rules(
     config: Option<&ConversationsConfig>,
     version: ConversationVersion,

@@ -119,13 +119,15 @@ pub(crate) fn canaries() -> Vec<String> {
     values
 }
 
-/// Whether the reader of a key may tell this value: texts where names of files belong that hold no secret, if they are like names.
+/// Whether the reader of a key may tell this value: texts where names of files belong that hold no
+/// secret, if they are like names.
 pub(crate) fn may_be_told(kind: &KeyKind, toml: &str) -> bool {
     let are_names = toml.trim_start_matches('[').starts_with('"') && !toml.contains("-----");
     matches!(kind, KeyKind::File | KeyKind::Files | KeyKind::Path) && are_names
 }
 
-/// Tables that are asked for and that the samples say nothing of, so that their own keys are not known.
+/// Tables that are asked for and that the samples say nothing of, so that their own keys are not
+/// known.
 pub(crate) fn unopened(known: &[KnownKey]) -> Vec<String> {
     let mut tables: BTreeMap<String, bool> = BTreeMap::new();
     for key in known {

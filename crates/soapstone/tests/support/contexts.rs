@@ -1,4 +1,5 @@
-//! Security contexts of recorded conversations: those that are granted in a test, and those that peers agreed on.
+//! Security contexts of recorded conversations: those that are granted in a test, and those that
+//! peers agreed on.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,8 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{PHash, SymmetricKey, base64};
 use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
 
-/// The contexts that are known, in the order in which they were granted. None of them is replaced or forgotten.
+/// The contexts that are known, in the order in which they were granted. None of them is replaced
+/// or forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Granted(Mutex<Vec<SecurityContext>>);
 
@@ -68,7 +70,8 @@ impl ContextStore for Granted {
     }
 }
 
-/// The context that a service has made of what both sides contributed to its key, as they told each other in clear text (WS-Trust 1.4, 4.4.4).
+/// The context that a service has made of what both sides contributed to its key, as they told each
+/// other in clear text (WS-Trust 1.4, 4.4.4).
 pub(crate) fn agreed(
     version: ConversationVersion,
     request: &str,

@@ -15,8 +15,8 @@ use redis::{Pipeline, Value};
 
 use super::failure::Failure;
 
-/// For how long one look is good. A look takes a server some 10 µs, so that it has half a thousandth
-/// of its time for the looks of each node.
+/// For how long one look is good. A look takes a server some 10 µs, so that it has half a
+/// thousandth of its time for the looks of each node.
 const GOOD_FOR: Duration = Duration::from_millis(20);
 
 /// The shortest time for which a server is refused after it has dropped keys: the life of a mark

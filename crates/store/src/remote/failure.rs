@@ -41,7 +41,8 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// A failure on the way, after so many answers. A server that is no Redis answers what cannot be parsed.
+    /// A failure on the way, after so many answers. A server that is no Redis answers what cannot
+    /// be parsed.
     pub(super) fn on_the_way(error: &RedisError, answers: usize) -> Self {
         Self::Broken {
             problem: if error.is_timeout() {

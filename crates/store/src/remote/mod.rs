@@ -1,11 +1,13 @@
 //! A store that other nodes share: one server, a primary that Sentinels watch, or a cluster.
 //!
-//! Each operation is one script or one command on the keys of one slot, safe to repeat. It goes to the slot's primary; when that is
-//! gone or is none any more, the primary is looked for anew and asked again, until the deadline. The client library's own Sentinel
-//! and Cluster connections are not used, because the time that they take to look for servers and to repeat is not bounded by one deadline.
+//! Each operation is one script or one command on the keys of one slot, safe to repeat. It goes to
+//! the slot's primary; when that is gone or is none any more, the primary is looked for anew and
+//! asked again, until the deadline. The client library's own Sentinel and Cluster connections are
+//! not used, because the time that they take to look for servers and to repeat is not bounded by
+//! one deadline.
 //!
-//! The rule kept here: an operation has an end, whatever the servers do, and a write counts only when as many replicas have it as
-//! was asked for.
+//! The rule kept here: an operation has an end, whatever the servers do, and a write counts only
+//! when as many replicas have it as was asked for.
 
 mod eviction;
 mod failure;
@@ -113,7 +115,8 @@ struct Map {
 enum Next {
     /// The primary, as far as it is known.
     Primary,
-    /// The server that the one asked has named: for this question only, when it must be told that we were sent.
+    /// The server that the one asked has named: for this question only, when it must be told that
+    /// we were sent.
     At {
         address: ServerAddress,
         asking: bool,
@@ -342,7 +345,8 @@ impl Remote {
         commands.add_command(command.clone());
         let copies = effect == Effect::Writes && self.replicas > 0;
         if copies {
-            // Servers look at their clock ten times a second only: half of what is left, so that they say so before it has passed.
+            // Servers look at their clock ten times a second only: half of what is left, so that
+            // they say so before it has passed.
             let left = deadline.saturating_duration_since(Instant::now()) / 2;
             let milliseconds = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
             commands.cmd("WAIT").arg(self.replicas).arg(milliseconds);

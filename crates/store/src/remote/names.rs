@@ -1,9 +1,11 @@
 //! Which addresses a server's name has.
 //!
-//! The system's resolver cannot be told to hurry: where no name server answers, it takes many seconds. So it is asked on a thread of its
-//! own, and whoever needs the answer waits for it until his own deadline.
+//! The system's resolver cannot be told to hurry: where no name server answers, it takes many
+//! seconds. So it is asked on a thread of its own, and whoever needs the answer waits for it until
+//! his own deadline.
 //!
-//! The rule kept here: however many wait, one question about a name is under way, so that a dead name server costs one thread a name.
+//! The rule kept here: however many wait, one question about a name is under way, so that a dead
+//! name server costs one thread a name.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -52,7 +54,8 @@ impl Names {
         }
     }
 
-    /// Where a server is reached, in the order in which to try. An address in place of a name is not looked up.
+    /// Where a server is reached, in the order in which to try. An address in place of a name is
+    /// not looked up.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! One server: its connections, and what is asked of it before it is trusted with anything.
 //!
-//! A connection serves one caller at a time and lies idle in between. The rule kept here: an exchange ends by its deadline, and a
-//! connection whose answers could be out of step with its questions is never used again.
+//! A connection serves one caller at a time and lies idle in between. The rule kept here: an
+//! exchange ends by its deadline, and a connection whose answers could be out of step with its
+//! questions is never used again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -6,7 +6,8 @@ use soapstone::config::ServerAddress;
 /// Slots of a cluster.
 const SLOTS: u16 = 16_384;
 
-/// The slot of a key. Our keys have no braces, so that all of a key counts (Redis Cluster specification, "hash tags").
+/// The slot of a key. Our keys have no braces, so that all of a key counts (Redis Cluster
+/// specification, "hash tags").
 pub(super) fn slot_of(key: &str) -> u16 {
     crc16(key.as_bytes()) % SLOTS
 }

@@ -1,9 +1,11 @@
 //! The way to one server, in TCP or TLS: commands go out, answers come back.
 //!
-//! The client library bounds each piece that it reads by a time, and its connections with it: a server that sends one octet now and then would
-//! be waited for without end, and one that never stops would fill the memory.
+//! The client library bounds each piece that it reads by a time, and its connections with it: a
+//! server that sends one octet now and then would be waited for without end, and one that never
+//! stops would fill the memory.
 //!
-//! The rule kept here: whatever a server sends, and however slowly, an exchange ends by its deadline and holds so many octets at most.
+//! The rule kept here: whatever a server sends, and however slowly, an exchange ends by its
+//! deadline and holds so many octets at most.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -19,8 +21,9 @@ use soapstone::config::{ServerAddress, StoreTlsConfig};
 use super::names::Names;
 use crate::server_trust::ServerTrust;
 
-/// Most octets of the answers of one exchange. A sealed context has some 2 kB; the longest answer is that to `CLUSTER SLOTS`, 200 octets for
-/// each range of slots, of which there are a few in a cluster, and 16,384 at most.
+/// Most octets of the answers of one exchange. A sealed context has some 2 kB; the longest answer
+/// is that to `CLUSTER SLOTS`, 200 octets for each range of slots, of which there are a few in a
+/// cluster, and 16,384 at most.
 const MOST_OCTETS: usize = 4 << 20;
 
 /// A connection.
@@ -86,7 +89,8 @@ impl Wire {
         })
     }
 
-    /// Sends commands and reads as many answers; with an error, how many came before it. A server's error is an answer.
+    /// Sends commands and reads as many answers; with an error, how many came before it. A server's
+    /// error is an answer.
     pub(super) fn converse(
         &mut self,
         packed: &[u8],

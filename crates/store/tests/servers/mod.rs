@@ -1,4 +1,5 @@
-//! Real servers for tests: Redis, Sentinels and clusters on free ports of the loopback interface, gone when the test ends.
+//! Real servers for tests: Redis, Sentinels and clusters on free ports of the loopback interface,
+//! gone when the test ends.
 
 #![allow(
     dead_code,
@@ -40,8 +41,9 @@ pub struct Server {
 
 const REDIS: &str = "redis-server";
 
-/// A port that nobody listens on, with the one 10,000 above, where nodes of clusters listen too. The ports of a run are spread by its
-/// process id, so that runs beside each other seldom meet, and lie below those that the system gives to outgoing connections.
+/// A port that nobody listens on, with the one 10,000 above, where nodes of clusters listen too.
+/// The ports of a run are spread by its process id, so that runs beside each other seldom meet, and
+/// lie below those that the system gives to outgoing connections.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + (std::process::id() % 180) as u16 * 50;
@@ -245,7 +247,8 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     start.elapsed()
 }
 
-/// A cluster of so many primaries, each with its part of the slots, and after them one replica of each where they are wanted.
+/// A cluster of so many primaries, each with its part of the slots, and after them one replica of
+/// each where they are wanted.
 pub fn start_cluster(size: usize, with_replicas: bool) -> Vec<Server> {
     let count = if with_replicas { 2 * size } else { size };
     let servers: Vec<Server> = (0..count)
@@ -307,14 +310,16 @@ pub fn start_cluster(size: usize, with_replicas: bool) -> Vec<Server> {
     servers
 }
 
-/// What an endpoint file with this `[store]` table opens: replay marks (with further keys in their table) and contexts.
+/// What an endpoint file with this `[store]` table opens: replay marks (with further keys in their
+/// table) and contexts.
 pub struct Node {
     pub stores: Stores,
     pub replay: Replay,
     pub contexts: Contexts,
 }
 
-/// How long a store may take to answer where a test does not say: a machine that does other work beside is no store that is away.
+/// How long a store may take to answer where a test does not say: a machine that does other work
+/// beside is no store that is away.
 const PATIENCE: &str = "timeout = \"5s\"";
 
 /// A node of a deployment whose store is described by these lines.
@@ -347,8 +352,8 @@ pub fn node_in(folder: &Path, store: &str, replay: &str) -> Node {
     }
 }
 
-/// Has a server drop keys, without a word to those who are connected: first its policy changes, then it has less memory than
-/// it uses.
+/// Has a server drop keys, without a word to those who are connected: first its policy changes,
+/// then it has less memory than it uses.
 pub fn drop_keys(server: &Server) {
     let memory: String = server.ask(&["INFO", "memory"]);
     let used = memory

@@ -1,6 +1,7 @@
 //! Why a client does not accept an answer.
 //!
-//! The one rule: each message says what was expected and what was found, and no key or entropy is in one.
+//! The one rule: each message says what was expected and what was found, and no key or entropy is
+//! in one.
 
 use std::fmt;
 
@@ -44,7 +45,8 @@ pub enum TrustError {
         /// What there is instead.
         found: Option<String>,
     },
-    /// The answer is about another context than the one that was to be renewed, or makes two things of one.
+    /// The answer is about another context than the one that was to be renewed, or makes two things
+    /// of one.
     ContextMismatch {
         /// The context that was asked for, or that the token names.
         expected: ContextName,
@@ -67,7 +69,8 @@ pub enum TrustError {
         /// Its URI, in the version of the answer.
         found: String,
     },
-    /// The key is to be computed from a part of the service's that is missing, or that nobody asked for.
+    /// The key is to be computed from a part of the service's that is missing, or that nobody asked
+    /// for.
     EntropyMissing,
     /// The service's entropy is our own, sent back.
     EntropyReflected,

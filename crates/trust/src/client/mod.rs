@@ -1,7 +1,7 @@
 //! The client's side: a request goes out, what it takes to judge the answer stays behind.
 //!
-//! The one rule: an answer is believed about what was asked for only. It names no other context, gives no shorter key, and leaves our entropy
-//! out of no key, whoever sent it.
+//! The one rule: an answer is believed about what was asked for only. It names no other context,
+//! gives no shorter key, and leaves our entropy out of no key, whoever sent it.
 
 mod error;
 mod rules;
@@ -84,7 +84,8 @@ pub struct PendingIssue {
 }
 
 impl PendingIssue {
-    /// Asks for a new context (WS-SecureConversation 1.4, 3), to be secured by the bootstrap policy.
+    /// Asks for a new context (WS-SecureConversation 1.4, 3), to be secured by the bootstrap
+    /// policy.
     #[must_use]
     pub fn issue(
         rules: &ClientRules,
@@ -99,8 +100,8 @@ impl PendingIssue {
         Self::with_key(rules, Asked::New, request, key_size, now)
     }
 
-    /// Asks for a renewal of `context` (WS-SecureConversation 1.4, 5), to be secured by the bootstrap policy and signed with the key of the
-    /// context too.
+    /// Asks for a renewal of `context` (WS-SecureConversation 1.4, 5), to be secured by the
+    /// bootstrap policy and signed with the key of the context too.
     #[must_use]
     pub fn renew(
         rules: &ClientRules,
@@ -116,8 +117,8 @@ impl PendingIssue {
         (pending, request)
     }
 
-    /// Asks for our identity to be added to `context` (WS-SecureConversation 1.4, 4), to be secured by a policy that shows it and signed with
-    /// the key of the context too.
+    /// Asks for our identity to be added to `context` (WS-SecureConversation 1.4, 4), to be secured
+    /// by a policy that shows it and signed with the key of the context too.
     #[must_use]
     pub fn amend(rules: &ClientRules, context: &SecurityContext) -> (Self, TrustRequest) {
         let version = TrustVersion::from(context.version);
@@ -171,7 +172,8 @@ impl PendingIssue {
         (pending, TrustRequest::new(operation, &request))
     }
 
-    /// Takes the context out of the answer in `body`, the `soap:Body` of a verified message that `peer` sent.
+    /// Takes the context out of the answer in `body`, the `soap:Body` of a verified message that
+    /// `peer` sent.
     ///
     /// # Errors
     /// [`TrustError`]. The context that was to be renewed is what it was.
@@ -374,7 +376,8 @@ pub struct PendingValidate {
 }
 
 impl PendingValidate {
-    /// Asks about the context of this name (WS-Trust 1.4, 7), to be signed with its key or by its owner.
+    /// Asks about the context of this name (WS-Trust 1.4, 7), to be signed with its key or by its
+    /// owner.
     #[must_use]
     pub fn new(name: ContextName) -> (Self, TrustRequest) {
         let version = TrustVersion::from(name.version);

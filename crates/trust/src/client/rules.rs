@@ -16,7 +16,8 @@ use crate::version::{ComputedKey, TrustVersion};
 pub struct ClientRules {
     /// The version that is spoken. Default 1.3.
     pub version: TrustVersion,
-    /// Bits of the key, 128 to 512 in whole octets. Default 256. Other numbers are taken for the nearest of these.
+    /// Bits of the key, 128 to 512 in whole octets. Default 256. Other numbers are taken for the
+    /// nearest of these.
     pub key_size: u32,
     /// How the key is computed. Default P_SHA1.
     pub computed_key: ComputedKey,
@@ -32,7 +33,8 @@ pub struct ClientRules {
     pub issuer_key_alone: bool,
     /// Difference between the clocks of both sides that is forgiven. Default 5 minutes.
     pub skew: Duration,
-    /// The key that opens an `xenc:EncryptedKey` in an answer. Default none: such answers are refused.
+    /// The key that opens an `xenc:EncryptedKey` in an answer. Default none: such answers are
+    /// refused.
     pub decryption_key: Option<PrivateKey>,
 }
 

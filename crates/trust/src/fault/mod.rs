@@ -1,7 +1,8 @@
-//! What the peer of a token service is told when it is refused: fault codes, written and read (WS-Trust 1.4, 11; WS-SecureConversation
-//! 1.4, 9).
+//! What the peer of a token service is told when it is refused: fault codes, written and read
+//! (WS-Trust 1.4, 11; WS-SecureConversation 1.4, 9).
 //!
-//! The one rule: what the peer is told never says whether a context exists that it has not proven to hold.
+//! The one rule: what the peer is told never says whether a context exists that it has not proven
+//! to hold.
 
 mod refusal;
 
@@ -143,7 +144,8 @@ impl TrustFaultCode {
         }
     }
 
-    /// Appends a `soap:Fault` with this code, in canonical form: as `faultcode` in SOAP 1.1, as `Subcode` of `Sender` in SOAP 1.2.
+    /// Appends a `soap:Fault` with this code, in canonical form: as `faultcode` in SOAP 1.1, as
+    /// `Subcode` of `Sender` in SOAP 1.2.
     pub fn write(self, version: TrustVersion, soap: SoapVersion, out: &mut Vec<u8>) {
         let code = format!("{}:{}", self.prefix(), self.local());
         let declaration = format!("xmlns:{}", self.prefix());
@@ -178,7 +180,8 @@ impl TrustFaultCode {
         );
     }
 
-    /// The code of a `soap:Fault` and its version, if it is one of these. In SOAP 1.2 the first subcode that is one counts.
+    /// The code of a `soap:Fault` and its version, if it is one of these. In SOAP 1.2 the first
+    /// subcode that is one counts.
     ///
     /// A fault that is not verified says what a stranger on the way likes to say.
     #[must_use]
@@ -263,7 +266,8 @@ mod tests {
         }
     }
 
-    /// WS-Trust 1.4, 11 and WS-SecureConversation 1.4, 9: `RenewNeeded` and `UnableToRenew` are in both, and are different codes.
+    /// WS-Trust 1.4, 11 and WS-SecureConversation 1.4, 9: `RenewNeeded` and `UnableToRenew` are in
+    /// both, and are different codes.
     #[test]
     fn the_namespace_tells_codes_of_the_same_name_apart() {
         assert_eq!(

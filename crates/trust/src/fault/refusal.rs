@@ -23,7 +23,8 @@ pub enum Refusal {
         /// Of the request.
         version: TrustVersion,
     },
-    /// `wsa:Action` and `wst:RequestType` ask for different things. The one chose the policy, the other would be done.
+    /// `wsa:Action` and `wst:RequestType` ask for different things. The one chose the policy, the
+    /// other would be done.
     ActionMismatch {
         /// The action.
         action: String,
@@ -103,12 +104,14 @@ pub enum Refusal {
         /// What was to be done.
         operation: Operation,
     },
-    /// The requestor did not prove to hold the key of the context (WS-SecureConversation 1.4, 4 to 6). Perhaps it does not even exist.
+    /// The requestor did not prove to hold the key of the context (WS-SecureConversation 1.4, 4 to
+    /// 6). Perhaps it does not even exist.
     ContextNotProven {
         /// What it named; `None` for the one it should have signed with.
         name: Option<ContextName>,
     },
-    /// The requestor holds the key of the context, but is somebody else than the one who established it.
+    /// The requestor holds the key of the context, but is somebody else than the one who
+    /// established it.
     ContextNotYours {
         /// The context.
         name: ContextName,
@@ -127,7 +130,8 @@ pub enum Refusal {
         /// How long that is.
         limit: Duration,
     },
-    /// A collection with fewer requests than two, more than the service takes, or of different types (WS-Trust 1.4, 4.2.1).
+    /// A collection with fewer requests than two, more than the service takes, or of different
+    /// types (WS-Trust 1.4, 4.2.1).
     Batch {
         /// What is wrong.
         problem: BatchProblem,
@@ -155,7 +159,8 @@ pub enum BatchProblem {
         /// Most that are taken.
         limit: usize,
     },
-    /// A request type other than the first one's, or one for single requests (or, in a single request, one for collections).
+    /// A request type other than the first one's, or one for single requests (or, in a single
+    /// request, one for collections).
     RequestType {
         /// Its URI.
         found: String,

@@ -1,4 +1,5 @@
-//! `wsp:AppliesTo` (WS-Trust 1.4, 4.1): the service for which a token is wanted, as an endpoint reference.
+//! `wsp:AppliesTo` (WS-Trust 1.4, 4.1): the service for which a token is wanted, as an endpoint
+//! reference.
 //!
 //! The one rule: the address is compared, never connected to.
 

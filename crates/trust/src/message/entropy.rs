@@ -1,4 +1,5 @@
-//! `wst:Entropy` and `wst:BinarySecret` (WS-Trust 1.4, 3.3 and 4.1): one side's part of a key, or a key.
+//! `wst:Entropy` and `wst:BinarySecret` (WS-Trust 1.4, 3.3 and 4.1): one side's part of a key, or a
+//! key.
 //!
 //! The one rule: what is read here goes into a [`SecretBytes`] at once, and no error quotes it.
 
@@ -47,9 +48,11 @@ impl Entropy {
         }
     }
 
-    /// The octets. `key` opens an encrypted one; `None` for every reason for which there are none, on purpose not told apart.
+    /// The octets. `key` opens an encrypted one; `None` for every reason for which there are none,
+    /// on purpose not told apart.
     ///
-    /// RSA 1.5 is never taken: its padding could be made to answer questions here, and nobody needs it for entropy.
+    /// RSA 1.5 is never taken: its padding could be made to answer questions here, and nobody needs
+    /// it for entropy.
     #[must_use]
     pub fn open(&self, key: Option<&PrivateKey>) -> Option<SecretBytes> {
         let opened = match self {

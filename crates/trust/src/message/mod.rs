@@ -1,10 +1,12 @@
 //! The messages of WS-Trust: read from elements, written as octets.
 //!
-//! [`RequestSecurityToken`] and [`RequestSecurityTokenResponse`] are what a Body holds, alone or in a collection ([`Requests`],
-//! [`Responses`]). Parts that both have are in files of their own. The order of their elements says nothing (the schema is open), but none may
-//! occur twice: two readers could take different ones.
+//! [`RequestSecurityToken`] and [`RequestSecurityTokenResponse`] are what a Body holds, alone or in
+//! a collection ([`Requests`], [`Responses`]). Parts that both have are in files of their own. The
+//! order of their elements says nothing (the schema is open), but none may occur twice: two readers
+//! could take different ones.
 //!
-//! The one rule: reading judges shape and size only. What a message asks for, or claims, is judged by the service and by the client.
+//! The one rule: reading judges shape and size only. What a message asks for, or claims, is judged
+//! by the service and by the client.
 
 mod endpoint;
 mod entropy;

@@ -6,7 +6,8 @@ use std::fmt;
 
 use soapstone_xml::Element;
 
-/// Longest text of one element that is no secret, octets: URIs, numbers, times. Addresses seldom pass 200.
+/// Longest text of one element that is no secret, octets: URIs, numbers, times. Addresses seldom
+/// pass 200.
 pub(crate) const TEXT_LIMIT: usize = 2048;
 
 /// Why an element is not a message of WS-Trust.

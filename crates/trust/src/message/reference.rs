@@ -1,4 +1,5 @@
-//! Security context tokens and references to them, inside the messages of WS-Trust (WS-SecureConversation 1.4, 2 and 8).
+//! Security context tokens and references to them, inside the messages of WS-Trust
+//! (WS-SecureConversation 1.4, 2 and 8).
 //!
 //! The one rule: what is read here is a name, and proves nothing.
 
@@ -11,7 +12,8 @@ use soapstone_xml::{Apex, C14nOptions, C14nScratch, Canonicalization, Element, c
 use super::read::{MessageError, expanded_name, only_child, set, uri};
 use super::write::Writer;
 
-/// Longest identifier of a context and longest name of an instance, octets: a URI with a UUID has 45.
+/// Longest identifier of a context and longest name of an instance, octets: a URI with a UUID has
+/// 45.
 const LONGEST_NAME: usize = 512;
 
 /// A token in `wst:RequestedSecurityToken`.
@@ -97,8 +99,9 @@ impl SecurityToken {
     }
 }
 
-/// A security context named by a token or by a `wsse:SecurityTokenReference`: the content of `wst:RenewTarget`, `wst:CancelTarget`,
-/// `wst:ValidateTarget`, and of the references in a response.
+/// A security context named by a token or by a `wsse:SecurityTokenReference`: the content of
+/// `wst:RenewTarget`, `wst:CancelTarget`, `wst:ValidateTarget`, and of the references in a
+/// response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextReference {
@@ -116,7 +119,8 @@ pub enum ContextReference {
 }
 
 impl ContextReference {
-    /// The context that is named. A reference by id is looked up in `document`, the message in which it stands.
+    /// The context that is named. A reference by id is looked up in `document`, the message in
+    /// which it stands.
     pub(crate) fn resolve(&self, near: Element<'_>) -> Option<ContextName> {
         match self {
             Self::Context(name) => Some(name.clone()),
@@ -130,7 +134,8 @@ impl ContextReference {
         }
     }
 
-    /// Reads a token or a reference. `version` is the one in whose namespace the message is, for references that do not say it.
+    /// Reads a token or a reference. `version` is the one in whose namespace the message is, for
+    /// references that do not say it.
     pub(crate) fn read(
         element: Element<'_>,
         version: ConversationVersion,
@@ -213,7 +218,8 @@ impl fmt::Display for ContextReference {
     }
 }
 
-/// Reads `wsc:Identifier` and `wsc:Instance` of a token. What else stands in it is for its issuer (WS-SecureConversation 1.4, 2).
+/// Reads `wsc:Identifier` and `wsc:Instance` of a token. What else stands in it is for its issuer
+/// (WS-SecureConversation 1.4, 2).
 fn context_name(
     token: Element<'_>,
     version: ConversationVersion,

@@ -1,6 +1,7 @@
 //! `wst:RequestSecurityToken` and its collection (WS-Trust 1.4, 3.1, 4.1, 4.2, 5, 6, 7 and 9).
 //!
-//! The one rule: an element that is not understood is remembered by name, so that whoever answers can refuse it (WS-Trust 1.4, 3.1).
+//! The one rule: an element that is not understood is remembered by name, so that whoever answers
+//! can refuse it (WS-Trust 1.4, 3.1).
 
 use soapstone_xml::Element;
 
@@ -43,7 +44,8 @@ pub struct RequestSecurityToken {
     pub key_size: Option<u32>,
     /// `wst:ComputedKeyAlgorithm`: one that is known, or its URI.
     pub computed_key: Option<Result<ComputedKey, String>>,
-    /// What is to be renewed, cancelled or validated: `wst:RenewTarget`, `wst:CancelTarget`, `wst:ValidateTarget`.
+    /// What is to be renewed, cancelled or validated: `wst:RenewTarget`, `wst:CancelTarget`,
+    /// `wst:ValidateTarget`.
     pub target: Option<ContextReference>,
     /// `wst:Renewing/@OK`: a token that can be renewed after its end is wished for.
     pub renewable_after_expiry: bool,
@@ -286,7 +288,8 @@ impl Parameters {
             "CancelTarget" => self.take_target("CancelTarget", child, version)?,
             "ValidateTarget" => self.take_target("ValidateTarget", child, version)?,
             "Renewing" => {
-                // Whether a token may be renewed at all is a wish too; who asks for no renewal does not renew.
+                // Whether a token may be renewed at all is a wish too; who asks for no renewal does
+                // not renew.
                 flag(child, "Allow", true)?;
                 set(&mut self.renewing, child, flag(child, "OK", false)?)?;
             }
@@ -337,8 +340,8 @@ impl Parameters {
     }
 }
 
-/// Wishes for algorithms inside or around a token (WS-Trust 1.4, 9.2). A security context token has nothing signed or encrypted in it,
-/// so that there is nothing to grant or to refuse.
+/// Wishes for algorithms inside or around a token (WS-Trust 1.4, 9.2). A security context token has
+/// nothing signed or encrypted in it, so that there is nothing to grant or to refuse.
 const ALGORITHMS: [&str; 6] = [
     "SignatureAlgorithm",
     "EncryptionAlgorithm",
@@ -404,7 +407,8 @@ impl Participants {
 pub enum Requests {
     /// `wst:RequestSecurityToken`.
     One(Box<RequestSecurityToken>),
-    /// `wst:RequestSecurityTokenCollection` (WS-Trust 1.4, 4.2): two or more, all of one batch type.
+    /// `wst:RequestSecurityTokenCollection` (WS-Trust 1.4, 4.2): two or more, all of one batch
+    /// type.
     Collection(Vec<RequestSecurityToken>),
 }
 
@@ -502,7 +506,8 @@ mod tests {
         }
     }
 
-    /// What the requestor says itself takes precedence over what a template says for it (WS-Trust 1.4, 3.1).
+    /// What the requestor says itself takes precedence over what a template says for it (WS-Trust
+    /// 1.4, 3.1).
     #[test]
     fn secondary_parameters_fill_what_is_missing() {
         let text = "<t:RequestSecurityToken xmlns:t='http://docs.oasis-open.org/ws-sx/ws-trust/200512'>\

@@ -48,7 +48,8 @@ pub struct RequestSecurityTokenResponse {
     pub cancelled: bool,
     /// `wst:Status`.
     pub status: Option<TokenStatus>,
-    /// Expanded names of elements of WS-Trust that are not understood. Those of other namespaces are extensions that say nothing to us.
+    /// Expanded names of elements of WS-Trust that are not understood. Those of other namespaces
+    /// are extensions that say nothing to us.
     pub not_understood: Vec<String>,
 }
 
@@ -56,7 +57,8 @@ pub struct RequestSecurityTokenResponse {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ProofToken {
-    /// `wst:ComputedKey`: the key comes from both sides' entropy, by this algorithm, or by one that is not known.
+    /// `wst:ComputedKey`: the key comes from both sides' entropy, by this algorithm, or by one that
+    /// is not known.
     Computed(Result<ComputedKey, String>),
     /// The key itself.
     Key(Entropy),
@@ -272,7 +274,8 @@ impl TokenStatus {
     }
 }
 
-/// What a Body answers with: one answer, or a collection. With 1.3, tokens always come in a collection (WS-Trust 1.4, 4.3).
+/// What a Body answers with: one answer, or a collection. With 1.3, tokens always come in a
+/// collection (WS-Trust 1.4, 4.3).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Responses {

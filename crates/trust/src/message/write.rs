@@ -1,6 +1,8 @@
-//! Elements written in canonical form: no empty-element tags, namespaces declared where they are first used.
+//! Elements written in canonical form: no empty-element tags, namespaces declared where they are
+//! first used.
 //!
-//! The one rule: every text passes through the escaping of `soapstone-xml`; prefixes are constants of this crate.
+//! The one rule: every text passes through the escaping of `soapstone-xml`; prefixes are constants
+//! of this crate.
 
 use soapstone_crypto::base64;
 use soapstone_xml::escape;
@@ -15,7 +17,8 @@ impl<'o> Writer<'o> {
         Self { out }
     }
 
-    /// `<name` with its namespace declared, if one is given, and attributes in the order given; then what `content` writes.
+    /// `<name` with its namespace declared, if one is given, and attributes in the order given;
+    /// then what `content` writes.
     pub(crate) fn element(
         &mut self,
         name: &str,
@@ -49,7 +52,8 @@ impl<'o> Writer<'o> {
         self.element(name, Some(namespace), &[], |writer| writer.escaped(text));
     }
 
-    /// A message or a collection, with its `Context` attribute; `namespace` where it is not declared around it.
+    /// A message or a collection, with its `Context` attribute; `namespace` where it is not
+    /// declared around it.
     pub(crate) fn message(
         &mut self,
         name: &str,

@@ -1,7 +1,8 @@
-//! What is done about security contexts: issue, renew, amend, cancel, validate (WS-SecureConversation 1.4, 3 to 6; WS-Trust 1.4, 7).
+//! What is done about security contexts: issue, renew, amend, cancel, validate
+//! (WS-SecureConversation 1.4, 3 to 6; WS-Trust 1.4, 7).
 //!
-//! The one rule: the context that a request names must be the one whose key signed the request; only to be told whether a context is good,
-//! its owner's name is enough.
+//! The one rule: the context that a request names must be the one whose key signed the request;
+//! only to be told whether a context is good, its owner's name is enough.
 
 use jiff::Timestamp;
 use soapstone_wss::{ContextName, ContextOwner, SecurityContext};
@@ -96,8 +97,8 @@ impl SecurityTokenService {
         })
     }
 
-    /// The context that a request names, if the rules content themselves with its owner and the request is its owner's, although its key
-    /// did not sign the request.
+    /// The context that a request names, if the rules content themselves with its owner and the
+    /// request is its owner's, although its key did not sign the request.
     fn owned(
         &self,
         request: &RequestSecurityToken,
@@ -117,7 +118,8 @@ impl SecurityTokenService {
         }))
     }
 
-    /// More claims for a context: here, an owner for one that has none (WS-SecureConversation 1.4, 4).
+    /// More claims for a context: here, an owner for one that has none (WS-SecureConversation 1.4,
+    /// 4).
     pub(super) fn amend(
         &self,
         request: &RequestSecurityToken,
@@ -186,7 +188,8 @@ impl SecurityTokenService {
         })
     }
 
-    /// Whether a context is good (WS-Trust 1.4, 7). Who neither holds its key nor owns it is told the same as of one that does not exist.
+    /// Whether a context is good (WS-Trust 1.4, 7). Who neither holds its key nor owns it is told
+    /// the same as of one that does not exist.
     pub(super) fn validate(
         &self,
         request: &RequestSecurityToken,
@@ -254,7 +257,8 @@ impl SecurityTokenService {
         if expires <= created {
             return refused;
         }
-        // Where the clock of the requestor is off by no more than is forgiven, its times are taken for a duration.
+        // Where the clock of the requestor is off by no more than is forgiven, its times are taken
+        // for a duration.
         let end = match between(created, now) <= rules.skew {
             true => later(now, between(created, expires)),
             false => expires,
@@ -266,7 +270,8 @@ impl SecurityTokenService {
     }
 }
 
-/// When a context of this owner ends: no later than his certificate, which would not begin another one then.
+/// When a context of this owner ends: no later than his certificate, which would not begin another
+/// one then.
 fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp {
     match owner {
         // Where it is over already, the rules of trust do not ask for times.
@@ -323,7 +328,8 @@ fn named(request: &RequestSecurityToken, operation: Operation) -> Result<&Contex
     }
 }
 
-/// The context that a request names, if its key signed the request and nobody else than its owner was shown to have sent it.
+/// The context that a request names, if its key signed the request and nobody else than its owner
+/// was shown to have sent it.
 fn proven<'r>(
     request: &RequestSecurityToken,
     requester: &'r Requester,
@@ -349,7 +355,8 @@ fn proven<'r>(
     })
 }
 
-/// Whether `name`, in a request of `version`, is the name of `context`. Without an instance, any instance is meant.
+/// Whether `name`, in a request of `version`, is the name of `context`. Without an instance, any
+/// instance is meant.
 fn is_named(context: &SecurityContext, name: &ContextName, version: TrustVersion) -> bool {
     context.version == version.conversation()
         && context.version == name.version

@@ -1,6 +1,8 @@
-//! The key of a new or renewed context: from the entropy of both sides, or the service's alone (WS-Trust 1.4, 4.4.3 and 4.4.4).
+//! The key of a new or renewed context: from the entropy of both sides, or the service's alone
+//! (WS-Trust 1.4, 4.4.3 and 4.4.4).
 //!
-//! The one rule: the service always contributes as many random octets as the key has, so that no requestor chooses a key.
+//! The one rule: the service always contributes as many random octets as the key has, so that no
+//! requestor chooses a key.
 
 use soapstone_crypto::{SecretBytes, SymmetricKey};
 
@@ -80,7 +82,8 @@ impl SecurityTokenService {
         let octets = bits as usize / 8;
         let own = SecretBytes::random(octets);
         let Some(theirs) = &request.entropy else {
-            // Asked of what makes a token (WS-SecurityPolicy 1.3, 10). CXF's client shows none when it renews one.
+            // Asked of what makes a token (WS-SecurityPolicy 1.3, 10). CXF's client shows none when
+            // it renews one.
             let issues = request.request_type.operation == Operation::Issue;
             if issues && !rules.issuer_key_alone {
                 return Err(Refusal::EntropyMissing);

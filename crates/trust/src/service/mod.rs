@@ -1,10 +1,12 @@
 //! The security token service: one verified request in, one answer out.
 //!
-//! It issues, renews, amends, cancels and validates security contexts. Which kinds of tokens there are is decided in one place
-//! ([`TokenKind`]), so that another kind is another arm there and not another service.
+//! It issues, renews, amends, cancels and validates security contexts. Which kinds of tokens there
+//! are is decided in one place ([`TokenKind`]), so that another kind is another arm there and not
+//! another service.
 //!
-//! The one rule: what is done about a context, its key must have signed for, and whoever established it must not be somebody else
-//! (WS-SecureConversation 1.4, 4 to 6). A name alone moves nothing.
+//! The one rule: what is done about a context, its key must have signed for, and whoever
+//! established it must not be somebody else (WS-SecureConversation 1.4, 4 to 6). A name alone moves
+//! nothing.
 
 mod contexts;
 mod keys;
@@ -32,18 +34,22 @@ pub use rules::ServiceRules;
 /// Who sent a request, as far as its security showed.
 #[derive(Clone, Debug)]
 pub struct Requester {
-    /// Whom the message showed to have sent the request: by a certificate's signature, by a password, by a client certificate of TLS.
+    /// Whom the message showed to have sent the request: by a certificate's signature, by a
+    /// password, by a client certificate of TLS.
     pub owner: ContextOwner,
     /// The context whose key signed the request.
     pub context: Option<SecurityContext>,
-    /// Nobody on the way could read the request, nor will be able to read the answer. A context that is being renewed does not count:
-    /// its new key must not be protected by the old one (WS-SecureConversation 1.4, 5).
+    /// Nobody on the way could read the request, nor will be able to read the answer. A context
+    /// that is being renewed does not count: its new key must not be protected by the old one
+    /// (WS-SecureConversation 1.4, 5).
     pub confidential: bool,
 }
 
 impl Requester {
-    /// The sender of a verified message. Where no signature covers its Body, and nothing else than the message protects it, nobody was shown to have
-    /// sent what it asks for: somebody on the way can have put it there, or the token of a user who sent something else. `contexts` are those that the host looked up for it; `private_transport`: it came over TLS, and the
+    /// The sender of a verified message. Where no signature covers its Body, and nothing else than
+    /// the message protects it, nobody was shown to have sent what it asks for: somebody on the
+    /// way can have put it there, or the token of a user who sent something else. `contexts` are
+    /// those that the host looked up for it; `private_transport`: it came over TLS, and the
     /// answer goes back the same way.
     #[must_use]
     pub fn of(
@@ -111,24 +117,28 @@ impl fmt::Display for ContextsUnavailable {
 
 impl std::error::Error for ContextsUnavailable {}
 
-/// How the service looks up a context of this endpoint: to validate it, and to renew or cancel it for its owner.
+/// How the service looks up a context of this endpoint: to validate it, and to renew or cancel it
+/// for its owner.
 pub type FindContext<'f> =
     dyn Fn(&ContextName) -> Result<Option<SecurityContext>, ContextsUnavailable> + 'f;
 
-/// What the host has to remember, before it sends the answer. If it cannot, the answer must not be sent.
+/// What the host has to remember, before it sends the answer. If it cannot, the answer must not be
+/// sent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Effect {
     /// A new context.
     Store(SecurityContext),
-    /// A new instance of a context with a new key. Messages under way may still use the old one for `grace`.
+    /// A new instance of a context with a new key. Messages under way may still use the old one for
+    /// `grace`.
     Replace {
         /// The new instance.
         context: SecurityContext,
         /// How long the old one is still accepted; no longer than it would have lived.
         grace: Duration,
     },
-    /// The same instance with the same key has an owner now; if it is still there as it was, and not if it was cancelled or renewed meanwhile.
+    /// The same instance with the same key has an owner now; if it is still there as it was, and
+    /// not if it was cancelled or renewed meanwhile.
     Amend {
         /// As it was.
         before: SecurityContext,
@@ -244,8 +254,9 @@ impl SecurityTokenService {
 
     /// Answers the request in `body`, the `soap:Body` of a verified message.
     ///
-    /// `action` is the verified `wsa:Action` (or the `SOAPAction` of a message without addressing headers), by which the host chose the
-    /// policy that the message was verified with; it must ask for the same thing as the request.
+    /// `action` is the verified `wsa:Action` (or the `SOAPAction` of a message without addressing
+    /// headers), by which the host chose the policy that the message was verified with; it must
+    /// ask for the same thing as the request.
     ///
     /// # Errors
     /// [`TrustFault`]: nothing has changed then.
@@ -302,7 +313,8 @@ impl SecurityTokenService {
         Ok(first.request_type)
     }
 
-    /// The action that goes with a request: the one of the message if it asks for the same, or the usual one.
+    /// The action that goes with a request: the one of the message if it asks for the same, or the
+    /// usual one.
     fn matching(
         &self,
         action: Option<&str>,
@@ -387,7 +399,8 @@ impl SecurityTokenService {
             return self.validate(request, requester, contexts, now);
         }
         if action.batch && action.operation != Operation::Issue {
-            // Each would have to be signed with the key of its context, and a message is signed with one.
+            // Each would have to be signed with the key of its context, and a message is signed
+            // with one.
             return Err(Refusal::RequestTypeNotOffered {
                 found: request.request_type.uri(request.version),
             });

@@ -19,9 +19,11 @@ use crate::version::{ComputedKey, Operation, TrustVersion};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServiceRules {
-    /// Versions that are answered. Default both: .NET Framework clients speak February 2005 unless told otherwise.
+    /// Versions that are answered. Default both: .NET Framework clients speak February 2005 unless
+    /// told otherwise.
     pub versions: Vec<TrustVersion>,
-    /// What is done about contexts. Default everything; policies can rule out that contexts are cancelled, renewed or amended.
+    /// What is done about contexts. Default everything; policies can rule out that contexts are
+    /// cancelled, renewed or amended.
     pub operations: Vec<Operation>,
     /// Life of a context when the request wants none in particular. Default 1 hour.
     pub lifetime: Duration,
@@ -35,8 +37,9 @@ pub struct ServiceRules {
     pub longest_key: u32,
     /// Algorithms by which keys may be computed. Default P_SHA1, the one that everybody has.
     pub computed_keys: Vec<ComputedKey>,
-    /// A request for a new context without entropy gets a key that is the service's alone, as renewals do. Default yes: policies without
-    /// `sp:RequireClientEntropy` mean it, and the key is no worse for it.
+    /// A request for a new context without entropy gets a key that is the service's alone, as
+    /// renewals do. Default yes: policies without `sp:RequireClientEntropy` mean it, and the
+    /// key is no worse for it.
     pub issuer_key_alone: bool,
     /// A request for a context says what it is for (`wsp:AppliesTo`). Default no.
     pub applies_to_required: bool,
@@ -44,23 +47,28 @@ pub struct ServiceRules {
     pub anonymous: bool,
     /// Key material must be encrypted or travel over TLS. Default yes.
     pub confidential: bool,
-    /// Addresses for which tokens are issued (`wsp:AppliesTo`). Default none listed: all, because a client may know this endpoint by a name
-    /// that it does not know itself, and a context is good at this endpoint only.
+    /// Addresses for which tokens are issued (`wsp:AppliesTo`). Default none listed: all, because
+    /// a client may know this endpoint by a name that it does not know itself, and a context
+    /// is good at this endpoint only.
     pub scopes: Vec<String>,
-    /// How long after a context was established (or last renewed by its owner) it may be renewed by its key alone, without its owner being
-    /// authenticated anew. Default not at all, as WS-SecureConversation 1.4, 5 wants it.
+    /// How long after a context was established (or last renewed by its owner) it may be renewed
+    /// by its key alone, without its owner being authenticated anew. Default not at all, as
+    /// WS-SecureConversation 1.4, 5 wants it.
     pub renewal_by_key_alone: Option<Duration>,
-    /// A context may be renewed and cancelled by its owner, authenticated anew, without a signature by its key. Default no, as
-    /// WS-SecureConversation 1.4, 5 and 6 want the key; CXF's client shows only who it is. For the context of nobody in particular this
-    /// changes nothing.
+    /// A context may be renewed and cancelled by its owner, authenticated anew, without a
+    /// signature by its key. Default no, as WS-SecureConversation 1.4, 5 and 6 want the key;
+    /// CXF's client shows only who it is. For the context of nobody in particular this changes
+    /// nothing.
     pub owner_alone: bool,
-    /// How long the old instance of a renewed context is still accepted. Default 60 seconds: messages under way.
+    /// How long the old instance of a renewed context is still accepted. Default 60 seconds:
+    /// messages under way.
     pub grace: Duration,
     /// Difference between the clocks of both sides that is forgiven. Default 5 minutes.
     pub skew: Duration,
     /// Most requests in one collection. Default 8.
     pub batch: usize,
-    /// The key that opens entropy in an `xenc:EncryptedKey`. Default none: such entropy is refused.
+    /// The key that opens entropy in an `xenc:EncryptedKey`. Default none: such entropy is
+    /// refused.
     pub decryption_key: Option<PrivateKey>,
 }
 

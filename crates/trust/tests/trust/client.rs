@@ -63,7 +63,8 @@ fn with(answer: &str, start: &str, end: &str, new: &str) -> String {
 
 const NONCE: &str = "/Nonce\">";
 
-/// A man in the middle who can write the answer sends the client's entropy back, so that both parts of the key are one.
+/// A man in the middle who can write the answer sends the client's entropy back, so that both parts
+/// of the key are one.
 #[test]
 fn reflected_entropy_is_refused() {
     let refusal = refused(|it| with(&it.answer, NONCE, "<", &it.entropy));
@@ -87,7 +88,8 @@ fn short_and_missing_entropy_is_refused() {
     assert_eq!(refusal, TrustError::EntropyMissing);
 }
 
-/// Substituted entropy gives another key than the service has: the next message fails, and nobody else knows the key.
+/// Substituted entropy gives another key than the service has: the next message fails, and nobody
+/// else knows the key.
 #[test]
 fn substituted_entropy_gives_a_key_that_nobody_knows() {
     let it = exchange(&ClientRules::default());
@@ -130,7 +132,8 @@ fn a_key_without_our_entropy_is_refused_unless_the_rules_take_it() {
     assert_eq!(context.secret.expose(), &[7; 32]);
 }
 
-/// The requestor's entropy alone is no key here: a service that contributes nothing cannot be told from a cut answer.
+/// The requestor's entropy alone is no key here: a service that contributes nothing cannot be told
+/// from a cut answer.
 #[test]
 fn an_answer_without_a_proof_token_is_refused() {
     let refusal = refused(|it| {
@@ -307,7 +310,8 @@ fn other_tokens_than_asked_for_are_refused() {
     assert_eq!(refusal, TrustError::TokenMissing { found });
 }
 
-/// WS-Trust 1.4, 4.4.2: references that lead to another context than the token's, foreign or fixed by somebody else.
+/// WS-Trust 1.4, 4.4.2: references that lead to another context than the token's, foreign or fixed
+/// by somebody else.
 #[test]
 fn references_to_another_context_are_refused() {
     for (start, end, new) in [
@@ -334,7 +338,8 @@ fn references_to_another_context_are_refused() {
     }
 }
 
-/// BSP 1.1, R3213, R3215, R3225 and R3226: the times of a context are read like those of a Timestamp.
+/// BSP 1.1, R3213, R3215, R3225 and R3226: the times of a context are read like those of a
+/// Timestamp.
 #[test]
 fn a_lifetime_with_a_second_60_or_a_value_type_is_refused() {
     for (from, to) in [
@@ -418,7 +423,8 @@ fn renewal(change: impl FnOnce(&str) -> String) -> Result<SecurityContext, Trust
     pending.accept(envelope(changed.as_bytes()).body(), user("service"), now())
 }
 
-/// WS-SecureConversation 1.4, 5: the renewed context is the one that was to be renewed, with another key.
+/// WS-SecureConversation 1.4, 5: the renewed context is the one that was to be renewed, with
+/// another key.
 #[test]
 fn the_answer_to_a_renewal_is_about_that_context_and_a_new_instance() {
     renewal(str::to_owned).unwrap();

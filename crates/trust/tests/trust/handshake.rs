@@ -1,4 +1,5 @@
-//! The whole life of a context: issued, renewed, amended, validated, cancelled, between both sides of this crate.
+//! The whole life of a context: issued, renewed, amended, validated, cancelled, between both sides
+//! of this crate.
 
 use std::sync::Arc;
 
@@ -313,7 +314,8 @@ impl<'a> Between<'a> {
     }
 }
 
-/// The bootstrap by certificates, then a message and a cancellation by the context; octets to octets.
+/// The bootstrap by certificates, then a message and a cancellation by the context; octets to
+/// octets.
 #[test]
 fn a_context_is_established_used_and_cancelled_by_secured_messages() {
     let wire = Wire::new();
@@ -360,7 +362,8 @@ fn a_context_is_established_used_and_cancelled_by_secured_messages() {
     let message = wire.travel(client, service, &asked, &request.body, keys);
     let requester = Requester::of(&message, &known, false);
     assert_eq!(requester.context.as_ref().unwrap().name(), ours.name());
-    // The context's own protection does not make a new key of it confidential (WS-SecureConversation 1.4, 5).
+    // The context's own protection does not make a new key of it confidential
+    // (WS-SecureConversation 1.4, 5).
     assert!(!requester.confidential);
     let answer = host
         .answer_to(message.envelope(), &asked.action, &requester)
@@ -375,8 +378,9 @@ fn a_context_is_established_used_and_cancelled_by_secured_messages() {
     assert!(host.contexts.borrow().is_empty());
 }
 
-/// A password's digest in the clear proves a user, and not whose message it is in: somebody on the way who holds one back can have it in a message of
-/// his own, under a session key like anybody makes. That must not give him a conversation in the user's name.
+/// A password's digest in the clear proves a user, and not whose message it is in: somebody on the
+/// way who holds one back can have it in a message of his own, under a session key like anybody
+/// makes. That must not give him a conversation in the user's name.
 #[test]
 fn a_user_whose_token_could_have_been_moved_into_a_message_owns_no_context() {
     let wire = Wire::new();

@@ -26,7 +26,8 @@ fn elements(answer: &[u8]) -> Vec<String> {
     names.collect()
 }
 
-/// CXF wraps base64 at 76 characters with carriage returns, asks for a life by its clock, and sends `wst:Renewing`.
+/// CXF wraps base64 at 76 characters with carriage returns, asks for a life by its clock, and sends
+/// `wst:Renewing`.
 #[test]
 fn cxf_gets_a_context() {
     let secret = base64::encode(&[9; 64]);
@@ -73,7 +74,8 @@ fn cxf_gets_a_context() {
     assert_eq!(key.expose(), context.secret.expose());
 }
 
-/// CXF renews with the whole token, without entropy and key size, and reads the new key from the proof token.
+/// CXF renews with the whole token, without entropy and key size, and reads the new key from the
+/// proof token.
 #[test]
 fn cxf_renews_a_context_without_entropy() {
     let theirs = context("urn:uuid:theirs");

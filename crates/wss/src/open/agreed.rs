@@ -1,7 +1,9 @@
-//! The session key of an `EncryptedKey` that was wrapped with a key agreed on (XML-Enc 1.1 section 5.6).
+//! The session key of an `EncryptedKey` that was wrapped with a key agreed on (XML-Enc 1.1 section
+//! 5.6).
 //!
-//! The one rule: what the plan's suite does not list is refused before a key is touched; what the sender's public key is, and whether the
-//! agreement and the unwrapping go well, shows nowhere. That key proves nobody: anybody who has our certificate can make one.
+//! The one rule: what the plan's suite does not list is refused before a key is touched; what the
+//! sender's public key is, and whether the agreement and the unwrapping go well, shows nowhere.
+//! That key proves nobody: anybody who has our certificate can make one.
 
 use soapstone_crypto::{KeyWrap, PublicKey};
 use soapstone_xml::Element;

@@ -1,9 +1,11 @@
-//! What a message shows before anything of it is deciphered: its header items in the clear, the values of its signatures, its replay
-//! keys.
+//! What a message shows before anything of it is deciphered: its header items in the clear, the
+//! values of its signatures, its replay keys.
 //!
-//! The rule kept here: a captured message is dangerous because its cipher text can be deciphered again and again. So whatever a
-//! signature in the clear proves is proven first, and its replay key is known first. A copy, an old message and a message without the
-//! signature that the plan demands are refused before a key deciphers anything (Jager and Somorovsky, How to Break XML Encryption, 2011).
+//! The rule kept here: a captured message is dangerous because its cipher text can be deciphered
+//! again and again. So whatever a signature in the clear proves is proven first, and its replay key
+//! is known first. A copy, an old message and a message without the signature that the plan demands
+//! are refused before a key deciphers anything (Jager and Somorovsky, How to Break XML Encryption,
+//! 2011).
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -25,8 +27,8 @@ use crate::operation::Operation;
 use crate::policy::{KeyBinding, ProtectionOrder};
 use crate::rejected::Rejected;
 
-/// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes of a CBC plaintext to whoever may
-/// try them all; at three tries a day they take 86 days.
+/// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes
+/// of a CBC plaintext to whoever may try them all; at three tries a day they take 86 days.
 const FAILURES_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A key that a message asks to decipher with, by a name that does not tell the key.
@@ -34,7 +36,8 @@ const FAILURES_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct DecipheringKey {
     /// SHA-256 over what identifies it.
     pub name: [u8; 32],
-    /// How many failed openings are accepted. The next message that names the key is refused unread.
+    /// How many failed openings are accepted. The next message that names the key is refused
+    /// unread.
     pub most_failures: u32,
     /// Until when a failed opening counts.
     pub failures_until: Timestamp,
@@ -51,7 +54,8 @@ pub(super) struct Authentic {
 }
 
 impl Opening<'_> {
-    /// Reads the header in the clear, verifies the values of its signatures, and notes the replay keys.
+    /// Reads the header in the clear, verifies the values of its signatures, and notes the replay
+    /// keys.
     pub(super) fn authenticate(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
         self.check_sizes(security)?;
         if self.plan.policy.has_security() {
@@ -87,7 +91,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Reads a child of the header that was there when the message came; says whether it is a signature.
+    /// Reads a child of the header that was there when the message came; says whether it is a
+    /// signature.
     fn read_in_the_clear(&mut self, node: NodeId) -> Result<bool, Rejected> {
         self.current = Some(node);
         let element = self.envelope.document.element(node);
@@ -105,7 +110,8 @@ impl Opening<'_> {
         Ok(false)
     }
 
-    /// Reads what needs no key of the message: a time, a user, a confirmation, a token for others to refer to.
+    /// Reads what needs no key of the message: a time, a user, a confirmation, a token for others
+    /// to refer to.
     pub(super) fn read_item(&mut self, node: NodeId) -> Result<(), Rejected> {
         let element = self.envelope.document.element(node);
         match (element.namespace(), element.local()) {
@@ -126,8 +132,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Verifies the value of a signature, and the digests of everything that it covers and that no cipher text is part of. `None` where
-    /// its key may be in cipher text.
+    /// Verifies the value of a signature, and the digests of everything that it covers and that no
+    /// cipher text is part of. `None` where its key may be in cipher text.
     fn authenticate_signature(&mut self, node: NodeId) -> Result<Option<Authentic>, Rejected> {
         let signature = self.parse_signature(node)?;
         let (by_context, found) = match self.key_of_signature(&signature) {
@@ -152,7 +158,8 @@ impl Opening<'_> {
         }))
     }
 
-    /// Whether the digest of a reference is the same before and after decryption, or is to be that of cipher text.
+    /// Whether the digest of a reference is the same before and after decryption, or is to be that
+    /// of cipher text.
     fn is_provable_early(&mut self, reference: &Reference) -> bool {
         let by_token = |transform: &Transform| matches!(transform, Transform::Other { .. });
         if self.hides_items && reference.transforms.iter().any(by_token) {
@@ -204,8 +211,9 @@ impl Opening<'_> {
         self.name_deciphering_keys(until);
     }
 
-    /// Names the keys under which failed openings are counted. `until` is when the marks of this message end: anybody can make a message
-    /// that nobody signed, with a key of its own, and the store has to hold what is counted.
+    /// Names the keys under which failed openings are counted. `until` is when the marks of this
+    /// message end: anybody can make a message that nobody signed, with a key of its own, and
+    /// the store has to hold what is counted.
     fn name_deciphering_keys(&mut self, until: Timestamp) {
         let limits = self.plan.policy.limits;
         let long = freshness::later(self.now, FAILURES_REMEMBERED);
@@ -249,13 +257,15 @@ impl Opening<'_> {
         if self.timestamp.is_some_and(proven) {
             return by_life;
         }
-        // Nobody proves when the message ends, and its Timestamp may be in cipher text: created at the end of the skew, it ends latest.
+        // Nobody proves when the message ends, and its Timestamp may be in cipher text: created at
+        // the end of the skew, it ends latest.
         let skew = policy.unwrap_or_default().skew;
         let latest = marks::until(policy, None, freshness::later(self.now, skew));
         by_life.max(latest)
     }
 
-    /// Bounds what precedes the first verified signature: a large header is work that the sender of one captured cipher text chooses.
+    /// Bounds what precedes the first verified signature: a large header is work that the sender of
+    /// one captured cipher text chooses.
     fn check_sizes(&self, security: Option<NodeId>) -> Result<(), Rejected> {
         if security.is_none() {
             return Ok(());
@@ -277,8 +287,8 @@ impl Opening<'_> {
 /// What a copy of a signed message is known by.
 pub(super) fn mark_of(signature: &Signature, signer: &Signer) -> [u8; 32] {
     match signer {
-        // Its key: no signature need cover which certificate is named, and another one for the same key, the one before a renewal, would make
-        // another message of a copy.
+        // Its key: no signature need cover which certificate is named, and another one for the same
+        // key, the one before a renewal, would make another message of a copy.
         Signer::Certificate(certificate) => {
             let references = signature.references.iter();
             let digests = references.map(|reference| reference.digest_value.as_ref());

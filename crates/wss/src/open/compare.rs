@@ -73,9 +73,10 @@ impl Opening<'_> {
         self.check_places(security)
     }
 
-    /// Where cipher text is what is signed, no signature tells whether it was listed for decryption: somebody may take an element that is encrypted if it is
-    /// there for one that is not there, by taking its reference out of the list. Whole header blocks are judged by their places
-    /// ([`check_places`](Self::check_places)), and the Body is always there.
+    /// Where cipher text is what is signed, no signature tells whether it was listed for
+    /// decryption: somebody may take an element that is encrypted if it is there for one that
+    /// is not there, by taking its reference out of the list. Whole header blocks are judged by
+    /// their places ([`check_places`](Self::check_places)), and the Body is always there.
     fn check_deciphered(&self) -> Result<(), Rejected> {
         let policy = &self.plan.policy;
         let mut parts = policy.encrypted_parts().iter();
@@ -97,8 +98,10 @@ impl Opening<'_> {
         }
     }
 
-    /// Where the plan has the plain text of a part signed, no signature is over its cipher text: anybody can sign somebody else's, without knowing what it
-    /// holds. Steps alone do not tell: one signature may be verified between two decryptions of the same part, or refer to what is deciphered already.
+    /// Where the plan has the plain text of a part signed, no signature is over its cipher text:
+    /// anybody can sign somebody else's, without knowing what it holds. Steps alone do not
+    /// tell: one signature may be verified between two decryptions of the same part, or refer to
+    /// what is deciphered already.
     fn check_order(&self) -> Result<(), Rejected> {
         if self.signed_ciphers.is_empty() {
             return Ok(());
@@ -114,7 +117,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Whether the plan has plain text signed, and `node` was signed as cipher text: then nobody who has read it says so.
+    /// Whether the plan has plain text signed, and `node` was signed as cipher text: then nobody
+    /// who has read it says so.
     fn is_signed_unread(&self, node: NodeId) -> bool {
         self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting
             && self.is_signed_as_cipher(node)
@@ -126,7 +130,8 @@ impl Opening<'_> {
         signed.any(|data| self.is_hidden_in(node, *data))
     }
 
-    /// Whether `node`, or something inside of it, was in this cipher text, maybe in cipher text that was in it.
+    /// Whether `node`, or something inside of it, was in this cipher text, maybe in cipher text
+    /// that was in it.
     fn is_hidden_in(&self, node: NodeId, data: NodeId) -> bool {
         let document = &self.envelope.document;
         let hidden = |node: &NodeId| self.graft_of(*node).map(|graft| graft.encrypted_data);
@@ -136,8 +141,9 @@ impl Opening<'_> {
                 .any(|holder| std::iter::successors(Some(holder), hidden).any(|it| it == data))
     }
 
-    /// The order of protection of a part. A token has to be read before the signature that it is for is verified, in either order: it is enciphered
-    /// together with the signature, which is always made before.
+    /// The order of protection of a part. A token has to be read before the signature that it is
+    /// for is verified, in either order: it is enciphered together with the signature, which is
+    /// always made before.
     fn order_of(&self, part: &Part) -> ProtectionOrder {
         match part {
             Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
@@ -153,8 +159,9 @@ impl Opening<'_> {
             .filter(|signature| signature.role == SignatureRole::Message)
     }
 
-    /// One signature proves all parts. Two could come from two messages, whose parts somebody without a key has put together: the Body of one with
-    /// the Timestamp, or the password, of the other. And of two signers it could not be told which one sends.
+    /// One signature proves all parts. Two could come from two messages, whose parts somebody
+    /// without a key has put together: the Body of one with the Timestamp, or the password, of
+    /// the other. And of two signers it could not be told which one sends.
     fn compare_signatures(&self) -> Result<(), Rejected> {
         let mut signatures = self.message_signatures();
         match (signatures.next(), signatures.next()) {
@@ -210,8 +217,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Refuses signed elements that stand where nobody signs: a header block that was signed and moved aside would be missing from its
-    /// place, and its absence would not be noticed.
+    /// Refuses signed elements that stand where nobody signs: a header block that was signed and
+    /// moved aside would be missing from its place, and its absence would not be noticed.
     fn check_places(&self, security: Option<NodeId>) -> Result<(), Rejected> {
         let signed = self
             .evidence
@@ -231,8 +238,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was before encryption, or named by the
-    /// plan.
+    /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was
+    /// before encryption, or named by the plan.
     fn is_in_place(
         &self,
         element: Element<'_>,
@@ -271,9 +278,10 @@ impl Opening<'_> {
             .collect()
     }
 
-    /// Whether an element is a header block as the application sees it: itself, or held by an `EncryptedHeader` in cipher text that was deciphered.
-    /// Cipher text that nobody has deciphered is no block, since it may be one that the plan names, whose reference somebody has taken out of the
-    /// list of what is to be deciphered.
+    /// Whether an element is a header block as the application sees it: itself, or held by an
+    /// `EncryptedHeader` in cipher text that was deciphered. Cipher text that nobody has
+    /// deciphered is no block, since it may be one that the plan names, whose reference somebody
+    /// has taken out of the list of what is to be deciphered.
     fn is_readable_block(&self, element: Element<'_>) -> bool {
         let header = self.envelope.header().map(|header| header.id());
         let is_block = |block: Element<'_>| block.parent().map(|parent| parent.id()) == header;
@@ -296,7 +304,8 @@ impl Opening<'_> {
         !element.is(XENC, "EncryptedData") || element.is_replaced()
     }
 
-    /// Whether the plan wants this element signed by its id or by a path, or something that was in this cipher text.
+    /// Whether the plan wants this element signed by its id or by a path, or something that was in
+    /// this cipher text.
     fn is_named(&self, element: Element<'_>) -> bool {
         let policy = &self.plan.policy;
         let is_meant = |node: NodeId| {
@@ -337,14 +346,16 @@ impl Opening<'_> {
         }
     }
 
-    /// The nodes of this message that a part means. None where the part is absent, which is for the required parts to judge.
+    /// The nodes of this message that a part means. None where the part is absent, which is for the
+    /// required parts to judge.
     pub(super) fn nodes_of(&self, part: &Part) -> Vec<NodeId> {
         match part {
             Part::Body => vec![self.envelope.body().id()],
             Part::Timestamp => self.timestamp.into_iter().collect(),
             Part::UsernameToken => self.username.into_iter().collect(),
             Part::Signature => self.signatures.clone(),
-            // One inside of the signature that it is for is as it is signed, or encrypted, together with that.
+            // One inside of the signature that it is for is as it is signed, or encrypted, together
+            // with that.
             Part::Token => self.signing_tokens.clone(),
             Part::EndorsingToken => {
                 let tokens = self.endorsements().filter_map(|one| one.token);
@@ -366,7 +377,8 @@ impl Opening<'_> {
         self.envelope.document.by_id(id).ok().flatten()
     }
 
-    /// Header blocks as the application sees them: what an `EncryptedHeader` held counts as the block (SOAP Message Security 1.1.1, 9.3).
+    /// Header blocks as the application sees them: what an `EncryptedHeader` held counts as the
+    /// block (SOAP Message Security 1.1.1, 9.3).
     pub(super) fn header_blocks(&self) -> impl Iterator<Item = Element<'_>> {
         self.envelope
             .header()
@@ -390,8 +402,8 @@ impl Opening<'_> {
             .map(|signature| signature.step)
     }
 
-    /// Whether the plan has an endorsing signature cover parts, and it covers `node`, and is of whoever made the message's: what somebody else
-    /// endorses is not what the sender says.
+    /// Whether the plan has an endorsing signature cover parts, and it covers `node`, and is of
+    /// whoever made the message's: what somebody else endorses is not what the sender says.
     fn is_endorsed_by_sender(&self, node: NodeId) -> bool {
         let sender = self.evidence.signer().map(Certificate::der);
         // Where nobody signs by name, neither does the context whose owner sends.
@@ -405,7 +417,8 @@ impl Opening<'_> {
                 .any(|signature| self.holders(node).any(|holder| signature.covers(holder)))
     }
 
-    /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was; `node` first.
+    /// `node`, every element around it, and every `EncryptedData` in whose ciphertext it was;
+    /// `node` first.
     pub(super) fn holders(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let document = &self.envelope.document;
         let around = |node: &NodeId| document.element(*node).parent().map(|parent| parent.id());
@@ -414,7 +427,8 @@ impl Opening<'_> {
             .flat_map(move |node| std::iter::once(node).chain(hidden_in(node)))
     }
 
-    /// The step at which `node` (or its content) was deciphered: by itself, or with something around it.
+    /// The step at which `node` (or its content) was deciphered: by itself, or with something
+    /// around it.
     fn encrypting_step(&self, node: NodeId, extent: Extent) -> Option<u32> {
         let holders: Vec<NodeId> = self.holders(node).collect();
         let (itself, around) = holders.split_first()?;
@@ -431,8 +445,8 @@ impl Opening<'_> {
             .map(|proof| proof.step)
     }
 
-    /// The header blocks that may be passed on; those that no signature covers may not, where signatures are all that
-    /// proves them.
+    /// The header blocks that may be passed on; those that no signature covers may not, where
+    /// signatures are all that proves them.
     pub(super) fn blocks_to_pass_on(
         &mut self,
         security: Option<NodeId>,
@@ -463,8 +477,8 @@ impl Opening<'_> {
     }
 }
 
-/// Most header blocks that are dropped whose names are told. Anybody can add some to a message, each with a namespace that takes megabytes to
-/// tell and is said once for all of them.
+/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
+/// each with a namespace that takes megabytes to tell and is said once for all of them.
 const MOST_DROPPED: usize = 64;
 
 /// Octets of each name.
@@ -479,8 +493,8 @@ fn shortened(mut name: String) -> String {
     name
 }
 
-/// Whether an element is one that is looked for in the header, or one of these header blocks. In a Body that is not signed, somebody may have put it
-/// aside; in one that is, it was there.
+/// Whether an element is one that is looked for in the header, or one of these header blocks. In a
+/// Body that is not signed, somebody may have put it aside; in one that is, it was there.
 fn belongs_into_header(element: Element<'_>, blocks: &[(&str, &str)]) -> bool {
     element.is(WSU, "Timestamp")
         || element.is(WSSE, "UsernameToken")
@@ -489,8 +503,10 @@ fn belongs_into_header(element: Element<'_>, blocks: &[(&str, &str)]) -> bool {
             .any(|(namespace, local)| element.is(namespace, local))
 }
 
-/// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or token is: in nothing but elements whose content is
-/// read strictly, so that nothing else can stand there. Others are read for what they must hold, or not at all, and might hold a header block too.
+/// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or
+/// token is: in nothing but elements whose content is read strictly, so that nothing else can stand
+/// there. Others are read for what they must hold, or not at all, and might hold a header block
+/// too.
 fn is_part_of_header(element: Element<'_>, security: Option<NodeId>) -> bool {
     let holds_keys = [
         (DS, "Signature"),

@@ -1,6 +1,7 @@
 //! Decryption: session keys from `EncryptedKey`, plaintext grafted in the place of `EncryptedData`.
 //!
-//! The one rule: from the moment a secret is in play there is one failure, `EncryptionError::Failed`, whatever went wrong.
+//! The one rule: from the moment a secret is in play there is one failure,
+//! `EncryptionError::Failed`, whatever went wrong.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ use crate::suite::KeyTransportMethod;
 #[derive(Default)]
 struct Listed<'l> {
     data: Vec<EncryptedData>,
-    /// References to what the document does not have, or not yet: cipher text inside of other cipher text.
+    /// References to what the document does not have, or not yet: cipher text inside of other
+    /// cipher text.
     hidden: Vec<&'l str>,
 }
 
@@ -53,7 +55,8 @@ struct DecryptionKey {
 }
 
 impl Opening<'_> {
-    /// Reads an `EncryptedKey` of the header, and finds the private key of ours that it is for. Nothing is unwrapped.
+    /// Reads an `EncryptedKey` of the header, and finds the private key of ours that it is for.
+    /// Nothing is unwrapped.
     pub(super) fn read_encrypted_key(&mut self, node: NodeId) -> Result<(), Rejected> {
         let limits = self.plan.policy.limits;
         if self.wrapped_keys.len() == limits.encrypted_keys {
@@ -97,8 +100,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Unwraps a key of the header, once. Whether unwrapping succeeds shows nowhere: a key of the right length takes the place of one
-    /// that cannot be unwrapped.
+    /// Unwraps a key of the header, once. Whether unwrapping succeeds shows nowhere: a key of the
+    /// right length takes the place of one that cannot be unwrapped.
     pub(super) fn unwrap(&mut self, key: &WrappedKey) -> Result<(), Rejected> {
         let node = key.wrapped.node;
         if self.session_keys.iter().any(|known| known.node == node) {
@@ -139,7 +142,8 @@ impl Opening<'_> {
     ) -> Result<(), Rejected> {
         let mut read = self.wrapped_keys.iter();
         let Some(key) = read.find(|key| key.wrapped.node == node).cloned() else {
-            // One that cipher text brought was not among the keys that replay keys and failures are kept of.
+            // One that cipher text brought was not among the keys that replay keys and failures are
+            // kept of.
             let element = self.envelope.document.element(node);
             return Err(Rejected::ElementUnexpected {
                 element: expanded_name(element),
@@ -204,7 +208,8 @@ impl Opening<'_> {
         }
     }
 
-    /// The key pair of ours that a session key is for: the one that is named, where one is, and that can do what was done.
+    /// The key pair of ours that a session key is for: the one that is named, where one is, and
+    /// that can do what was done.
     fn decrypting(
         &self,
         locator: Option<&KeyLocator>,
@@ -333,7 +338,8 @@ impl Opening<'_> {
         }
     }
 
-    /// The `EncryptedData` that a `DataReference` means, with an algorithm of the plan; `None` if the document does not have it, or not yet.
+    /// The `EncryptedData` that a `DataReference` means, with an algorithm of the plan; `None` if
+    /// the document does not have it, or not yet.
     fn encrypted_data(&self, uri: &str) -> Result<Option<EncryptedData>, Rejected> {
         let document = &self.envelope.document;
         let id = uri.strip_prefix('#').ok_or_else(|| not_found(uri))?;
@@ -436,8 +442,9 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Bounds what a stranger can have deciphered: under CBC with one key, and without a verified signature no more than twice
-    /// the bytes that the message has. Otherwise the sender of one captured cipher text chooses how much work follows it.
+    /// Bounds what a stranger can have deciphered: under CBC with one key, and without a verified
+    /// signature no more than twice the bytes that the message has. Otherwise the sender of one
+    /// captured cipher text chooses how much work follows it.
     fn count_deciphered(
         &mut self,
         data: &EncryptedData,
@@ -468,7 +475,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Notes what is deciphered after a signature that covers it: that signature is over the cipher text.
+    /// Notes what is deciphered after a signature that covers it: that signature is over the cipher
+    /// text.
     fn note_signed_cipher(&mut self, data: NodeId) {
         let element = self.envelope.document.element(data);
         let around = element.ancestors().map(|holder| holder.id());

@@ -1,7 +1,8 @@
-//! The endorsing signatures that the plan demands, and those of the message (WS-SecurityPolicy 1.3, 8.3 to 8.9).
+//! The endorsing signatures that the plan demands, and those of the message (WS-SecurityPolicy 1.3,
+//! 8.3 to 8.9).
 //!
-//! The one rule: one signature meets one demand, and so does one key. Neither a signature that stands there twice nor one that would do for either of
-//! two demands is two.
+//! The one rule: one signature meets one demand, and so does one key. Neither a signature that
+//! stands there twice nor one that would do for either of two demands is two.
 
 use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
@@ -44,8 +45,9 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Tells the signatures over a Timestamp apart, all of them made with certificates: one for each demand, and none beside them. The one that meets
-    /// what is said of the message's signature is that; the others endorse.
+    /// Tells the signatures over a Timestamp apart, all of them made with certificates: one for
+    /// each demand, and none beside them. The one that meets what is said of the message's
+    /// signature is that; the others endorse.
     pub(super) fn compare_signers(&mut self) -> Result<(), Rejected> {
         let policy = &self.plan.policy;
         let found: Vec<&SignatureEvidence> = self.evidence.signatures.iter().collect();
@@ -74,14 +76,16 @@ impl Opening<'_> {
         demands: Vec<Demand<'_>>,
         mut found: Vec<&SignatureEvidence>,
     ) -> Result<Vec<NodeId>, Rejected> {
-        // Another one beside them, over something or over nothing of this message, would be taken for the sender's.
+        // Another one beside them, over something or over nothing of this message, would be taken
+        // for the sender's.
         if found.len() != demands.len() {
             return Err(Rejected::EndorsementMissing);
         }
         if !self.plan.policy.same_endorser && !have_different_keys(&found) {
             return Err(Rejected::EndorserRepeated);
         }
-        // Which of them is which must not hang on their order in the header, which nobody signs, nor change when certificates are renewed.
+        // Which of them is which must not hang on their order in the header, which nobody signs,
+        // nor change when certificates are renewed.
         let name = |certificate: &'_ Certificate| {
             (certificate.subject().to_owned(), certificate.der().to_vec())
         };
@@ -128,8 +132,9 @@ impl Opening<'_> {
         nodes.into_iter().all(is_covered)
     }
 
-    /// Whether a signature is what a demand wants: it endorses every other one of the message, or the Timestamp, with its own token and with parts of the
-    /// message if that is wanted, and its token is protected as it should be.
+    /// Whether a signature is what a demand wants: it endorses every other one of the message, or
+    /// the Timestamp, with its own token and with parts of the message if that is wanted, and
+    /// its token is protected as it should be.
     fn meets(
         &self,
         endorsement: &SignatureEvidence,
@@ -163,8 +168,9 @@ impl Opening<'_> {
             }
         }
         let Some(token) = token else {
-            // A token that messages of this plan carry, and this one names instead: then the message's signature does not say whose endorsement
-            // belongs to it, and another partner's may have taken the place of the sender's.
+            // A token that messages of this plan carry, and this one names instead: then the
+            // message's signature does not say whose endorsement belongs to it, and
+            // another partner's may have taken the place of the sender's.
             let is_carried = demand.reference == KeyReference::Direct;
             return if demand.token_signed && is_carried {
                 Err(Rejected::Unsigned { part })
@@ -188,7 +194,8 @@ impl Opening<'_> {
     }
 }
 
-/// Whether no two signatures were made with one key. Certificates do not tell: there may be several for one key.
+/// Whether no two signatures were made with one key. Certificates do not tell: there may be several
+/// for one key.
 fn have_different_keys(endorsements: &[&SignatureEvidence]) -> bool {
     let key = |endorsement: &SignatureEvidence| {
         let certificate = endorsement.certificate();
@@ -199,8 +206,9 @@ fn have_different_keys(endorsements: &[&SignatureEvidence]) -> bool {
     keys.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// For each demand the place of the signature that meets it, none of which has two: of what would do for the first demand the first one, and so on.
-/// `outcomes` has what was found, by demand and by signature, of which there are as many as demands.
+/// For each demand the place of the signature that meets it, none of which has two: of what would
+/// do for the first demand the first one, and so on. `outcomes` has what was found, by demand and
+/// by signature, of which there are as many as demands.
 fn assigned(outcomes: &[Vec<Result<(), Rejected>>]) -> Result<Vec<usize>, Rejected> {
     let rows = outcomes.iter();
     let mut meeting: Vec<Vec<bool>> = rows
@@ -225,7 +233,8 @@ fn assigned(outcomes: &[Vec<Result<(), Rejected>>]) -> Result<Vec<usize>, Reject
     Ok(assigned)
 }
 
-/// The first demand that cannot be met if all before it are. `meeting` says by demand and by signature who would do.
+/// The first demand that cannot be met if all before it are. `meeting` says by demand and by
+/// signature who would do.
 fn unmet(meeting: &[Vec<bool>]) -> Option<usize> {
     let mut demands = vec![None; meeting.len()];
     (0..meeting.len()).find(|demand| {
@@ -234,7 +243,8 @@ fn unmet(meeting: &[Vec<bool>]) -> Option<usize> {
     })
 }
 
-/// Finds a signature for a demand: one that is left, or else one whose demand can have another (Kuhn 1955).
+/// Finds a signature for a demand: one that is left, or else one whose demand can have another
+/// (Kuhn 1955).
 fn assign(
     demand: usize,
     meeting: &[Vec<bool>],

@@ -1,8 +1,8 @@
-//! From the `ds:KeyInfo` of a signature or of cipher text to a symmetric key: through derived key tokens, to a shared key, a session
-//! key or a security context.
+//! From the `ds:KeyInfo` of a signature or of cipher text to a symmetric key: through derived key
+//! tokens, to a shared key, a session key or a security context.
 //!
-//! The one rule: the plan says what kind of key it is; the message says only which one of that kind. A key of another kind is not found,
-//! however well it would fit.
+//! The one rule: the plan says what kind of key it is; the message says only which one of that
+//! kind. A key of another kind is not found, however well it would fit.
 
 use std::sync::Arc;
 
@@ -176,8 +176,9 @@ impl Opening<'_> {
         }
     }
 
-    /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a context endorses and nothing else is protected with one,
-    /// this tells its signature from the message's; whether it is a context that may is for the key to show.
+    /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a
+    /// context endorses and nothing else is protected with one, this tells its signature from
+    /// the message's; whether it is a context that may is for the key to show.
     pub(super) fn leads_to_context(&self, key_info: Option<NodeId>) -> Result<bool, Rejected> {
         let document = &self.envelope.document;
         let Some(info) = key_info.map(|info| document.element(info)) else {
@@ -210,7 +211,8 @@ impl Opening<'_> {
         }
     }
 
-    /// The key that a locator means, if it is of the plan's kind. `user` is the element of the header that uses it.
+    /// The key that a locator means, if it is of the plan's kind. `user` is the element of the
+    /// header that uses it.
     fn root(
         &mut self,
         locator: Option<&KeyLocator>,
@@ -290,7 +292,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Unwraps the key that a locator means, where the header has it in front of the element that uses it.
+    /// Unwraps the key that a locator means, where the header has it in front of the element that
+    /// uses it.
     fn unwrap_named(&mut self, locator: Option<&KeyLocator>) -> Result<(), Rejected> {
         let document = &self.envelope.document;
         let node = match locator {
@@ -311,9 +314,10 @@ impl Opening<'_> {
         self.unwrap(&key)
     }
 
-    /// Where a session key both signs and encrypts, it is one (WS-SecurityPolicy 1.3, 7.4: the `ProtectionToken`). Anybody can make one to sign with, and
-    /// have beside it what somebody else enciphered: a password, whose cipher text he signs, or which nobody signs. So it is where keys are derived: all
-    /// of them come from one.
+    /// Where a session key both signs and encrypts, it is one (WS-SecurityPolicy 1.3, 7.4: the
+    /// `ProtectionToken`). Anybody can make one to sign with, and have beside it what somebody
+    /// else enciphered: a password, whose cipher text he signs, or which nobody signs. So it is
+    /// where keys are derived: all of them come from one.
     pub(super) fn use_session_key(&mut self, token: NodeId) -> Result<(), Rejected> {
         let policy = &self.plan.policy;
         let used = *self.session_key_in_use.get_or_insert(token);

@@ -1,13 +1,13 @@
-//! Opening a message: what stands in the clear is authenticated, then the `wsse:Security` header is processed in its order, then what was
-//! proven is compared with the plan.
+//! Opening a message: what stands in the clear is authenticated, then the `wsse:Security` header is
+//! processed in its order, then what was proven is compared with the plan.
 //!
 //! ```text
 //! plan.authenticate ─▶ Authenticated ─ replay keys known ─▶ open ─▶ Opened ─ late replay keys known ─▶ admit ─▶ Verified
 //! ```
 //!
-//! Every step looks up nodes of one tree. A signature proves nodes; the comparison asks whether the node that stands in the place the
-//! plan speaks of is among them. Neither names nor ids decide anything, which is what makes signature wrapping
-//! (McIntosh and Austel 2005) fruitless.
+//! Every step looks up nodes of one tree. A signature proves nodes; the comparison asks whether the
+//! node that stands in the place the plan speaks of is among them. Neither names nor ids decide
+//! anything, which is what makes signature wrapping (McIntosh and Austel 2005) fruitless.
 
 mod agreed;
 mod authenticate;
@@ -84,7 +84,8 @@ struct Opening<'p> {
     timestamp: Option<NodeId>,
     username: Option<NodeId>,
     signatures: Vec<NodeId>,
-    /// Tokens of the message's signature, and `ds:KeyInfo` elements that hold the certificate themselves.
+    /// Tokens of the message's signature, and `ds:KeyInfo` elements that hold the certificate
+    /// themselves.
     signing_tokens: Vec<NodeId>,
     confirmations: Vec<NodeId>,
     confirmed: Vec<Option<Vec<u8>>>,
@@ -107,7 +108,8 @@ struct Opening<'p> {
     hides_items: bool,
     /// The header has a list of cipher text apart from its keys.
     lists_data: bool,
-    /// A signature in the clear verified. It is made with a key that strangers do not have, or with the one session key that deciphers.
+    /// A signature in the clear verified. It is made with a key that strangers do not have, or
+    /// with the one session key that deciphers.
     is_authenticated: bool,
     deciphering_keys: Vec<DecipheringKey>,
     /// The one key that deciphers cipher text without authentication.
@@ -128,15 +130,17 @@ struct Opening<'p> {
 
 /// A message whose signatures in the clear verified, and of which nothing is deciphered yet.
 ///
-/// It is opened on the word of a replay cache only: a captured message gives nobody a try at its cipher text.
+/// It is opened on the word of a replay cache only: a captured message gives nobody a try at its
+/// cipher text.
 pub struct Authenticated<'p> {
     opening: Opening<'p>,
     security: Option<NodeId>,
 }
 
 impl Authenticated<'_> {
-    /// What the replay cache is asked about before anything is deciphered. A message that is refused afterwards stays known: whoever
-    /// changed it on its way could have dropped it as well.
+    /// What the replay cache is asked about before anything is deciphered. A message that is
+    /// refused afterwards stays known: whoever changed it on its way could have dropped it as
+    /// well.
     pub fn marks(&self) -> &[Mark] {
         &self.opening.marks
     }
@@ -149,8 +153,8 @@ impl Authenticated<'_> {
     /// Opens the message: deciphers, checks references, compares with the plan.
     ///
     /// # Errors
-    /// Why the message is refused; see [`Rejected::fault`] for what may be told to the peer. From the first decryption on all reasons are
-    /// one to everybody but the operator.
+    /// Why the message is refused; see [`Rejected::fault`] for what may be told to the peer. From
+    /// the first decryption on all reasons are one to everybody but the operator.
     pub fn open(self, first_seen: &FirstSeen, buffers: &mut Buffers) -> Result<Opened, Rejected> {
         first_seen.vouch_for(self.marks())?;
         self.opening.run(self.security, buffers)
@@ -158,7 +162,8 @@ impl Authenticated<'_> {
 }
 
 impl InboundPlan {
-    /// Verifies what can be verified of a message before anything of it is deciphered. Pure: no clock but `now`.
+    /// Verifies what can be verified of a message before anything of it is deciphered. Pure: no
+    /// clock but `now`.
     ///
     /// # Errors
     /// Why the message is refused; see [`Rejected::fault`] for what may be told to the peer.
@@ -223,8 +228,9 @@ impl InboundPlan {
         Ok(Authenticated { opening, security })
     }
 
-    /// [Authenticates](Self::authenticate) a message and opens it although no replay cache was asked: for measurements and tests. Behind a
-    /// network it would let everybody who has a captured message try its cipher text again and again.
+    /// [Authenticates](Self::authenticate) a message and opens it although no replay cache was
+    /// asked: for measurements and tests. Behind a network it would let everybody who has a
+    /// captured message try its cipher text again and again.
     ///
     /// # Errors
     /// As [`authenticate`](Self::authenticate) and [`Authenticated::open`].
@@ -265,7 +271,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Processes the header and compares what was proven with the plan; returns the header blocks to pass on.
+    /// Processes the header and compares what was proven with the plan; returns the header blocks
+    /// to pass on.
     fn process_header_and_compare(
         &mut self,
         security: Option<NodeId>,
@@ -280,7 +287,8 @@ impl Opening<'_> {
                 .map(|child| child.id());
             while let Some(node) = next {
                 self.process(node, buffers)?;
-                // Asked anew each time: decryption may have put other elements in the place of this one's followers.
+                // Asked anew each time: decryption may have put other elements in the place of this
+                // one's followers.
                 next = self.after(node);
             }
         }
@@ -337,7 +345,8 @@ impl Opening<'_> {
             .map(|next| next.id())
     }
 
-    /// The graft that brought `node`. There may be many nodes to ask for, and as many that were brought.
+    /// The graft that brought `node`. There may be many nodes to ask for, and as many that were
+    /// brought.
     fn graft_of(&self, node: NodeId) -> Option<&Graft> {
         let first_behind = |graft: &Graft| graft.nodes.first().is_some_and(|first| *first <= node);
         let behind = self.grafts.partition_point(first_behind);
@@ -470,8 +479,9 @@ impl Opening<'_> {
         self.step
     }
 
-    /// What a replay of this message would repeat, beside what was known before anything was deciphered: signatures that cipher text held,
-    /// or the cipher text itself where the key is one that both sides hold.
+    /// What a replay of this message would repeat, beside what was known before anything was
+    /// deciphered: signatures that cipher text held, or the cipher text itself where the key is
+    /// one that both sides hold.
     fn mark_what_was_hidden(&mut self) {
         let end = |life| marks::until(self.plan.policy.timestamp, life, self.now);
         let mut until = end(self.evidence.freshness);
@@ -484,9 +494,10 @@ impl Opening<'_> {
         self.marks.extend(marks::ending(until, keys));
     }
 
-    /// The session key of the sender: the one that signed the message or, where none did, the only one that deciphered something of it. No signature
-    /// covers wrapped keys, so that anybody can put one of his own beside the sender's, with or without something that he enciphered; an answer under
-    /// that one would be his to read.
+    /// The session key of the sender: the one that signed the message or, where none did, the only
+    /// one that deciphered something of it. No signature covers wrapped keys, so that anybody
+    /// can put one of his own beside the sender's, with or without something that he enciphered; an
+    /// answer under that one would be his to read.
     fn senders_key(&mut self) -> Option<SessionKey> {
         let mut keys = std::mem::take(&mut self.session_keys);
         let signs = |key: &SessionKey| self.signing_tokens.contains(&key.node);

@@ -1,9 +1,12 @@
-//! Signed elements that the same signer has sent before, octet for octet: they are not digested again.
+//! Signed elements that the same signer has sent before, octet for octet: they are not digested
+//! again.
 //!
-//! An element is looked for only after the signature value over its digest has verified, and remembered only after its digest has. The
-//! digest that the signature names is the key; what is found under it counts only if it is this element
-//! ([`KnownElements`](crate::known::KnownElements)). Signers do not meet: what one has sent is not compared with what another sends, so
-//! that not even the time a message takes tells one of them what others send.
+//! An element is looked for only after the signature value over its digest has verified, and
+//! remembered only after its digest has. The digest that the signature names is the key; what is
+//! found under it counts only if it is this element
+//! ([`KnownElements`](crate::known::KnownElements)). Signers do not meet: what one has sent is not
+//! compared with what another sends, so that not even the time a message takes tells one of them
+//! what others send.
 
 use std::sync::Arc;
 
@@ -28,7 +31,8 @@ pub(super) struct Candidate<'d> {
     surroundings: Arc<[u8]>,
 }
 
-/// Who signs, for as long as it can be told: whoever makes a session key of his own, or answers with ours, is nobody.
+/// Who signs, for as long as it can be told: whoever makes a session key of his own, or answers
+/// with ours, is nobody.
 pub(super) fn partner(signer: &Signer) -> Option<[u8; 32]> {
     let (kind, name): (&[u8], &[u8]) = match signer {
         Signer::Certificate(certificate) => (b"certificate", certificate.der()),
@@ -48,8 +52,9 @@ impl<'p> Recognition<'p> {
         }
     }
 
-    /// An element whose digest depends on its octets and surroundings alone: in exclusive canonical form, with nothing left out of it,
-    /// nothing deciphered in it, and no comments selected by the reference.
+    /// An element whose digest depends on its octets and surroundings alone: in exclusive canonical
+    /// form, with nothing left out of it, nothing deciphered in it, and no comments selected by
+    /// the reference.
     pub(super) fn candidate<'d>(
         &mut self,
         document: &'d Document,

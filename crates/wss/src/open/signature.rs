@@ -1,7 +1,8 @@
 //! One `ds:Signature`: its algorithms, its key, its value, its references; in this order.
 //!
-//! Nothing is computed with a key before every algorithm is known to be in the plan's suite, and no reference is digested before the
-//! signature value verified, so that a forger cannot make us digest.
+//! Nothing is computed with a key before every algorithm is known to be in the plan's suite, and no
+//! reference is digested before the signature value verified, so that a forger cannot make us
+//! digest.
 
 use std::collections::HashSet;
 
@@ -70,7 +71,8 @@ impl Opening<'_> {
         Ok(Signature::parse(document, node, &rules)?)
     }
 
-    /// The key of a signature whose algorithms the suite lists, and whether it is a context's that endorses.
+    /// The key of a signature whose algorithms the suite lists, and whether it is a context's that
+    /// endorses.
     pub(super) fn key_of_signature(
         &mut self,
         signature: &Signature,
@@ -123,8 +125,8 @@ impl Opening<'_> {
         Ok(proven)
     }
 
-    /// Processes a signature in its turn. The value of one that was there when the message came is verified already, unless cipher text
-    /// held its key.
+    /// Processes a signature in its turn. The value of one that was there when the message came is
+    /// verified already, unless cipher text held its key.
     pub(super) fn process_signature(&mut self, node: NodeId) -> Result<(), Rejected> {
         let mut authentic = self.authentic.iter();
         let Authentic {
@@ -182,7 +184,8 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// A signature that cipher text held, or whose key it held: verified in its turn, and marked after that.
+    /// A signature that cipher text held, or whose key it held: verified in its turn, and marked
+    /// after that.
     fn authenticate_late(&mut self, node: NodeId) -> Result<Authentic, Rejected> {
         if self.graft_of(node).is_some() {
             self.expect_signature(node)?;
@@ -202,7 +205,8 @@ impl Opening<'_> {
         })
     }
 
-    /// Notes cipher text that was deciphered before the turn of a signature that was checked over it.
+    /// Notes cipher text that was deciphered before the turn of a signature that was checked over
+    /// it.
     fn note_signed_as_cipher_text(&mut self, checked: &[Option<(NodeId, Target<'static>)>]) {
         if self.grafts.is_empty() {
             return;
@@ -217,15 +221,17 @@ impl Opening<'_> {
         self.signed_ciphers.extend(covered);
     }
 
-    /// Whether a signature is the one with which a security context endorses. The message's own is made with a key of another kind there.
+    /// Whether a signature is the one with which a security context endorses. The message's own is
+    /// made with a key of another kind there.
     fn is_by_context(&self, signature: &Signature) -> Result<bool, Rejected> {
         let endorses = self.plan.policy.endorsing_context().is_some();
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
         Ok(endorses && is_hmac && self.leads_to_context(signature.key_info)?)
     }
 
-    /// What a signature is there for. Where the message's own signature is made with a symmetric key, one by certificate endorses it, or by a context;
-    /// where both are made with certificates, the one that covers a signature does.
+    /// What a signature is there for. Where the message's own signature is made with a symmetric
+    /// key, one by certificate endorses it, or by a context; where both are made with
+    /// certificates, the one that covers a signature does.
     pub(super) fn role_of(&self, key: &Key, by_context: bool, nodes: &[NodeId]) -> SignatureRole {
         let covers_signature = || {
             let is_signature =
@@ -250,7 +256,8 @@ impl Opening<'_> {
         }
     }
 
-    /// Verifies the digest of what is referred to, or recognizes it; returns the node that this proves, and what was referred to.
+    /// Verifies the digest of what is referred to, or recognizes it; returns the node that this
+    /// proves, and what was referred to.
     fn verify_reference(
         &mut self,
         reference: &Reference,
@@ -315,7 +322,8 @@ impl Opening<'_> {
     fn check_algorithms(&self, signature: &Signature, by_context: bool) -> Result<(), Rejected> {
         let suite = &self.plan.policy.suite;
         let by_certificate = self.plan.policy.signs_by_certificate();
-        // The algorithm says which kind of key it wants; the plan says which kinds there may be. A key is never used as one of another kind.
+        // The algorithm says which kind of key it wants; the plan says which kinds there may be. A
+        // key is never used as one of another kind.
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
         let allowed: &[SignatureAlgorithm] = match (is_hmac, by_certificate) {
             (true, by_certificate) if by_context || !by_certificate => &suite.symmetric_signature,
@@ -343,7 +351,8 @@ impl Opening<'_> {
             for transform in reference.transforms.iter() {
                 match transform {
                     Transform::Canonicalization(method) => self.check_canonicalization(method)?,
-                    // One that is not written as it should be has its own refusal, when it is executed.
+                    // One that is not written as it should be has its own refusal, when it is
+                    // executed.
                     Transform::Other { node, .. } => {
                         let document = &self.envelope.document;
                         if let Ok(method) = dereferenced_form(document.element(*node)) {
@@ -353,7 +362,8 @@ impl Opening<'_> {
                     _ => {}
                 }
             }
-            // Without a canonicalization the reference would be digested in inclusive form (XML-DSig 4.4.3.2).
+            // Without a canonicalization the reference would be digested in inclusive form
+            // (XML-DSig 4.4.3.2).
             let canonicalized = reference
                 .transforms
                 .iter()
@@ -422,8 +432,9 @@ impl Opening<'_> {
 }
 
 impl Opening<'_> {
-    /// Whether a certificate is for a key of ours, and neither the peer's nor pinned. Another one of ours for the same key may be known to the trust store:
-    /// what our key signed is ours under any name.
+    /// Whether a certificate is for a key of ours, and neither the peer's nor pinned. Another one
+    /// of ours for the same key may be known to the trust store: what our key signed is ours
+    /// under any name.
     fn is_only_ours(&self, certificate: &Certificate) -> bool {
         let keys = &self.plan.keys;
         let key = certificate.public_key().key_bits();
@@ -454,8 +465,8 @@ pub(super) fn not_allowed(
     }
 }
 
-/// The digests of the elements that references are to as a whole and without comments, ascending by node. `proven` are the nodes that the
-/// references prove, and what they are to.
+/// The digests of the elements that references are to as a whole and without comments, ascending by
+/// node. `proven` are the nodes that the references prove, and what they are to.
 fn digests_of(references: &[Reference], proven: &[(NodeId, Target<'static>)]) -> Vec<PartDigest> {
     let part = |(reference, (node, target)): (&Reference, &(NodeId, Target<'static>))| match (
         target,
@@ -480,7 +491,8 @@ fn digests_of(references: &[Reference], proven: &[(NodeId, Target<'static>)]) ->
     digests
 }
 
-/// Verifies the digest of a reference, canonicalization and digest one after the other where octets are collected.
+/// Verifies the digest of a reference, canonicalization and digest one after the other where octets
+/// are collected.
 fn verify_digest(
     reference: &Reference,
     document: &Document,
@@ -501,7 +513,8 @@ fn verify_digest(
     Ok(())
 }
 
-/// The canonical form that an STR Dereference Transform gives a token (SOAP Message Security 1.1.1, 8.3).
+/// The canonical form that an STR Dereference Transform gives a token (SOAP Message Security 1.1.1,
+/// 8.3).
 fn dereferenced_form(transform: Element<'_>) -> Result<CanonicalizationMethod, String> {
     let method = transform
         .child(WSSE, "TransformationParameters")
@@ -512,7 +525,8 @@ fn dereferenced_form(transform: Element<'_>) -> Result<CanonicalizationMethod, S
     CanonicalizationMethod::parse(method).map_err(|error| error.to_string())
 }
 
-/// The STR Dereference Transform: the token that a `SecurityTokenReference` refers to is digested in its place.
+/// The STR Dereference Transform: the token that a `SecurityTokenReference` refers to is digested
+/// in its place.
 struct Dereference {
     token: Option<NodeId>,
 }
@@ -569,7 +583,8 @@ impl Extension for Dereference {
             &mut octets,
         )
         .map_err(|error| error.to_string())?;
-        // The default namespace is always declared on the token, if only to say that there is none (SOAP Message Security 1.1.1, 8.3).
+        // The default namespace is always declared on the token, if only to say that there is none
+        // (SOAP Message Security 1.1.1, 8.3).
         let tag_end = octets
             .iter()
             .position(|octet| *octet == b'>')

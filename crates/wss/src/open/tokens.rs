@@ -1,6 +1,7 @@
 //! From a reference in the message to a key of ours or a trusted certificate.
 //!
-//! The one rule: a certificate that is in the message is worth nothing until the trust store says so.
+//! The one rule: a certificate that is in the message is worth nothing until the trust store says
+//! so.
 
 use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;

@@ -1,10 +1,14 @@
-//! Element paths: the part of XPath 1.0 in which policies say which elements are signed, encrypted or required.
+//! Element paths: the part of XPath 1.0 in which policies say which elements are signed, encrypted
+//! or required.
 //!
-//! `sp:SignedElements`, `sp:EncryptedElements`, `sp:ContentEncryptedElements` and `sp:RequiredElements` (WS-SecurityPolicy 1.3, 4.1.2,
-//! 4.2.2, 4.2.3, 4.3.1) select elements by XPath. What they are written with in practice are absolute location paths of child and
-//! descendant steps; those are read here once, and select in one walk over the message, whatever it holds.
+//! `sp:SignedElements`, `sp:EncryptedElements`, `sp:ContentEncryptedElements` and
+//! `sp:RequiredElements` (WS-SecurityPolicy 1.3, 4.1.2, 4.2.2, 4.2.3, 4.3.1) select elements by
+//! XPath. What they are written with in practice are absolute location paths of child and
+//! descendant steps; those are read here once, and select in one walk over the message, whatever it
+//! holds.
 //!
-//! The one rule: an expression is either understood completely or refused, naming what is not understood.
+//! The one rule: an expression is either understood completely or refused, naming what is not
+//! understood.
 
 mod reader;
 
@@ -20,8 +24,9 @@ const LONGEST: usize = 4096;
 
 /// An absolute path that selects elements.
 ///
-/// Steps are child steps (`/`) and descendant steps (`//`) with a name test (`p:name`, `name`, `p:*`, `*`) and any number of predicates
-/// made of `local-name()='x'`, `namespace-uri()='x'`, `@p:name='x'`, `@name`, `!=`, `and`, `or`, `not(…)` and parentheses.
+/// Steps are child steps (`/`) and descendant steps (`//`) with a name test (`p:name`, `name`,
+/// `p:*`, `*`) and any number of predicates made of `local-name()='x'`, `namespace-uri()='x'`,
+/// `@p:name='x'`, `@name`, `!=`, `and`, `or`, `not(…)` and parentheses.
 ///
 /// ```
 /// use soapstone_wss::ElementPath;
@@ -153,8 +158,8 @@ impl fmt::Display for ElementPath {
 }
 
 impl ElementPath {
-    /// Reads an expression. `namespace` resolves the prefixes as they are declared where the expression stands; a name without prefix
-    /// is in no namespace (XPath 1.0, 2.3).
+    /// Reads an expression. `namespace` resolves the prefixes as they are declared where the
+    /// expression stands; a name without prefix is in no namespace (XPath 1.0, 2.3).
     ///
     /// # Errors
     /// A [`PathError`] that names what is not understood.
@@ -177,13 +182,15 @@ impl ElementPath {
 
     /// The elements that it selects in the document as it now stands, in document order, each once.
     ///
-    /// A `wsse11:EncryptedHeader` is no step of the way: what it held counts as the header block (SOAP Message Security 1.1.1, 9.3).
+    /// A `wsse11:EncryptedHeader` is no step of the way: what it held counts as the header block
+    /// (SOAP Message Security 1.1.1, 9.3).
     ///
     /// One walk over the document: the work is bounded by its elements times the steps of the path.
     pub fn select(&self, document: &Document) -> Vec<NodeId> {
         let mut selected = Vec::new();
         let complete = 1u64 << self.steps.len();
-        // Bit `i`: the first `i` steps lead to the parent (`near`), or to some element above (`far`).
+        // Bit `i`: the first `i` steps lead to the parent (`near`), or to some element above
+        // (`far`).
         let mut pending = vec![(document.root(), 1u64, 1u64)];
         while let Some((element, near, far)) = pending.pop() {
             if let Some(next) = element.next_sibling() {

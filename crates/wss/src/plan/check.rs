@@ -1,4 +1,5 @@
-//! What can be wrong with a policy, whatever the keys: demands that fit no message, or not each other.
+//! What can be wrong with a policy, whatever the keys: demands that fit no message, or not each
+//! other.
 
 use soapstone_crypto::KeyDerivation;
 

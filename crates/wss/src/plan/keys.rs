@@ -19,7 +19,8 @@ pub struct SharedKey {
 }
 
 impl SharedKey {
-    /// What stands for the key in `EncryptedKeySHA1` references: it was never wrapped, so the SHA-1 of the key itself, as WSS4J has it.
+    /// What stands for the key in `EncryptedKeySHA1` references: it was never wrapped, so the SHA-1
+    /// of the key itself, as WSS4J has it.
     pub(crate) fn sha1(&self) -> [u8; 20] {
         digest::sha1([self.signing.expose()])
     }
@@ -28,10 +29,12 @@ impl SharedKey {
 /// The keys that a plan may use.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    /// Our private key and certificate: signs outbound, and decrypts inbound unless there is another one for that.
+    /// Our private key and certificate: signs outbound, and decrypts inbound unless there is
+    /// another one for that.
     pub identity: Option<Arc<Identity>>,
-    /// The private keys and certificates that decrypt inbound, where [`identity`](Self::identity) does not: an Ed25519 key signs and
-    /// agrees on nothing, an X25519 key the other way round. Several, while partners change from one to the other. Empty, the identity
+    /// The private keys and certificates that decrypt inbound, where [`identity`](Self::identity)
+    /// does not: an Ed25519 key signs and agrees on nothing, an X25519 key the other way
+    /// round. Several, while partners change from one to the other. Empty, the identity
     /// decrypts; otherwise it does not.
     pub decryption: Vec<Arc<Identity>>,
     /// The peer's certificate: encrypted to outbound, known inbound when a message only names it.
@@ -42,8 +45,9 @@ pub struct Keys {
     pub shared: Option<Arc<SharedKey>>,
     /// Who we are, outbound.
     pub user: Option<Arc<User>>,
-    /// The private keys and certificates that endorse outbound, in the order of the policy's endorsing signatures: where the connection protects messages,
-    /// the message's own first. Empty, the identity endorses.
+    /// The private keys and certificates that endorse outbound, in the order of the policy's
+    /// endorsing signatures: where the connection protects messages, the message's own first.
+    /// Empty, the identity endorses.
     pub endorsing: Vec<Arc<Identity>>,
 }
 

@@ -1,8 +1,8 @@
 //! Policies compiled into plans.
 //!
-//! Everything that can be wrong with a policy and its keys is found here, once, and reported together. A plan is immutable and
-//! shared between threads; per message it is only run. What a plan may remember ([`Tuning`](crate::Tuning)) changes nothing that
-//! comes out.
+//! Everything that can be wrong with a policy and its keys is found here, once, and reported
+//! together. A plan is immutable and shared between threads; per message it is only run. What a
+//! plan may remember ([`Tuning`](crate::Tuning)) changes nothing that comes out.
 
 mod check;
 mod keys;
@@ -146,7 +146,8 @@ impl std::error::Error for PlanProblem {}
 pub struct InboundPlan {
     pub(crate) policy: Policy,
     pub(crate) keys: Keys,
-    /// Signed elements that were digested before. It belongs to the plan, so that the partners of two plans never share one.
+    /// Signed elements that were digested before. It belongs to the plan, so that the partners of
+    /// two plans never share one.
     pub(crate) known: Option<KnownElements<()>>,
     /// Security contexts that have derived keys kept with them, where there are any of both.
     pub(crate) key_holders: Option<KeyHolders>,
@@ -196,23 +197,27 @@ impl Policy {
             || self.signature_confirmation
     }
 
-    /// Whether every message will do: no `wsse:Security` header is asked for, and no part has to be there.
+    /// Whether every message will do: no `wsse:Security` header is asked for, and no part has to be
+    /// there.
     pub fn demands_nothing(&self) -> bool {
         !self.has_security() && self.required.is_empty()
     }
 
-    /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and encrypt with it.
+    /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and
+    /// encrypt with it.
     pub(crate) fn wraps_key(&self) -> bool {
         let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
         encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
     }
 
-    /// Whether a message takes an operation of a key pair, which is more work than all the rest of a small one.
+    /// Whether a message takes an operation of a key pair, which is more work than all the rest of
+    /// a small one.
     pub fn uses_key_pair(&self) -> bool {
         self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
     }
 
-    /// Whether messages belong to a conversation: the key of a security context protects them, or endorses them.
+    /// Whether messages belong to a conversation: the key of a security context protects them, or
+    /// endorses them.
     pub fn uses_context(&self) -> bool {
         self.uses(KeyBinding::Context) || self.endorsing_context().is_some()
     }
@@ -249,7 +254,8 @@ fn need<T>(
     }
 }
 
-/// Notes that the suite has no way to encrypt a session key to a certificate with a key of this kind.
+/// Notes that the suite has no way to encrypt a session key to a certificate with a key of this
+/// kind.
 fn fit(policy: &Policy, key: KeyKind, field: KeyField, problems: &mut Vec<PlanProblem>) {
     let suite = &policy.suite;
     let names_none = suite.key_transport.is_empty() && suite.key_agreement.is_empty();

@@ -1,7 +1,8 @@
 //! What the operator of a refusing endpoint might look at first.
 //!
-//! The one rule: a hint names what can be done, by the keys of the configuration where there are some; it repeats nothing of what the
-//! sentence says. `docs/debug-a-signature.md` says more of each.
+//! The one rule: a hint names what can be done, by the keys of the configuration where there are
+//! some; it repeats nothing of what the sentence says. `docs/debug-a-signature.md` says more of
+//! each.
 
 use soapstone_crypto::TrustError;
 use soapstone_xmlsec::dsig::SignatureError;

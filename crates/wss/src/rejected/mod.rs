@@ -1,6 +1,7 @@
 //! Why a message was refused: everything for the operator, one coarse code for the peer.
 //!
-//! The one rule: what the peer is told ([`Rejected::fault`]) never depends on which cryptographic step failed.
+//! The one rule: what the peer is told ([`Rejected::fault`]) never depends on which cryptographic
+//! step failed.
 
 mod fault;
 mod hint;
@@ -37,7 +38,8 @@ pub enum AlgorithmUse {
     Data,
     /// `xenc:AgreementMethod`.
     KeyAgreement,
-    /// `wsc:DerivedKeyToken/@Algorithm`, or the `xenc11:KeyDerivationMethod` of a key that was agreed on.
+    /// `wsc:DerivedKeyToken/@Algorithm`, or the `xenc11:KeyDerivationMethod` of a key that was
+    /// agreed on.
     KeyDerivation,
     /// `xenc:EncryptionMethod` of an `EncryptedKey` whose key was agreed on.
     KeyWrap,
@@ -71,7 +73,8 @@ pub enum Rejected {
     SecurityDuplicated,
     /// A `wsse:Security` header that must be understood, and a plan without security.
     SecurityUnexpected,
-    /// A header block that must be understood is not among the verified ones, so that it cannot be passed on.
+    /// A header block that must be understood is not among the verified ones, so that it cannot be
+    /// passed on.
     HeaderNotVerified {
         /// Expanded name of the block.
         header: String,
@@ -166,12 +169,14 @@ pub enum Rejected {
     },
     /// The plan wants keys derived, and one is used as it is.
     KeyNotDerived,
-    /// The message names a security context that this endpoint does not have: never made, cancelled, long expired, or another endpoint's.
+    /// The message names a security context that this endpoint does not have: never made,
+    /// cancelled, long expired, or another endpoint's.
     ContextUnknown {
         /// Which.
         name: ContextName,
     },
-    /// The store has a security context of that name, and it does not open: it was changed, or put there by somebody without the key.
+    /// The store has a security context of that name, and it does not open: it was changed, or put
+    /// there by somebody without the key.
     ContextUnreadable {
         /// Which.
         name: ContextName,
@@ -190,12 +195,14 @@ pub enum Rejected {
         /// Its action, or what its Body holds.
         found: String,
     },
-    /// The receiver treats operations in different ways, and cannot tell which of them the message is of.
+    /// The receiver treats operations in different ways, and cannot tell which of them the message
+    /// is of.
     OperationUnclear {
         /// What stands in the way.
         problem: &'static str,
     },
-    /// The message speaks of several operations, or was secured as one operation and holds another one.
+    /// The message speaks of several operations, or was secured as one operation and holds another
+    /// one.
     OperationMismatch {
         /// The operations that it was taken for.
         expected: String,
@@ -207,14 +214,16 @@ pub enum Rejected {
         /// What it says, or the beginning of it.
         found: String,
     },
-    /// HTTP says another action (`SOAPAction`, or the parameter `action` of the media type) than `wsa:Action`.
+    /// HTTP says another action (`SOAPAction`, or the parameter `action` of the media type) than
+    /// `wsa:Action`.
     ActionMismatch {
         /// `wsa:Action`, or the beginning of it.
         expected: String,
         /// What HTTP says, or the beginning of it.
         found: String,
     },
-    /// A processing instruction in what would be passed on, and the endpoint wants none (SOAP 1.1, 3; SOAP 1.2 part 1, 5).
+    /// A processing instruction in what would be passed on, and the endpoint wants none (SOAP 1.1,
+    /// 3; SOAP 1.2 part 1, 5).
     ProcessingInstruction {
         /// Its target, or the beginning of it.
         target: String,
@@ -223,7 +232,8 @@ pub enum Rejected {
     ConfirmationMissing,
     /// The answer confirms other signatures than those of its request.
     ConfirmationMismatch,
-    /// The answer is to another request, or does not prove which one it is to, and the plan wants it to.
+    /// The answer is to another request, or does not prove which one it is to, and the plan wants
+    /// it to.
     AnotherRequestAnswered {
         /// The message ids of the request.
         expected: String,
@@ -232,7 +242,8 @@ pub enum Rejected {
     },
     /// Not exactly one signature endorses the message's own.
     EndorsementMissing,
-    /// Two of the endorsing signatures were made with one key, and the plan wants as many keys as signatures.
+    /// Two of the endorsing signatures were made with one key, and the plan wants as many keys as
+    /// signatures.
     EndorserRepeated,
     /// A part that must be in the message is not.
     PartMissing {
@@ -254,7 +265,8 @@ pub enum Rejected {
         problem: String,
     },
 
-    /// The encryption itself: its structure, or (as one failure) unwrapping, deciphering, and reading what was deciphered.
+    /// The encryption itself: its structure, or (as one failure) unwrapping, deciphering, and
+    /// reading what was deciphered.
     Encryption(EncryptionError),
     /// The plan wants `part` signed, and no accepted signature covers it.
     Unsigned {
@@ -266,12 +278,14 @@ pub enum Rejected {
         /// The part.
         part: Part,
     },
-    /// A signature covers an element that is neither in the Body nor a header block nor named by the plan: moved aside, perhaps.
+    /// A signature covers an element that is neither in the Body nor a header block nor named by
+    /// the plan: moved aside, perhaps.
     SignedElsewhere {
         /// Expanded name of the element.
         element: String,
     },
-    /// Cipher text is left in what would be passed on, and `part`, which the plan wants encrypted where it is in the message, may be in it.
+    /// Cipher text is left in what would be passed on, and `part`, which the plan wants encrypted
+    /// where it is in the message, may be in it.
     Undeciphered {
         /// The part.
         part: Part,
@@ -287,15 +301,17 @@ pub enum Rejected {
         part: Part,
     },
 
-    /// Something failed after the first decryption. Peer and metrics are told no more than if deciphering had failed (Jager and Somorovsky,
-    /// How to Break XML Encryption, 2011); with authenticated cipher text, too, since ids and prefixes beside it tell of what it holds.
+    /// Something failed after the first decryption. Peer and metrics are told no more than if
+    /// deciphering had failed (Jager and Somorovsky, How to Break XML Encryption, 2011); with
+    /// authenticated cipher text, too, since ids and prefixes beside it tell of what it holds.
     AfterDecryption(Box<Rejected>),
     /// What is to be passed on has no canonical form within the limits.
     Canonicalization(C14nError),
 
     /// The message, or its nonce, was seen before.
     Replayed,
-    /// Too many messages that asked to decipher with the same key were refused. This one was not deciphered.
+    /// Too many messages that asked to decipher with the same key were refused. This one was not
+    /// deciphered.
     KeyTriedTooOften {
         /// Failed openings, and openings that have not ended.
         tries: u32,
@@ -313,8 +329,8 @@ pub enum Rejected {
 }
 
 impl Rejected {
-    /// A reason that was found after the first decryption, or not: another code for what fails later would tell a stranger that the cipher
-    /// text has a plaintext that can be read.
+    /// A reason that was found after the first decryption, or not: another code for what fails
+    /// later would tell a stranger that the cipher text has a plaintext that can be read.
     pub(crate) fn after(self, deciphered: bool) -> Self {
         if deciphered {
             Self::AfterDecryption(Box::new(self))

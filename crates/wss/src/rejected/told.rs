@@ -1,4 +1,5 @@
-//! What the operator is told of a refusal: a stable name, and a sentence with what was expected and what was found.
+//! What the operator is told of a refusal: a stable name, and a sentence with what was expected and
+//! what was found.
 
 use std::fmt;
 

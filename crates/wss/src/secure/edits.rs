@@ -6,10 +6,12 @@ use soapstone_crypto::base64;
 use soapstone_crypto::cipher::SealedApart;
 use soapstone_xml::{Buffers, Sink};
 
-/// Octets of a text that is made anew for each message: an id to be inserted, the tags around cipher text.
+/// Octets of a text that is made anew for each message: an id to be inserted, the tags around
+/// cipher text.
 const SHORT: usize = 1024;
 
-/// Octets of cipher text that are encoded at a time where they are handed over in pieces: whole groups of three, in the second cache.
+/// Octets of cipher text that are encoded at a time where they are handed over in pieces: whole
+/// groups of three, in the second cache.
 const PIECE: usize = 48 << 10;
 
 /// What takes the place of a range of the source.

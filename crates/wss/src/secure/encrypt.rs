@@ -1,7 +1,9 @@
-//! `EncryptedData` in the place of parts, and the `EncryptedKey` (or the `ReferenceList`) that says how to open them.
+//! `EncryptedData` in the place of parts, and the `EncryptedKey` (or the `ReferenceList`) that says
+//! how to open them.
 //!
-//! A plaintext is enciphered where it stands in the source, once nothing else needs the source any more, and goes from there as base64 to
-//! the place where it stays. Only one that has changes inside is copied first.
+//! A plaintext is enciphered where it stands in the source, once nothing else needs the source any
+//! more, and goes from there as base64 to the place where it stays. Only one that has changes
+//! inside is copied first.
 
 use std::ops::Range;
 
@@ -61,7 +63,8 @@ impl Securing<'_> {
         };
         self.begin_session()?;
         let source = envelope.document.bytes();
-        // Several parts may mean one node, or one inside another: what is encrypted already is not touched again.
+        // Several parts may mean one node, or one inside another: what is encrypted already is not
+        // touched again.
         let mut done: Vec<(Range<usize>, String)> = Vec::new();
         for wanted in &policy.parts {
             for (index, node) in self
@@ -113,7 +116,8 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Takes out the edits inside of a plaintext, those that were postponed, too: their cipher text is needed now.
+    /// Takes out the edits inside of a plaintext, those that were postponed, too: their cipher text
+    /// is needed now.
     fn take_within(
         &mut self,
         plain: &Range<usize>,
@@ -143,7 +147,8 @@ impl Securing<'_> {
         Ok(self.edits.take_within(plain))
     }
 
-    /// Enciphers what was postponed, in its place in the source, which is not what it was from then on.
+    /// Enciphers what was postponed, in its place in the source, which is not what it was from then
+    /// on.
     pub(super) fn encipher(&mut self, source: &mut [u8]) -> Result<(), SecureError> {
         for Postponed { place, plain, data } in std::mem::take(&mut self.postponed) {
             let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
@@ -176,8 +181,9 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Encrypts the signature, the endorsing ones with their tokens and the confirmations that we wrote, if the plan wants it: all of them after they were
-    /// signed, in either order of protection. The token has to be readable before the signature that it is for is verified.
+    /// Encrypts the signature, the endorsing ones with their tokens and the confirmations that we
+    /// wrote, if the plan wants it: all of them after they were signed, in either order of
+    /// protection. The token has to be readable before the signature that it is for is verified.
     pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
             let signature = std::mem::take(&mut self.signature);
@@ -301,13 +307,15 @@ impl Securing<'_> {
             return Ok(());
         };
         let data_ids = std::mem::take(&mut self.data_ids);
-        // What is encrypted later may have what was encrypted before inside, which is there only when the former is deciphered.
+        // What is encrypted later may have what was encrypted before inside, which is there only
+        // when the former is deciphered.
         let (signature, others): (Vec<&str>, Vec<&str>) = data_ids
             .iter()
             .rev()
             .map(String::as_str)
             .partition(|id| id.ends_with("-sig"));
-        // A signature over cipher text has to be readable before that cipher text is deciphered: two lists, in that order.
+        // A signature over cipher text has to be readable before that cipher text is deciphered:
+        // two lists, in that order.
         let apart =
             plan.policy.order == ProtectionOrder::EncryptBeforeSigning && !signature.is_empty();
         let listed: Vec<&str> = if apart {
@@ -366,8 +374,8 @@ fn replacing(
     }
 }
 
-/// The start tag of the `wsse11:EncryptedHeader` that takes the place of a header block, with the block's `mustUnderstand` and actor
-/// (SOAP Message Security 1.1.1, 9.3).
+/// The start tag of the `wsse11:EncryptedHeader` that takes the place of a header block, with the
+/// block's `mustUnderstand` and actor (SOAP Message Security 1.1.1, 9.3).
 fn encrypted_header(envelope: &Envelope, node: NodeId) -> Vec<u8> {
     let block = envelope.document.element(node);
     let namespace = envelope.version().namespace();

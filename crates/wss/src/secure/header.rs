@@ -1,4 +1,5 @@
-//! The `wsse:Security` header, put together from what was made, in the order in which a receiver must process it.
+//! The `wsse:Security` header, put together from what was made, in the order in which a receiver
+//! must process it.
 
 use jiff::Timestamp;
 use soapstone_xml::Buffers;
@@ -53,8 +54,8 @@ impl Securing<'_> {
         self.edits.replace(room.place, header);
     }
 
-    /// The pieces of the header in the order in which a receiver must process them: what was done last comes first, and what is named
-    /// stands before what names it.
+    /// The pieces of the header in the order in which a receiver must process them: what was done
+    /// last comes first, and what is named stands before what names it.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let sign_first = self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting;
         // What is enciphered stands behind the key that deciphers it.
@@ -70,7 +71,8 @@ impl Securing<'_> {
                 .chain(endorsing)
                 .map(Vec::as_slice)
         };
-        // What deciphers the signatures, or what they cover, and what need not be deciphered before they are verified.
+        // What deciphers the signatures, or what they cover, and what need not be deciphered before
+        // they are verified.
         let (before, behind): ([&[u8]; 2], &[u8]) = if sign_first || !self.signature_list.is_empty()
         {
             ([&self.encrypted_key, &self.signature_list], &self.data_list)

@@ -1,8 +1,10 @@
-//! The symmetric keys of a message: where they come from, and how the elements that use them name them.
+//! The symmetric keys of a message: where they come from, and how the elements that use them name
+//! them.
 //!
-//! There is one root: a shared key, the request's session key, a fresh session key, or a security context. What signs and what encrypts
-//! is the root itself or, where the plan wants it, a key derived from it. Beside a private key that signs, the fresh session key is made here
-//! only where keys are derived from it.
+//! There is one root: a shared key, the request's session key, a fresh session key, or a security
+//! context. What signs and what encrypts is the root itself or, where the plan wants it, a key
+//! derived from it. Beside a private key that signs, the fresh session key is made here only where
+//! keys are derived from it.
 
 use soapstone_crypto::{
     Certificate, DataEncryption, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64,
@@ -56,7 +58,8 @@ enum Purpose {
 }
 
 impl<'p> Securing<'p> {
-    /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they are.
+    /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they
+    /// are.
     pub(super) fn prepare_keys(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         let policy = &self.plan.policy;
         let signing = policy
@@ -150,8 +153,8 @@ impl<'p> Securing<'p> {
         }
     }
 
-    /// The context of the conversation, and its token, with this id, if messages are to carry it, which `stays` in the header as it
-    /// is written, or does not.
+    /// The context of the conversation, and its token, with this id, if messages are to carry it,
+    /// which `stays` in the header as it is written, or does not.
     fn context_root(
         &mut self,
         reference: KeyReference,
@@ -281,7 +284,8 @@ impl<'p> Securing<'p> {
         Ok(Use { key, key_info })
     }
 
-    /// A key derived from the root, with its nonce: a new one, or in a conversation that of the message before.
+    /// A key derived from the root, with its nonce: a new one, or in a conversation that of the
+    /// message before.
     fn derived_key(
         &mut self,
         root: &Root<'_>,
@@ -306,8 +310,9 @@ impl<'p> Securing<'p> {
         Ok((nonce, key))
     }
 
-    /// Whether many messages are too much for one key. With blocks of 64 bits, some that are equal are to be expected after 2^32 of them, and show
-    /// what was enciphered (CVE-2016-2183); NIST SP 800-67 Rev. 2 allows 2^20, which is one message of 8 MiB.
+    /// Whether many messages are too much for one key. With blocks of 64 bits, some that are equal
+    /// are to be expected after 2^32 of them, and show what was enciphered (CVE-2016-2183);
+    /// NIST SP 800-67 Rev. 2 allows 2^20, which is one message of 8 MiB.
     fn wears_out(&self, purpose: Purpose) -> bool {
         let data = self.plan.policy.suite.data.first();
         purpose == Purpose::Encrypting && data == Some(&DataEncryption::TripleDesCbc)

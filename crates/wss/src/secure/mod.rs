@@ -1,8 +1,10 @@
-//! Securing a message: the plan's elements are written into a `wsse:Security` header, in canonical form as they are born.
+//! Securing a message: the plan's elements are written into a `wsse:Security` header, in canonical
+//! form as they are born.
 //!
-//! The source is scanned once. Ids are inserted and contents replaced by splicing the source, never by re-serializing it; what is encrypted
-//! is enciphered in the source itself, last of all, since nothing needs the plaintext any more then. Only where the
-//! cipher text is signed is the message, by then mostly opaque base64, scanned a second time.
+//! The source is scanned once. Ids are inserted and contents replaced by splicing the source, never
+//! by re-serializing it; what is encrypted is enciphered in the source itself, last of all, since
+//! nothing needs the plaintext any more then. Only where the cipher text is signed is the message,
+//! by then mostly opaque base64, scanned a second time.
 
 mod edits;
 mod encrypt;
@@ -42,8 +44,8 @@ use crate::username;
 
 /// Random octets in the ids of a message.
 const ID_OCTETS: usize = 8;
-/// What a message mostly has of randomness that everybody sees: in its ids, in the nonces of two derived keys or of a UsernameToken, and
-/// in the vectors of two parts.
+/// What a message mostly has of randomness that everybody sees: in its ids, in the nonces of two
+/// derived keys or of a UsernameToken, and in the vectors of two parts.
 const PUBLIC_RANDOMNESS: usize = ID_OCTETS + 2 * 16 + 2 * NONCE_OCTETS;
 
 /// Why a message cannot be secured. Always our own side's matter.
@@ -64,13 +66,14 @@ pub enum SecureError {
         /// What its Body holds.
         found: String,
     },
-    /// The sender treats operations in different ways, and cannot tell which of them the message is of.
+    /// The sender treats operations in different ways, and cannot tell which of them the message is
+    /// of.
     OperationUnclear {
         /// What stands in the way.
         problem: &'static str,
     },
-    /// The message asks for a token. In a conversation its host alone does that: whoever wrote the message would have what becomes of the
-    /// context.
+    /// The message asks for a token. In a conversation its host alone does that: whoever wrote the
+    /// message would have what becomes of the context.
     TokenRequest,
     /// The plan answers with a key or to a signer of the request, and the request had none.
     RequestKeyMissing,
@@ -174,7 +177,8 @@ impl From<CryptoError> for SecureError {
 pub struct Secured {
     /// The envelope, UTF-8.
     pub bytes: Vec<u8>,
-    /// What is needed to open the answer, and to tell the message itself from one, if it is sent back.
+    /// What is needed to open the answer, and to tell the message itself from one, if it is sent
+    /// back.
     pub receipt: Receipt,
 }
 
@@ -185,8 +189,9 @@ pub struct Outgoing<'a> {
     pub answers: Option<&'a Receipt>,
     /// The security context that the message is to be secured with, where it is no answer.
     pub context: Option<&'a SecurityContext>,
-    /// What the message is about, as far as its sender says so beside it (`SOAPAction`), where it is no answer. Not for the plan, but for a
-    /// host that chooses among the plans of operations.
+    /// What the message is about, as far as its sender says so beside it (`SOAPAction`), where it
+    /// is no answer. Not for the plan, but for a host that chooses among the plans of
+    /// operations.
     pub action: Option<&'a str>,
 }
 
@@ -245,7 +250,8 @@ struct Securing<'p> {
     /// The `EncryptedKey` of a session key that signs as well.
     session_key: Vec<u8>,
     derived: Vec<u8>,
-    /// The `EncryptedKey` of a session key that only encrypts, or the `ReferenceList` of another key.
+    /// The `EncryptedKey` of a session key that only encrypts, or the `ReferenceList` of another
+    /// key.
     encrypted_key: Vec<u8>,
     /// `ReferenceList` of the encrypted signature, where it has one of its own.
     signature_list: Vec<u8>,
@@ -261,14 +267,16 @@ struct Securing<'p> {
     data_ids: Vec<String>,
     /// What of the source is enciphered, each with the id of its `EncryptedData`.
     enciphered: Vec<(Range<usize>, String)>,
-    /// Parts of which something can no more be seen, with the ids of the `EncryptedData` that it is in.
+    /// Parts of which something can no more be seen, with the ids of the `EncryptedData` that it
+    /// is in.
     hidden: HashMap<Part, Vec<String>, RandomState>,
     receipt: Receipt,
     observer: &'p mut dyn OperationObserver,
 }
 
 impl OutboundPlan {
-    /// Secures a plain envelope. Pure but for the randomness of keys, initialization vectors and ids.
+    /// Secures a plain envelope. Pure but for the randomness of keys, initialization vectors and
+    /// ids.
     ///
     /// # Errors
     /// The message cannot be secured as the plan wants; see [`SecureError`].
@@ -299,8 +307,9 @@ impl OutboundPlan {
         })
     }
 
-    /// Secures a plain envelope without assembling it: the header and the source go to `sink` piece by piece, whole runs of the source
-    /// as they lie. Nothing is written before everything has succeeded. `observer` is told of the operations that it takes.
+    /// Secures a plain envelope without assembling it: the header and the source go to `sink` piece
+    /// by piece, whole runs of the source as they lie. Nothing is written before everything has
+    /// succeeded. `observer` is told of the operations that it takes.
     ///
     /// # Errors
     /// As [`secure`](Self::secure).
@@ -431,7 +440,8 @@ impl<'p> Securing<'p> {
         securing
     }
 
-    /// Makes everything that is to be written; what is left to do is to write it into the envelope that is returned.
+    /// Makes everything that is to be written; what is left to do is to write it into the envelope
+    /// that is returned.
     fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
         let policy = &self.plan.policy;
         let mut envelope = envelope;
@@ -481,8 +491,9 @@ impl<'p> Securing<'p> {
         self.receipt.marks.extend(marks::ending(until, [key]));
     }
 
-    /// Whether cipher text is to be remembered: it is all that there is to know the message by, and an answer may be under the same key.
-    /// One under a key of its own comes only to who has a certificate.
+    /// Whether cipher text is to be remembered: it is all that there is to know the message by, and
+    /// an answer may be under the same key. One under a key of its own comes only to who has a
+    /// certificate.
     fn marks_cipher_text(&self) -> bool {
         let (policy, keys) = (&self.plan.policy, &self.plan.keys);
         let key = policy.encryption.as_ref().map(|encryption| encryption.key);
@@ -533,7 +544,8 @@ impl<'p> Securing<'p> {
         id
     }
 
-    /// The tokens with our certificate: where signatures refer to one, and where the plan wants it sent along.
+    /// The tokens with our certificate: where signatures refer to one, and where the plan wants it
+    /// sent along.
     fn write_certificate_tokens(&mut self) {
         let policy = &self.plan.policy;
         let endorsing = policy.endorsing.iter().zip(&self.plan.endorsers);
@@ -571,7 +583,8 @@ impl<'p> Securing<'p> {
         signature.is_some_and(|signature| signature.parts.contains(&Part::Token))
     }
 
-    /// The nodes of the message that a part means. Parts of the header that we write are handled where they are written.
+    /// The nodes of the message that a part means. Parts of the header that we write are handled
+    /// where they are written.
     fn nodes_of(&self, envelope: &Envelope, part: &Part) -> Result<Vec<NodeId>, SecureError> {
         match part {
             Part::Body => Ok(vec![envelope.body().id()]),

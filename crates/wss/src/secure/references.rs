@@ -1,6 +1,8 @@
-//! `wsse:SecurityTokenReference` and what else stands in a `ds:KeyInfo`, and the tokens that are referred to, written in canonical form.
+//! `wsse:SecurityTokenReference` and what else stands in a `ds:KeyInfo`, and the tokens that are
+//! referred to, written in canonical form.
 //!
-//! The one rule: `ds` is declared by the `ds:KeyInfo` around; everything else by the piece itself or, where its [`Scope`] says so, by the header.
+//! The one rule: `ds` is declared by the `ds:KeyInfo` around; everything else by the piece itself
+//! or, where its [`Scope`] says so, by the header.
 
 use soapstone_crypto::{Certificate, base64};
 use soapstone_xmlsec::write;
@@ -16,8 +18,8 @@ use crate::policy::KeyReference;
 
 const REFERENCE_END: &str = "</wsse:SecurityTokenReference>";
 
-/// Appends what stands in a `ds:KeyInfo` that names `certificate`; `token` is the id of its `BinarySecurityToken` for
-/// [`KeyReference::Direct`].
+/// Appends what stands in a `ds:KeyInfo` that names `certificate`; `token` is the id of its
+/// `BinarySecurityToken` for [`KeyReference::Direct`].
 pub(super) fn write_certificate(
     reference: KeyReference,
     certificate: &Certificate,
@@ -51,7 +53,8 @@ pub(super) fn write_certificate(
     put(&[REFERENCE_END], out);
 }
 
-/// Parameters of an implied derived key, on the `SecurityTokenReference` (WS-SecureConversation 1.4, 7.4).
+/// Parameters of an implied derived key, on the `SecurityTokenReference` (WS-SecureConversation
+/// 1.4, 7.4).
 pub(super) struct ImpliedDerivation<'n> {
     pub(super) version: ConversationVersion,
     pub(super) nonce: &'n [u8],
@@ -82,8 +85,8 @@ pub(super) fn write_encrypted_key_sha1(
     put(&[REFERENCE_END], out);
 }
 
-/// Appends a reference to a security context: to its token in the message (`#id`), or by its identifier
-/// (WS-SecureConversation 1.4, 8).
+/// Appends a reference to a security context: to its token in the message (`#id`), or by its
+/// identifier (WS-SecureConversation 1.4, 8).
 pub(super) fn write_context(
     context: &SecurityContext,
     uri: &str,
@@ -92,7 +95,8 @@ pub(super) fn write_context(
     out: &mut Vec<u8>,
 ) {
     open_reference(None, implied, scope, out);
-    // A token in the message says it itself, and Metro's services look for it in the reference there as well.
+    // A token in the message says it itself, and Metro's services look for it in the reference
+    // there as well.
     let instance = context.instance.as_deref();
     put(&["<wsse:Reference"], out);
     let declared = implied.is_some_and(|implied| implied.version == context.version);
@@ -140,7 +144,8 @@ fn open_reference(
             put(&[" wsse11:TokenType=\"", token_type, "\""], out);
         }
     };
-    // Canonical order is that of the namespaces: WS-Security 1.1 stands between the two versions of WS-SecureConversation.
+    // Canonical order is that of the namespaces: WS-Security 1.1 stands between the two versions of
+    // WS-SecureConversation.
     let february =
         implied.is_some_and(|implied| implied.version == ConversationVersion::February2005);
     if february {

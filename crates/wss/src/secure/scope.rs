@@ -1,7 +1,8 @@
 //! Which namespaces the `wsse:Security` header declares for the pieces in it.
 //!
-//! What is signed or enciphered declares all that it uses, and so is its own canonical form wherever it stands. Everything else leaves that to
-//! the header, which says it once. The one rule: the header declares whatever a piece has left to it.
+//! What is signed or enciphered declares all that it uses, and so is its own canonical form
+//! wherever it stands. Everything else leaves that to the header, which says it once. The one rule:
+//! the header declares whatever a piece has left to it.
 
 use super::header::put;
 use crate::conversation::ConversationVersion;
@@ -47,8 +48,8 @@ impl Scope<'_> {
         Self(None)
     }
 
-    /// Has `wsc` declared for a start tag that is being written: there, or by the header. The order of such calls is that of canonical
-    /// attributes.
+    /// Has `wsc` declared for a start tag that is being written: there, or by the header. The order
+    /// of such calls is that of canonical attributes.
     pub(super) fn wsc(&mut self, version: ConversationVersion, out: &mut Vec<u8>) {
         let declared = match &mut self.0 {
             Some(header) => *header.wsc.get_or_insert(version) == version,

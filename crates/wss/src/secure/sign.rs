@@ -1,4 +1,5 @@
-//! The `ds:Signature`: digests of parts streamed from the source, `SignedInfo` written in the form that is signed.
+//! The `ds:Signature`: digests of parts streamed from the source, `SignedInfo` written in the form
+//! that is signed.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -68,7 +69,8 @@ pub(super) enum Id<'m> {
     Inserted { id: String, prefix: String },
 }
 
-/// Whether an id is inserted inside of an element that is signed, too: its digest is that of a message that has the id.
+/// Whether an id is inserted inside of an element that is signed, too: its digest is that of a
+/// message that has the id.
 pub(super) fn changes_signed(envelope: &Envelope, elements: &[ToSign<'_>]) -> bool {
     let inserted =
         |element: &ToSign<'_>| matches!(element.id, Id::Inserted { .. }).then_some(element.node);
@@ -130,7 +132,8 @@ impl Securing<'_> {
         Ok(elements)
     }
 
-    /// Notes in which cipher text the parts are that are to be signed and can no more be seen: the signature covers them there.
+    /// Notes in which cipher text the parts are that are to be signed and can no more be seen: the
+    /// signature covers them there.
     pub(super) fn note_hidden(&mut self, envelope: &Envelope) -> Result<(), SecureError> {
         let plan = self.plan;
         let mut outermost = std::mem::take(&mut self.enciphered);
@@ -158,7 +161,8 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Inserts a `wsu:Id` into every element of the message that is to be signed and has none; returns them all.
+    /// Inserts a `wsu:Id` into every element of the message that is to be signed and has none;
+    /// returns them all.
     pub(super) fn insert_ids<'m>(
         &mut self,
         envelope: &'m Envelope,
@@ -249,7 +253,8 @@ impl Securing<'_> {
         self.endorse(&id, endorsed, buffers)
     }
 
-    /// Writes the signatures over the signature with this id, or over the Timestamp, and over the parts that each of them covers in particular.
+    /// Writes the signatures over the signature with this id, or over the Timestamp, and over the
+    /// parts that each of them covers in particular.
     fn endorse(
         &mut self,
         signature: &str,
@@ -300,7 +305,8 @@ impl Securing<'_> {
         Ok(())
     }
 
-    /// Whether nothing is done to the message's signature once it is written: it is not enciphered, and none endorses it.
+    /// Whether nothing is done to the message's signature once it is written: it is not enciphered,
+    /// and none endorses it.
     pub(super) fn leaves_signature(&self) -> bool {
         !self.wants_encrypted(&Part::Signature) && self.plan.endorsers.is_empty()
     }
@@ -317,7 +323,8 @@ impl Securing<'_> {
         self.observer.ended(Operation::Other);
         let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
         self.observer.ended(Operation::Signature);
-        // The receiver holds the key as well, and might send the message back. One of a private key can be of nobody but us.
+        // The receiver holds the key as well, and might send the message back. One of a private key
+        // can be of nobody but us.
         self.mark(marks::of_code(value.as_ref()));
         Ok(self.finish_signature(id, signed_info, value.as_ref(), &ready.key_info))
     }

@@ -1,7 +1,9 @@
-//! The `xenc:EncryptedKey` that carries a session key to the holder of a certificate: encrypted to an RSA key (XML-Enc 1.1 section 5.5), or
-//! wrapped with a key that was agreed on with any other (section 5.6).
+//! The `xenc:EncryptedKey` that carries a session key to the holder of a certificate: encrypted to
+//! an RSA key (XML-Enc 1.1 section 5.5), or wrapped with a key that was agreed on with any other
+//! (section 5.6).
 //!
-//! The one rule: the suite says how, and the kind of the recipient's key says which of the suite's two ways it is.
+//! The one rule: the suite says how, and the kind of the recipient's key says which of the suite's
+//! two ways it is.
 
 use soapstone_crypto::{
     Certificate, ConcatKdf, CryptoError, Hkdf, KeyDerivation, OaepParameters, PublicKey,
@@ -97,7 +99,8 @@ impl<'p> Securing<'p> {
     }
 }
 
-/// The `xenc:AgreementMethod` of a fresh agreement with `recipient`, whom `named` names, and `key` wrapped with what comes of it.
+/// The `xenc:AgreementMethod` of a fresh agreement with `recipient`, whom `named` names, and `key`
+/// wrapped with what comes of it.
 fn agree(
     method: &KeyAgreementMethod,
     recipient: &PublicKey,

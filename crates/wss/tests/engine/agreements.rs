@@ -1,4 +1,5 @@
-//! Keys that sender and receiver agree on (XML-Enc 1.1 section 5.6): every curve, derivation, wrapping and mechanism.
+//! Keys that sender and receiver agree on (XML-Enc 1.1 section 5.6): every curve, derivation,
+//! wrapping and mechanism.
 
 use std::sync::Arc;
 
@@ -119,7 +120,8 @@ fn every_way_to_name_the_recipient() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 7.4: the bootstrap of a conversation may be under a session key; so may any message.
+/// WS-SecurityPolicy 1.3, 7.4: the bootstrap of a conversation may be under a session key; so may
+/// any message.
 #[test]
 fn a_session_key_that_was_agreed_on_signs_encrypts_and_is_used_by_the_answer() {
     for suite in ["Basic128GCMEcdhEs", "Basic128GCMX25519"] {
@@ -249,7 +251,8 @@ fn a_certificate_that_does_not_fit_the_suite_is_told_before_any_message() {
     }
 }
 
-/// A partner changes from RSA to P-256 while others have not: one endpoint has both keys, and a suite with both ways.
+/// A partner changes from RSA to P-256 while others have not: one endpoint has both keys, and a
+/// suite with both ways.
 #[test]
 fn transport_and_agreement_stand_beside_each_other_while_partners_change() {
     let mut both = policy(Mechanism::Encrypt, "Basic128GCM");

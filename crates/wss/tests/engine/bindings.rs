@@ -1,4 +1,5 @@
-//! What a policy demands beside keys: endorsing signatures, confirmations, required parts, layout, and that copies are told.
+//! What a policy demands beside keys: endorsing signatures, confirmations, required parts, layout,
+//! and that copies are told.
 
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Facts, InboundPlan, KeyBinding,
@@ -40,7 +41,8 @@ fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
     }
 }
 
-/// A key that may sign does not decipher what the policy leaves as it is, whoever lists it: the key itself or a list of its own.
+/// A key that may sign does not decipher what the policy leaves as it is, whoever lists it: the key
+/// itself or a list of its own.
 #[test]
 fn what_no_policy_encrypts_is_not_deciphered() {
     let version = ConversationVersion::V13;
@@ -202,7 +204,8 @@ fn an_answer_confirms_the_signatures_of_its_request() {
     );
 }
 
-/// The same where the connection protects the answer, and nothing in it is signed (WS-SecurityPolicy 1.3, 6.5 and 7.3).
+/// The same where the connection protects the answer, and nothing in it is signed
+/// (WS-SecurityPolicy 1.3, 6.5 and 7.3).
 #[test]
 fn an_answer_that_is_not_signed_confirms_the_signatures_of_its_request() {
     let request = policy(Mechanism::Sign, "Basic256GCM");
@@ -351,7 +354,8 @@ fn the_timestamp_is_last_where_the_layout_wants_it() {
     open_with(&policy, service_keys(), &facts(), &message, now()).unwrap();
 }
 
-/// A partner adds an endorsement of his own to somebody else's message, in order to be taken for its sender.
+/// A partner adds an endorsement of his own to somebody else's message, in order to be taken for
+/// its sender.
 #[test]
 fn a_second_endorsement_is_refused() {
     let mut endorsed = bound(
@@ -373,7 +377,8 @@ fn a_second_endorsement_is_refused() {
     );
 }
 
-/// Under a key that many messages share nothing but the cipher text tells a copy from another message.
+/// Under a key that many messages share nothing but the cipher text tells a copy from another
+/// message.
 #[test]
 fn a_copy_of_a_message_that_is_only_encrypted_has_the_same_mark() {
     let context = context(ConversationVersion::V13);

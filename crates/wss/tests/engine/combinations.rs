@@ -1,6 +1,8 @@
-//! Policies drawn at random, far beyond those that presets and descriptions produce: what the plan of one secures, the other side's opens.
+//! Policies drawn at random, far beyond those that presets and descriptions produce: what the plan
+//! of one secures, the other side's opens.
 //!
-//! A combination that makes no sense is refused when it is compiled, before there are messages. None may make messages that nobody can open.
+//! A combination that makes no sense is refused when it is compiled, before there are messages.
+//! None may make messages that nobody can open.
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
@@ -67,8 +69,8 @@ const SUITES: [&str; 7] = [
     "Basic256GCMX25519",
 ];
 
-/// The same message, written in ways that stand in the way of what is written into it: another prefix or none, no header, prefixes of ours for
-/// something else, and what is not canonical.
+/// The same message, written in ways that stand in the way of what is written into it: another
+/// prefix or none, no header, prefixes of ours for something else, and what is not canonical.
 pub(crate) const MESSAGES: [&str; 5] = [
     PLAIN,
     concat!(
@@ -228,7 +230,8 @@ pub(crate) fn answering(request: &Policy, choices: &mut Choices) -> Policy {
         KeyBinding::SessionKey => KeyBinding::RequestKey,
         key => key,
     };
-    // A key that does nothing else encrypts no answers, and its certificate is none that the other side knows already.
+    // A key that does nothing else encrypts no answers, and its certificate is none that the other
+    // side knows already.
     let signs_alone = answer.suite.name.ends_with("X25519");
     if let Some(signature) = &mut answer.signature {
         signature.key = by_request_key(signature.key);
@@ -288,7 +291,8 @@ fn told(policy: &Policy) -> String {
 
 /// What went wrong with a message.
 enum Failure {
-    /// The message has nothing of what is to be signed, or the request nothing that its key was for. The sender is told so.
+    /// The message has nothing of what is to be signed, or the request nothing that its key was
+    /// for. The sender is told so.
     Nothing,
     Other(String),
 }
@@ -326,7 +330,8 @@ pub(crate) fn keys(policy: &Policy) -> [Keys; 2] {
     }
 }
 
-/// A message of the policy that this number draws, and the answer to it, as far as they can be: whether there were any.
+/// A message of the policy that this number draws, and the answer to it, as far as they can be:
+/// whether there were any.
 fn exchange(number: u64) -> Result<[bool; 2], String> {
     let mut choices = Choices::of(number);
     let policy = drawn(&mut choices);
@@ -436,7 +441,8 @@ fn a_message_that_has_nothing_to_sign_is_not_secured() {
     assert_eq!(secured.unwrap_err(), SecureError::NothingToSign);
 }
 
-/// WS-SecurityPolicy 1.3, 6.3: where encryption comes first, the signature is over cipher text: over that in which the element is.
+/// WS-SecurityPolicy 1.3, 6.3: where encryption comes first, the signature is over cipher text:
+/// over that in which the element is.
 #[test]
 fn what_is_enciphered_before_it_is_signed_is_signed_in_its_cipher_text() {
     let mut policy = policy(Mechanism::EncryptSign, "Basic256GCM");

@@ -1,4 +1,5 @@
-//! Session keys, security contexts and derived keys: what is secured opens, and what is forged does not.
+//! Session keys, security contexts and derived keys: what is secured opens, and what is forged does
+//! not.
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
@@ -239,7 +240,8 @@ fn the_host_is_asked_for_the_context_that_a_message_names() {
     assert_eq!(lookups.contexts, [context.name()]);
 }
 
-/// WS-SecureConversation 1.4, 12: contexts that were never made, have expired, or belong to another conversation.
+/// WS-SecureConversation 1.4, 12: contexts that were never made, have expired, or belong to another
+/// conversation.
 #[test]
 fn a_context_that_is_not_there_is_refused() {
     let version = ConversationVersion::V13;
@@ -300,7 +302,8 @@ fn a_context_that_is_not_there_is_refused() {
     assert_eq!(outcome.unwrap_err(), SecureError::ContextMissing);
 }
 
-/// An answer must come in the conversation of its request, not in another one that the client has with somebody else.
+/// An answer must come in the conversation of its request, not in another one that the client has
+/// with somebody else.
 #[test]
 fn an_answer_in_another_conversation_is_refused() {
     let version = ConversationVersion::V13;
@@ -351,7 +354,8 @@ fn a_message_in_two_contexts_is_refused() {
         cut(&second, "<wsc:DerivedKeyToken", "</wsc:DerivedKeyToken>"),
         cut(&second, "<ds:Signature ", "</ds:Signature>"),
     ];
-    // The Timestamp and the Body of the second message are not in the first: the key is refused before its references are looked at.
+    // The Timestamp and the Body of the second message are not in the first: the key is refused
+    // before its references are looked at.
     let message = first.replace(
         "</wsse:Security>",
         &format!("{}</wsse:Security>", extra[1..].concat()),
@@ -446,7 +450,8 @@ fn keys_are_derived_if_and_only_if_the_plan_says_so() {
     );
 }
 
-/// A message secured with a session key proves nothing about its sender: a plan that wants a certificate or a context does not take it.
+/// A message secured with a session key proves nothing about its sender: a plan that wants a
+/// certificate or a context does not take it.
 #[test]
 fn keys_of_another_kind_are_not_found() {
     let session = bound(

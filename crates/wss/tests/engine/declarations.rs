@@ -1,4 +1,5 @@
-//! Who declares the namespaces of a header's pieces: the header, or the piece itself where it is signed or enciphered.
+//! Who declares the namespaces of a header's pieces: the header, or the piece itself where it is
+//! signed or enciphered.
 
 use soapstone_wss::{
     ContextOwner, ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingPolicy, KeyBinding,

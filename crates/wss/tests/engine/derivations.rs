@@ -1,5 +1,6 @@
-//! Keys that are derived from a session key (WS-SecurityPolicy 1.3, 5.3 and 7.4: `RequireDerivedKeys` of a `ProtectionToken`): what is derived from
-//! another key, or in another way, is not the sender's.
+//! Keys that are derived from a session key (WS-SecurityPolicy 1.3, 5.3 and 7.4:
+//! `RequireDerivedKeys` of a `ProtectionToken`): what is derived from another key, or in another
+//! way, is not the sender's.
 
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, Facts, KeyBinding, KeyReference, Mechanism, Policy,
@@ -56,7 +57,8 @@ pub(crate) fn id(element: &str) -> &str {
     &element[start..start + element[start..].find('"').unwrap()]
 }
 
-/// Anybody has the service's certificate, and can wrap a key of his own to it: with that he could sign what somebody else enciphered.
+/// Anybody has the service's certificate, and can wrap a key of his own to it: with that he could
+/// sign what somebody else enciphered.
 #[test]
 fn a_key_that_is_derived_from_another_session_key_is_refused() {
     let policy = request(DerivedKeyForm::Explicit);
@@ -77,7 +79,8 @@ fn a_key_that_is_derived_from_another_session_key_is_refused() {
             problem: "one message is secured with two session keys".to_owned()
         }
     );
-    // Both from his own key, as the whole of his own message: what the first sender said is not in it.
+    // Both from his own key, as the whole of his own message: what the first sender said is not in
+    // it.
     let of_his_own = message.replace(key, foreign).replace(id(key), id(foreign));
     let refused = refused(&policy, &facts(), &of_his_own);
     assert_eq!(refused.name(), "signature-mismatch");

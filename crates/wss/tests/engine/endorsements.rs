@@ -1,5 +1,6 @@
-//! Endorsing signatures whose token is encrypted, or that cover more than a signature (WS-SecurityPolicy 1.3, 8.3, 8.4, 8.7 and 8.8): what is
-//! secured opens, and what is less than the policy wants does not.
+//! Endorsing signatures whose token is encrypted, or that cover more than a signature
+//! (WS-SecurityPolicy 1.3, 8.3, 8.4, 8.7 and 8.8): what is secured opens, and what is less than the
+//! policy wants does not.
 
 use std::sync::Arc;
 
@@ -84,8 +85,8 @@ fn token(certificate: &Certificate, id: &str) -> String {
     )
 }
 
-/// WS-SecurityPolicy 1.3, 8.7 and 8.8, with 6.3 (order), 6.4 (encrypted signatures), 6.5 and 8.9 (protected tokens), under symmetric and asymmetric
-/// bindings.
+/// WS-SecurityPolicy 1.3, 8.7 and 8.8, with 6.3 (order), 6.4 (encrypted signatures), 6.5 and 8.9
+/// (protected tokens), under symmetric and asymmetric bindings.
 #[test]
 fn a_token_that_endorses_is_read_by_the_receiver_alone() {
     let asymmetric = policy(Mechanism::SignEncrypt, "Basic256GCM");
@@ -156,7 +157,8 @@ fn the_token_may_be_all_that_is_encrypted() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 8.7: "when they appear in the wsse:SecurityHeader". A token that is not there cannot be read by anybody.
+/// WS-SecurityPolicy 1.3, 8.7: "when they appear in the wsse:SecurityHeader". A token that is not
+/// there cannot be read by anybody.
 #[test]
 fn a_token_that_is_only_named_is_not_there_to_be_encrypted() {
     for order in ORDERS {
@@ -197,7 +199,8 @@ fn a_token_that_anybody_reads_is_refused() {
     }
 }
 
-/// X.509 Token Profile 1.1.1, 3.2, and SOAP Message Security 1.1.1, 7.4: a certificate inside of the reference to it is in the message as well.
+/// X.509 Token Profile 1.1.1, 3.2, and SOAP Message Security 1.1.1, 7.4: a certificate inside of
+/// the reference to it is in the message as well.
 #[test]
 fn a_certificate_inside_of_its_reference_is_as_it_is_signed_and_encrypted_with_that() {
     let mut inside = symmetric("Basic256GCM");
@@ -239,8 +242,8 @@ fn a_hidden_token_that_the_message_does_not_sign_is_refused_where_it_should() {
     }
 }
 
-/// McIntosh and Austel (2005), with a `KeyInfo`, which no signature covers: the hidden token stays where it is, and the endorsing signature is
-/// made to refer to a copy that anybody reads.
+/// McIntosh and Austel (2005), with a `KeyInfo`, which no signature covers: the hidden token stays
+/// where it is, and the endorsing signature is made to refer to a copy that anybody reads.
 #[test]
 fn a_copy_in_the_clear_does_not_stand_in_for_the_hidden_token() {
     let policy = hidden(symmetric("Basic256GCM"), true);
@@ -292,11 +295,13 @@ fn a_signed_token_that_was_moved_aside_is_refused() {
         "<a:To>",
         &format!("<x:Aside xmlns:x=\"urn:x\">{hidden}</x:Aside><a:To>"),
     );
-    // The signature that the token belongs to is not verified after a decryption unless the header itself has something enciphered.
+    // The signature that the token belongs to is not verified after a decryption unless the header
+    // itself has something enciphered.
     assert_eq!(told_to_peer(&policy, &moved).name(), "key-not-found");
 }
 
-/// A message whose hidden token is another one under the message's own key: what only its sender could do, or who has opened it.
+/// A message whose hidden token is another one under the message's own key: what only its sender
+/// could do, or who has opened it.
 fn substituted(policy: &Policy, certificate: &Certificate) -> String {
     let Secured { bytes, receipt } = secure_with(policy, client_keys(), PLAIN, None);
     let message = String::from_utf8(bytes).unwrap();
@@ -350,7 +355,8 @@ fn a_token_that_deciphers_to_another_certificate_is_not_the_senders() {
     let refused = refuse(&policy, &substituted(&policy, strangers));
     assert_eq!(refused.name(), "untrusted");
 
-    // Vaudenay (2002), Jager and Somorovsky (CVE-2011-1096): where cipher text can be changed, none of this is told apart.
+    // Vaudenay (2002), Jager and Somorovsky (CVE-2011-1096): where cipher text can be changed, none
+    // of this is told apart.
     let policy = hidden(symmetric("Basic256"), true);
     for certificate in [partner.certificate(), strangers] {
         let refused = told_to_peer(&policy, &substituted(&policy, certificate));
@@ -359,7 +365,8 @@ fn a_token_that_deciphers_to_another_certificate_is_not_the_senders() {
     }
 }
 
-/// Jager and Somorovsky (CVE-2011-1096): a token under a key that the message does not have fails as any other cipher text does.
+/// Jager and Somorovsky (CVE-2011-1096): a token under a key that the message does not have fails
+/// as any other cipher text does.
 #[test]
 fn a_token_under_a_foreign_key_is_the_one_failure_of_decryption() {
     for suite in ["Basic256GCM", "Basic256"] {
@@ -392,8 +399,9 @@ fn a_token_under_a_foreign_key_is_the_one_failure_of_decryption() {
     }
 }
 
-/// SOAP Message Security 1.1.1, 9.2: what is encrypted is processed when the list that names it is. A token in front of that is one that cannot be
-/// read yet (WS-SecurityPolicy 1.3, 6.7.1); CXF 4.2 writes such messages under an asymmetric binding and refuses them itself.
+/// SOAP Message Security 1.1.1, 9.2: what is encrypted is processed when the list that names it is.
+/// A token in front of that is one that cannot be read yet (WS-SecurityPolicy 1.3, 6.7.1); CXF 4.2
+/// writes such messages under an asymmetric binding and refuses them itself.
 #[test]
 fn a_hidden_token_in_front_of_the_key_that_opens_it_is_refused() {
     let policy = hidden(policy(Mechanism::SignEncrypt, "Basic256GCM"), false);
@@ -504,7 +512,8 @@ fn an_endorsing_signature_covers_parts_of_its_own() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 6.6 and 8.3: where signatures cover nothing less than the Body, `SignedElements` of an endorsement are what they name.
+/// WS-SecurityPolicy 1.3, 6.6 and 8.3: where signatures cover nothing less than the Body,
+/// `SignedElements` of an endorsement are what they name.
 #[test]
 fn an_endorsing_signature_covers_elements_that_the_policy_names() {
     let text = ElementPath::parse("//*[local-name()='text']", |_| None).unwrap();
@@ -522,7 +531,8 @@ fn an_endorsing_signature_covers_elements_that_the_policy_names() {
     ));
 }
 
-/// WS-SecurityPolicy 1.3, 8.3: an element that is covered and was moved is not the one that is there.
+/// WS-SecurityPolicy 1.3, 8.3: an element that is covered and was moved is not the one that is
+/// there.
 #[test]
 fn a_header_that_took_the_place_of_an_endorsed_one_is_refused() {
     let mut policy = symmetric("Basic256GCM");
@@ -545,7 +555,8 @@ fn a_header_that_took_the_place_of_an_endorsed_one_is_refused() {
     ));
 }
 
-/// A partner endorses what another one signed, with a header block of his own: that block is not what the sender says.
+/// A partner endorses what another one signed, with a header block of his own: that block is not
+/// what the sender says.
 #[test]
 fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
     let signed = policy(Mechanism::Sign, "Basic256GCM");
@@ -587,15 +598,18 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
     );
 }
 
-/// A certificate of somebody else for the client's key: from an authority that does not ask for a proof of possession (RFC 4211, 4).
+/// A certificate of somebody else for the client's key: from an authority that does not ask for a
+/// proof of possession (RFC 4211, 4).
 fn usurper() -> Certificate {
     let template = Template::new("CN=mallory", Validity::days(now(), 30)).unwrap();
     let key = PARTIES.client.certificate().public_key();
     issue::issued(&PARTIES.authority, key, &template).unwrap()
 }
 
-/// SOAP Message Security 1.1.1, 13.2.3 (token substitution): nothing signs the `ds:KeyInfo` of a signature, so that somebody can have it hold another
-/// certificate for the same key. Where tokens are protected (WS-SecurityPolicy 1.3, 6.5 and 8.9), that one is the token which is to be covered.
+/// SOAP Message Security 1.1.1, 13.2.3 (token substitution): nothing signs the `ds:KeyInfo` of a
+/// signature, so that somebody can have it hold another certificate for the same key. Where tokens
+/// are protected (WS-SecurityPolicy 1.3, 6.5 and 8.9), that one is the token which is to be
+/// covered.
 #[test]
 fn a_certificate_inside_of_the_reference_does_not_take_the_place_of_a_protected_token() {
     let mut endorsed = symmetric("Basic256GCM");
@@ -621,8 +635,9 @@ fn a_certificate_inside_of_the_reference_does_not_take_the_place_of_a_protected_
     }
 }
 
-/// WS-SecurityPolicy 1.3, 8.4: the message's signature covers the token so that nobody takes the endorsement away and puts his own there. A partner whom
-/// we know need not send his certificate to be found by its name.
+/// WS-SecurityPolicy 1.3, 8.4: the message's signature covers the token so that nobody takes the
+/// endorsement away and puts his own there. A partner whom we know need not send his certificate to
+/// be found by its name.
 #[test]
 fn an_endorsement_that_names_another_certificate_does_not_replace_that_of_a_signed_token() {
     let mut policy = symmetric("Basic256GCM");

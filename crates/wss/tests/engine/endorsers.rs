@@ -1,5 +1,5 @@
-//! Several endorsing signatures (WS-SecurityPolicy 1.3, 8: every supporting token that a policy names): each demand is met by a signature of its own,
-//! made with a key of its own.
+//! Several endorsing signatures (WS-SecurityPolicy 1.3, 8: every supporting token that a policy
+//! names): each demand is met by a signature of its own, made with a key of its own.
 
 use std::sync::{Arc, LazyLock};
 
@@ -105,7 +105,8 @@ fn every_endorsement_is_made_with_a_key_of_its_own() {
                 let mut policy = twice(binding.clone());
                 policy.order = order;
                 policy.layout = soapstone_wss::Layout::Strict;
-                // `EndorsingSupportingTokens` beside `SignedEndorsingEncryptedSupportingTokens`, with a part of its own.
+                // `EndorsingSupportingTokens` beside `SignedEndorsingEncryptedSupportingTokens`,
+                // with a part of its own.
                 let second = &mut policy.endorsing[1];
                 (second.token_signed, second.token_encrypted) = (true, true);
                 second.parts = vec![Part::Body];
@@ -133,7 +134,8 @@ fn every_endorsement_is_made_with_a_key_of_its_own() {
     }
 }
 
-/// The demand that is first in the policy says who sends, not the order in the header, which nobody signs.
+/// The demand that is first in the policy says who sends, not the order in the header, which nobody
+/// signs.
 #[test]
 fn the_order_in_the_header_does_not_say_who_sends() {
     let mut policy = twice(symmetric());
@@ -198,7 +200,8 @@ fn a_copy_of_an_endorsement_is_not_another_one() {
     );
 }
 
-/// A certificate of somebody else for the client's key, from an authority that does not ask for a proof of possession (RFC 4211, 4), or simply renewed.
+/// A certificate of somebody else for the client's key, from an authority that does not ask for a
+/// proof of possession (RFC 4211, 4), or simply renewed.
 pub(crate) fn another_certificate() -> Arc<Identity> {
     let template = Template::new("CN=another name", Validity::days(now(), 30)).unwrap();
     let key = PARTIES.client.certificate().public_key();
@@ -293,7 +296,8 @@ fn an_endorsement_does_not_meet_the_demand_of_another_kind() {
     }
 }
 
-/// Of the second endorsement, the token is taken out of the message's signature with the signature itself, and somebody else's put there.
+/// Of the second endorsement, the token is taken out of the message's signature with the signature
+/// itself, and somebody else's put there.
 #[test]
 fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
     let mut policy = twice(symmetric());
@@ -437,7 +441,8 @@ pub(crate) fn referring(reference: &str, id: &str, octets: &str) -> String {
     format!("{}{digest}{}", &reference[..value], &reference[end..]).replace(uri, &format!("#{id}"))
 }
 
-/// Whoever makes the session key can sign with it the cipher text of a token that he does not know. What is to be signed is the token.
+/// Whoever makes the session key can sign with it the cipher text of a token that he does not know.
+/// What is to be signed is the token.
 #[test]
 fn a_signature_over_the_cipher_text_of_a_token_does_not_sign_the_token() {
     let mut policy = symmetric();

@@ -1,4 +1,5 @@
-//! Messages that their connection protects, and whose sender a security context shows: its key signs the Timestamp (WS-SecurityPolicy 1.3, 7.3 and 8.3).
+//! Messages that their connection protects, and whose sender a security context shows: its key
+//! signs the Timestamp (WS-SecurityPolicy 1.3, 7.3 and 8.3).
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
@@ -92,7 +93,8 @@ fn a_context_says_who_sends_and_the_connection_what() {
     }
 }
 
-/// The same signature, where nothing but signatures protects: whoever stands on the way can have put the header blocks there.
+/// The same signature, where nothing but signatures protects: whoever stands on the way can have
+/// put the header blocks there.
 #[test]
 fn header_blocks_that_are_not_signed_are_good_only_where_the_connection_protects_them() {
     let context = context(VERSION);
@@ -197,7 +199,8 @@ fn a_context_endorses_with_a_derived_key_where_the_policy_wants_one_and_only_the
     );
 }
 
-/// Somebody who has a copy of a message, and a connection of his own, has no second message: what the context's key has signed is good for one.
+/// Somebody who has a copy of a message, and a connection of his own, has no second message: what
+/// the context's key has signed is good for one.
 #[test]
 fn an_endorsement_under_another_body_is_a_replay() {
     let context = context(VERSION);

@@ -1,4 +1,5 @@
-//! Messages that other keys protect, and that the key of a security context endorses (WS-SecurityPolicy 1.3, 8.3 and 8.4, under 7.4 and 7.5).
+//! Messages that other keys protect, and that the key of a security context endorses
+//! (WS-SecurityPolicy 1.3, 8.3 and 8.4, under 7.4 and 7.5).
 
 use std::sync::Arc;
 
@@ -89,7 +90,8 @@ fn to() -> Part {
     }
 }
 
-/// What somebody signs with a context of his in a message that is secured already, with the token, in the header beside the rest.
+/// What somebody signs with a context of his in a message that is secured already, with the token,
+/// in the header beside the rest.
 fn beside(message: &str, context: &SecurityContext, part: Part) -> String {
     let mut his = bound(
         Mechanism::Sign,

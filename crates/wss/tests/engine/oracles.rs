@@ -1,8 +1,10 @@
-//! Decryption oracles (Jager and Somorovsky, How to Break XML Encryption, 2011; CVE-2011-1096): somebody has a captured message and
-//! no key, and asks whether what he made of its cipher text could be read.
+//! Decryption oracles (Jager and Somorovsky, How to Break XML Encryption, 2011; CVE-2011-1096):
+//! somebody has a captured message and no key, and asks whether what he made of its cipher text
+//! could be read.
 //!
-//! What is compared is what the engine does, not how long it takes: the steps, the store's questions, what peer and metrics are told.
-//! They are the same whether the cipher text was readable or not, in each combination of mechanism, cipher and key establishment.
+//! What is compared is what the engine does, not how long it takes: the steps, the store's
+//! questions, what peer and metrics are told. They are the same whether the cipher text was
+//! readable or not, in each combination of mechanism, cipher and key establishment.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -108,7 +110,8 @@ impl Receiver {
     }
 }
 
-/// The message with a bit of its last cipher text changed: of the first block, so that the plaintext begins otherwise.
+/// The message with a bit of its last cipher text changed: of the first block, so that the
+/// plaintext begins otherwise.
 fn unreadable(message: &str) -> String {
     let last = message.rfind("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
     // Behind the initialization vector.
@@ -117,7 +120,8 @@ fn unreadable(message: &str) -> String {
     format!("{}{other}{}", &message[..at], &message[at + 1..])
 }
 
-/// The message with another initialization vector: under CBC the plaintext may begin otherwise and is readable to its end.
+/// The message with another initialization vector: under CBC the plaintext may begin otherwise and
+/// is readable to its end.
 fn changed_otherwise(message: &str) -> String {
     let at = message.rfind("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
     let other = if &message[at..=at] == "A" { "B" } else { "A" };
@@ -261,7 +265,8 @@ fn a_captured_answer_gives_no_try_at_its_cipher_text() {
     }
 }
 
-/// The signature itself is encrypted, so that it cannot be verified first: the wrapped key is what a copy is known by.
+/// The signature itself is encrypted, so that it cannot be verified first: the wrapped key is what
+/// a copy is known by.
 #[test]
 fn a_captured_message_with_an_encrypted_signature_gives_no_try_at_its_cipher_text() {
     for suite in ["Basic256", "TripleDes", "Basic128Rsa15", "Basic256GCM"] {
@@ -277,7 +282,8 @@ fn a_captured_message_with_an_encrypted_signature_gives_no_try_at_its_cipher_tex
     }
 }
 
-/// In a conversation whose signatures are encrypted no key of the message is its own. The tries of strangers end the context for them.
+/// In a conversation whose signatures are encrypted no key of the message is its own. The tries of
+/// strangers end the context for them.
 #[test]
 fn tries_in_a_conversation_with_encrypted_signatures_are_counted() {
     let version = ConversationVersion::V13;
@@ -310,7 +316,8 @@ fn tries_in_a_conversation_with_encrypted_signatures_are_counted() {
     assert_eq!(receiver.receive(&message).told, None);
 }
 
-/// A partner signs messages of his own around a key that he captured: he has few tries, whatever he signs.
+/// A partner signs messages of his own around a key that he captured: he has few tries, whatever he
+/// signs.
 #[test]
 fn a_partner_has_three_tries_at_a_key_that_he_captured() {
     for suite in ["Basic256", "TripleDes", "Basic128Rsa15", "Basic256GCM"] {
@@ -350,7 +357,8 @@ fn a_wrapped_key_that_cipher_text_brings_is_refused() {
     let policy = encrypting_signature("Basic256GCM");
     let captured = secure(&policy, PLAIN);
     let key = cut(&captured, "<xenc:EncryptedKey ", "</xenc:EncryptedKey>");
-    // The attacker's own message: in the place of the signature, its cipher text has the captured key.
+    // The attacker's own message: in the place of the signature, its cipher text has the captured
+    // key.
     let own = secure_with(&policy, client_keys(), PLAIN, None);
     let algorithm = policy.suite.data[0];
     let mut cipher = vec![0; algorithm.iv_length()];

@@ -1,4 +1,5 @@
-//! What is sent back to its sender: who secures a message knows the marks under which it would arrive again.
+//! What is sent back to its sender: who secures a message knows the marks under which it would
+//! arrive again.
 
 use std::time::Duration;
 
@@ -46,7 +47,8 @@ fn found(policy: &Policy, keys: Keys, facts: &Facts, message: &str) -> Vec<Mark>
     opened.marks().to_vec()
 }
 
-/// Asserts that the sender knows exactly the marks that were found, for as long as they are remembered.
+/// Asserts that the sender knows exactly the marks that were found, for as long as they are
+/// remembered.
 fn assert_known(said: &Receipt, found: &[Mark], case: &str) {
     let keys = |marks: &[Mark]| marks.iter().map(|mark| mark.key).collect::<Vec<_>>();
     assert!(!found.is_empty(), "{case}");
@@ -91,7 +93,8 @@ fn who_secures_under_a_key_of_both_sides_knows_the_marks_that_its_receiver_finds
     }
 }
 
-/// A request under a session key that its answer uses again, the answer, and what the request left behind.
+/// A request under a session key that its answer uses again, the answer, and what the request left
+/// behind.
 fn exchanged(
     request: &Policy,
     keys: Keys,
@@ -124,7 +127,8 @@ fn both_ends_of_a_session_key_know_the_marks_that_the_other_finds() {
             );
             let (secured, response, answer) = exchanged(&request, client_keys(), mechanism, form);
             if mechanism != Mechanism::Encrypt {
-                // Where nothing is signed, the receiver of a request goes by its wrapped key, which it is to see only once anyway.
+                // Where nothing is signed, the receiver of a request goes by its wrapped key, which
+                // it is to see only once anyway.
                 let found = found(&request, service_keys(), &facts(), &text(&secured));
                 assert_known(&secured.receipt, &found, &case);
             }
@@ -138,7 +142,8 @@ fn both_ends_of_a_session_key_know_the_marks_that_the_other_finds() {
     }
 }
 
-/// The request as a stranger sends it back: without the wrapped key, which the client cannot unwrap, and under the name that answers have for it.
+/// The request as a stranger sends it back: without the wrapped key, which the client cannot
+/// unwrap, and under the name that answers have for it.
 fn made_an_answer(request: &str, receipt: &Receipt) -> String {
     let start = request.find("<xenc:EncryptedKey").unwrap();
     let end = request.find("</xenc:EncryptedKey>").unwrap() + "</xenc:EncryptedKey>".len();

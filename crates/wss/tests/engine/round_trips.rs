@@ -1,4 +1,5 @@
-//! Whatever is secured opens to the same body: every mechanism, suite, key reference, order and kind of part.
+//! Whatever is secured opens to the same body: every mechanism, suite, key reference, order and
+//! kind of part.
 
 use std::sync::Arc;
 
@@ -151,7 +152,8 @@ fn a_username_token_can_be_signed_and_encrypted() {
                 .push(EncryptedPart::customary(Part::UsernameToken));
             let message = secure(&policy, PLAIN);
             assert!(!message.contains("alice"), "{message}");
-            // The host is asked about users before anything is decrypted; it answers for all it knows.
+            // The host is asked about users before anything is decrypted; it answers for all it
+            // knows.
             let verified = open(&policy, &message)
                 .unwrap_or_else(|error| panic!("{order:?} {kind:?}: {error}\n{message}"));
             assert_eq!(verified.evidence().user.as_deref(), Some("alice"));

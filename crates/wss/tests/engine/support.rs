@@ -217,7 +217,8 @@ pub(crate) fn secure(policy: &Policy, plain: &str) -> String {
     String::from_utf8(secure_with(policy, keys, plain, None).bytes).unwrap()
 }
 
-/// The message with all prefixes of ours declared in its security headers, so that pieces of other messages can be moved there.
+/// The message with all prefixes of ours declared in its security headers, so that pieces of other
+/// messages can be moved there.
 pub(crate) fn declaring(message: &str) -> String {
     let mut headers = message.split("<wsse:Security ");
     let mut declaring = headers.next().unwrap().to_owned();

@@ -1,5 +1,6 @@
-//! Several endorsing signatures over one Timestamp, where the connection protects the message (WS-SecurityPolicy 1.3, 7.3, 8.3 and 8.4): each demand is met
-//! by a signature of its own, made with a key of its own.
+//! Several endorsing signatures over one Timestamp, where the connection protects the message
+//! (WS-SecurityPolicy 1.3, 7.3, 8.3 and 8.4): each demand is met by a signature of its own, made
+//! with a key of its own.
 
 use std::sync::Arc;
 
@@ -74,7 +75,8 @@ fn signatures(message: &str) -> [&str; 2] {
     found.try_into().unwrap()
 }
 
-/// What else somebody signs in a message that is secured already, with the token, in the header beside the rest.
+/// What else somebody signs in a message that is secured already, with the token, in the header
+/// beside the rest.
 fn beside(message: &str, who: &Arc<Identity>, parts: &[Part]) -> String {
     let mut his = by(KeyBinding::Certificate);
     his.actor = Some("urn:nobody".to_owned());
@@ -337,7 +339,8 @@ fn one_key_does_not_sign_for_two_whatever_its_certificates() {
     );
 }
 
-/// Each of them is over this Timestamp, not over something else of the message, nor over the Timestamp of another one that somebody has put aside.
+/// Each of them is over this Timestamp, not over something else of the message, nor over the
+/// Timestamp of another one that somebody has put aside.
 #[test]
 fn a_signature_over_anything_but_the_timestamp_of_the_message_endorses_nothing() {
     let policy = certificates();
@@ -403,7 +406,8 @@ fn what_one_token_is_to_sign_in_particular_somebody_has_signed() {
     open(&each, &message(&each, both())).unwrap();
 }
 
-/// Where one of them signs what is demanded of the first alone, he sends, wherever his signature stands.
+/// Where one of them signs what is demanded of the first alone, he sends, wherever his signature
+/// stands.
 #[test]
 fn who_meets_what_is_said_of_the_first_token_sends_and_no_order_says_it() {
     let mut policy = certificates();

@@ -1,5 +1,6 @@
-//! Keys that encrypt and are derived from the session key of a message whose sender signs with a private key (WS-SecurityPolicy 1.3, 7.5 and 5.3:
-//! `RequireDerivedKeys` of a `RecipientToken`). What signs is never derived: anybody can wrap a session key.
+//! Keys that encrypt and are derived from the session key of a message whose sender signs with a
+//! private key (WS-SecurityPolicy 1.3, 7.5 and 5.3: `RequireDerivedKeys` of a `RecipientToken`).
+//! What signs is never derived: anybody can wrap a session key.
 
 use soapstone_crypto::SignatureAlgorithm;
 use soapstone_wss::{
@@ -81,7 +82,8 @@ fn what_is_enciphered_with_a_derived_key_opens_in_either_order_and_form() {
     }
 }
 
-/// The signature is encrypted, too, in either order; and the token of the signature is the certificate, not the wrapped key.
+/// The signature is encrypted, too, in either order; and the token of the signature is the
+/// certificate, not the wrapped key.
 #[test]
 fn a_hidden_signature_covers_its_certificate_and_opens() {
     for order in [
@@ -121,7 +123,8 @@ fn an_answer_is_enciphered_for_whoever_signed_the_request() {
     opened(&response, client_keys(), &facts(), &answer).unwrap();
 }
 
-/// Of a key that the request carried the answer says nothing new: it is for its sender alone, and wrapped to nobody.
+/// Of a key that the request carried the answer says nothing new: it is for its sender alone, and
+/// wrapped to nobody.
 #[test]
 fn an_answer_under_a_key_that_it_does_not_carry_is_not_found() {
     let policy = request();
@@ -181,7 +184,8 @@ fn the_session_key_does_not_encipher_itself() {
     }
 }
 
-/// The list of a wrapped key deciphers with that key before anybody asks what the cipher text names.
+/// The list of a wrapped key deciphers with that key before anybody asks what the cipher text
+/// names.
 #[test]
 fn a_wrapped_key_that_lists_what_a_derived_key_enciphers_is_refused() {
     for key in [KeyBinding::Certificate, KeyBinding::SessionKey] {
@@ -306,7 +310,8 @@ fn a_key_that_is_derived_from_what_is_no_session_key_of_ours_is_refused() {
     assert_eq!(refused(&policy, &facts(), &foreign).name(), "key-not-found");
 }
 
-/// No signature covers wrapped keys: beside the sender's, anybody can put his own, with what he enciphers.
+/// No signature covers wrapped keys: beside the sender's, anybody can put his own, with what he
+/// enciphers.
 #[test]
 fn all_keys_are_derived_from_one_session_key() {
     let policy = deriving(Mechanism::Encrypt, DerivedKeyForm::Explicit);
@@ -342,7 +347,8 @@ fn all_keys_are_derived_from_one_session_key() {
     let key = encrypted_key(&other);
     let mixed = changed(&message, security, &format!("{key}{security}{to}"));
     let refused = refused(&undivided(&policy), &facts(), &mixed);
-    // Whoever puts a second key behind a captured one makes work that depends on whether the first cipher text could be read.
+    // Whoever puts a second key behind a captured one makes work that depends on whether the first
+    // cipher text could be read.
     assert_eq!(refused.name(), "too-many", "{refused}");
 }
 
@@ -441,7 +447,8 @@ fn nothing_is_derived_where_a_private_key_is_all_there_is() {
             problem: "keys are derived from symmetric keys, and nothing is signed or encrypted with one"
         }]
     );
-    // Answers may be unprotected where requests are not: there is nothing that could be wrong about their keys.
+    // Answers may be unprotected where requests are not: there is nothing that could be wrong about
+    // their keys.
     let mut unprotected = deriving(Mechanism::Sign, DerivedKeyForm::Explicit);
     unprotected.signature = None;
     OutboundPlan::compile(unprotected, service_keys()).unwrap();

@@ -1,9 +1,10 @@
-//! Canonical XML: inclusive 1.0 (REC-xml-c14n-20010315), inclusive 1.1 (REC-xml-c14n11-20080502) and exclusive 1.0
-//! (REC-xml-exc-c14n-20020718), of whole documents and of subtrees.
+//! Canonical XML: inclusive 1.0 (REC-xml-c14n-20010315), inclusive 1.1 (REC-xml-c14n11-20080502)
+//! and exclusive 1.0 (REC-xml-exc-c14n-20020718), of whole documents and of subtrees.
 //!
-//! Canonicalization is a check first: the scanner knows which elements are written canonically already, and whole runs of the
-//! source go to the sink as they are. Only what differs is rewritten. The rule: the octets are those of the specification,
-//! whether a run was taken or not; `canonical_runs: false` exists to measure and to prove that.
+//! Canonicalization is a check first: the scanner knows which elements are written canonically
+//! already, and whole runs of the source go to the sink as they are. Only what differs is
+//! rewritten. The rule: the octets are those of the specification, whether a run was taken or not;
+//! `canonical_runs: false` exists to measure and to prove that.
 
 mod output;
 mod tag;
@@ -70,7 +71,8 @@ impl Canonicalization {
         }
     }
 
-    /// The method of this short name (`exc-c14n`, `c14n`, `c14n11`, each also with `-with-comments`) or URI.
+    /// The method of this short name (`exc-c14n`, `c14n`, `c14n11`, each also with
+    /// `-with-comments`) or URI.
     pub fn from_name(name: &str) -> Option<Canonicalization> {
         Canonicalization::ALL
             .into_iter()
@@ -113,24 +115,27 @@ impl Canonicalization {
 pub struct C14nOptions<'a> {
     /// The method.
     pub method: Canonicalization,
-    /// `InclusiveNamespaces PrefixList` of exclusive canonicalization; `#default` is the default namespace. The inclusive
-    /// methods ignore it.
+    /// `InclusiveNamespaces PrefixList` of exclusive canonicalization; `#default` is the default
+    /// namespace. The inclusive methods ignore it.
     pub inclusive_prefixes: &'a [&'a str],
     /// Subtrees left out, as the enveloped-signature transform does. Meant for a few.
     pub omit: &'a [NodeId],
-    /// Hand over whole runs of the source where it is canonical already. Off: rewrite everything. The octets are the same.
+    /// Hand over whole runs of the source where it is canonical already. Off: rewrite everything.
+    /// The octets are the same.
     pub canonical_runs: bool,
-    /// The apex of an inclusive method has the attributes of the XML namespace (`xml:lang`, `xml:base`) that stand around it, as the methods want it (C14N
-    /// 1.0 and 1.1, 2.4). Off: it has its own.
+    /// The apex of an inclusive method has the attributes of the XML namespace (`xml:lang`,
+    /// `xml:base`) that stand around it, as the methods want it (C14N 1.0 and 1.1, 2.4). Off:
+    /// it has its own.
     pub inherited_attributes: bool,
     /// An attribute that the apex is to have although the source does not have it (yet).
     pub apex_attribute: Option<ApexAttribute<'a>>,
 }
 
-/// An attribute added to the apex of an exclusive canonicalization, with the declaration of its prefix.
+/// An attribute added to the apex of an exclusive canonicalization, with the declaration of its
+/// prefix.
 ///
-/// A sender digests an element as it will be sent, with the `wsu:Id` that is inserted into its source meanwhile. The prefix
-/// must not be bound to another namespace on the apex.
+/// A sender digests an element as it will be sent, with the `wsu:Id` that is inserted into its
+/// source meanwhile. The prefix must not be bound to another namespace on the apex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApexAttribute<'a> {
     /// Prefix; declared on the apex.
@@ -162,7 +167,8 @@ impl C14nOptions<'_> {
 pub enum Apex {
     /// The whole document, with the comments and processing instructions around the root.
     Document,
-    /// An element with all that is inside it. An element that was replaced by a graft is taken as it was before.
+    /// An element with all that is inside it. An element that was replaced by a graft is taken as
+    /// it was before.
     Element(NodeId),
 }
 
@@ -210,7 +216,8 @@ impl std::error::Error for C14nError {}
 /// Working memory of canonicalization, to be used again and again, for any document.
 #[derive(Debug, Default)]
 pub struct C14nScratch {
-    /// By prefix: the namespace last written in the output above. Back to its initial state after each call.
+    /// By prefix: the namespace last written in the output above. Back to its initial state after
+    /// each call.
     rendered: Vec<u16>,
     rendered_undo: Vec<(u16, u16)>,
     /// By prefix: the namespace in scope in the apex.
@@ -229,7 +236,8 @@ pub struct C14nScratch {
 
 /// Writes the canonical form of `apex` to `sink`, in runs as long as the source allows.
 ///
-/// The cost is that of the subtree and of the apex's ancestors; the rest of the document is not looked at.
+/// The cost is that of the subtree and of the apex's ancestors; the rest of the document is not
+/// looked at.
 ///
 /// ```
 /// use soapstone_xml::{Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize};
@@ -246,8 +254,9 @@ pub struct C14nScratch {
 ///
 /// # Errors
 ///
-/// [`C14nError::UnknownNode`] for an apex that is not of this document; [`C14nError::TooLarge`] when declarations repeated again
-/// and again make the canonical form grow beyond [`Limits::canonical`](crate::Limits::canonical).
+/// [`C14nError::UnknownNode`] for an apex that is not of this document; [`C14nError::TooLarge`]
+/// when declarations repeated again and again make the canonical form grow beyond
+/// [`Limits::canonical`](crate::Limits::canonical).
 pub fn canonicalize(
     document: &Document,
     apex: Apex,
@@ -267,8 +276,9 @@ pub fn canonicalize(
 
 /// Writes the canonical forms of elements one behind the other, each as that of an apex of its own.
 ///
-/// The bound on the size of a canonical form holds for all of them together: in inclusive canonicalization each repeats the namespaces around
-/// it, which many short elements would make many times as large as the document.
+/// The bound on the size of a canonical form holds for all of them together: in inclusive
+/// canonicalization each repeats the namespaces around it, which many short elements would make
+/// many times as large as the document.
 ///
 /// # Errors
 ///
@@ -291,8 +301,9 @@ pub fn canonicalize_each(
     walked
 }
 
-/// Appends the start tag that an element has as the apex of its canonical form, even where it is written as an empty element: all that
-/// the namespaces around it change, if what is inside is canonical in itself.
+/// Appends the start tag that an element has as the apex of its canonical form, even where it is
+/// written as an empty element: all that the namespaces around it change, if what is inside is
+/// canonical in itself.
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
 //! Runs of the source and rewritten pieces, on their way to the sink.
 //!
-//! Neighbouring ranges of the source grow into one run; long runs are handed over without copying, short ones are collected with
-//! the rewritten pieces. The rule: the order of octets is the order of calls.
+//! Neighbouring ranges of the source grow into one run; long runs are handed over without copying,
+//! short ones are collected with the rewritten pieces. The rule: the order of octets is the order
+//! of calls.
 
 use crate::document::Document;
 use crate::sink::Sink;

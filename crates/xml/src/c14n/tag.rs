@@ -1,7 +1,8 @@
 //! Start tags as C14N writes them.
 //!
-//! Namespace declarations by prefix, attributes by namespace and local name, values escaped. The rule: a tag that needs any of this
-//! is rebuilt from the source and then compared with it; an equal one does not break the run.
+//! Namespace declarations by prefix, attributes by namespace and local name, values escaped. The
+//! rule: a tag that needs any of this is rebuilt from the source and then compared with it; an
+//! equal one does not break the run.
 
 use super::ApexAttribute;
 use super::walk::Walk;
@@ -194,7 +195,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Adds the attributes of the XML namespace that an apex inherits in inclusive canonicalization (C14N 1.0 and 1.1, 2.4).
+    /// Adds the attributes of the XML namespace that an apex inherits in inclusive canonicalization
+    /// (C14N 1.0 and 1.1, 2.4).
     fn inherit_attributes(&mut self, index: u32) {
         let document = self.document;
         let Some(parent) = document.element_at(index).parent() else {
@@ -245,8 +247,9 @@ impl Walk<'_, '_> {
         inherited
     }
 
-    /// The `xml:base` of an apex in C14N 1.1 (2.4): its own joined with those of its ancestors, which are all left out. `None` if
-    /// no ancestor has one; empty if the attribute is not written.
+    /// The `xml:base` of an apex in C14N 1.1 (2.4): its own joined with those of its ancestors,
+    /// which are all left out. `None` if no ancestor has one; empty if the attribute is not
+    /// written.
     fn join_base(&self, index: u32) -> Option<String> {
         if !self.eleven {
             return None;
@@ -266,7 +269,8 @@ impl Walk<'_, '_> {
         Some(outer.fold(innermost, |inner, outer| join(&outer, &inner)))
     }
 
-    /// Finds the namespaces that this tag must declare in the output, and remembers them as rendered.
+    /// Finds the namespaces that this tag must declare in the output, and remembers them as
+    /// rendered.
     fn collect_declarations(&mut self, index: u32, apex: bool) {
         self.scratch.declared.clear();
         if self.exclusive {
@@ -285,7 +289,8 @@ impl Walk<'_, '_> {
                 self.collect_inclusive(index, apex);
             }
             if let Some(added) = self.options.apex_attribute.filter(|_| apex) {
-                // A prefix or a namespace that the document does not know has no meaning further down.
+                // A prefix or a namespace that the document does not know has no meaning further
+                // down.
                 let names = &self.document.parts.names;
                 if let (Some(prefix), Some(uri)) = (
                     names.find_prefix(added.prefix),
@@ -305,7 +310,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The prefixes of the `PrefixList`: all of them at the apex, then those that an element declares.
+    /// The prefixes of the `PrefixList`: all of them at the apex, then those that an element
+    /// declares.
     fn collect_inclusive(&mut self, index: u32, apex: bool) {
         if apex {
             for at in 0..self.scratch.inclusive.len() {
@@ -336,7 +342,8 @@ impl Walk<'_, '_> {
 
 /// Sorts attributes, nearest first, and keeps of those with one name the first.
 fn keep_nearest(attributes: &mut Vec<WrittenAttribute>, document: &Document) {
-    // There may be as many as a document has attributes around an element: no two of them are compared for nothing.
+    // There may be as many as a document has attributes around an element: no two of them are
+    // compared for nothing.
     attributes.sort_by(|one, other| one.order(other, document));
     attributes.dedup_by(|one, other| one.order(other, document) == Ordering::Equal);
 }

@@ -1,7 +1,8 @@
 //! The walk over the tape.
 //!
-//! Only elements that are not canonical as a whole are entered; what lies between their children is passed on as source or rewritten.
-//! The rule: when the walk is over, `rendered` is as it was before, so that the next one starts clean without clearing it.
+//! Only elements that are not canonical as a whole are entered; what lies between their children is
+//! passed on as source or rewritten. The rule: when the walk is over, `rendered` is as it was
+//! before, so that the next one starts clean without clearing it.
 
 use super::output::Output;
 use super::tag::WrittenAttribute;
@@ -38,7 +39,8 @@ enum Inside {
     Top,
 }
 
-/// An element without these flags is canonical as it is if the namespaces that it uses are rendered.
+/// An element without these flags is canonical as it is if the namespaces that it uses are
+/// rendered.
 const SUSPECT: u16 = flags::TAG_REWRITE
     | flags::EMPTY
     | flags::NAMESPACES
@@ -60,7 +62,8 @@ pub(super) struct Walk<'w, 'd> {
     qualified_at: usize,
     /// The root element was met: what follows at top level comes behind it.
     root_met: bool,
-    /// What an apex last inherited, and from which element on: apexes one behind the other mostly have one parent.
+    /// What an apex last inherited, and from which element on: apexes one behind the other mostly
+    /// have one parent.
     pub(super) inherited: Option<(NodeId, Vec<WrittenAttribute>)>,
 }
 
@@ -167,7 +170,8 @@ impl<'w, 'd> Walk<'w, 'd> {
         Ok(())
     }
 
-    /// Passes on all children that are canonical as they are, with the text between them, up to the first one that is not.
+    /// Passes on all children that are canonical as they are, with the text between them, up to the
+    /// first one that is not.
     fn pass(&mut self, frame: &mut Frame) {
         let document = self.document;
         let tape = &document.parts.tape[..frame.last as usize];
@@ -212,7 +216,8 @@ impl<'w, 'd> Walk<'w, 'd> {
     pub(super) fn qualified(&mut self, index: u32) -> &'d [Qualified] {
         let all = &self.document.parts.qualified[..];
         let is_before = |qualified: &Qualified| qualified.element < index;
-        // The walk meets elements in their order, except where a graft begins or ends: mostly the next one is the right one.
+        // The walk meets elements in their order, except where a graft begins or ends: mostly the
+        // next one is the right one.
         let mut first = self.qualified_at;
         if first > 0 && !all.get(first - 1).is_some_and(is_before) {
             first = 0;
@@ -456,8 +461,8 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
     }
 
-    /// Rewrites short text without markup or references in it, such as what pretty-printing puts between tags. Returns whether it was
-    /// that.
+    /// Rewrites short text without markup or references in it, such as what pretty-printing puts
+    /// between tags. Returns whether it was that.
     fn short_text(&mut self, range: Range<u32>) -> bool {
         const SHORT: usize = 64;
         let bytes = self.document.octets(range.clone());
@@ -495,7 +500,8 @@ impl<'w, 'd> Walk<'w, 'd> {
         true
     }
 
-    /// Comments and processing instructions at top level are separated by LF from the root (C14N 1.0 section 2.3).
+    /// Comments and processing instructions at top level are separated by LF from the root (C14N
+    /// 1.0 section 2.3).
     fn top_level(&mut self, top: bool, write: impl FnOnce(&mut Self)) {
         if top && self.root_met {
             self.output.write(b"\n");

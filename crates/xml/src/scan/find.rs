@@ -1,14 +1,14 @@
 //! Where names and attribute values end.
 //!
-//! Both are short, so that 16 bytes at a time with the vectors every machine has are enough. The rule: a byte that could end them is
-//! never passed over.
+//! Both are short, so that 16 bytes at a time with the vectors every machine has are enough. The
+//! rule: a byte that could end them is never passed over.
 
 use crate::chars;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 
-/// The first byte from `from` on that ends a name, well-formed or not: white space or a control character, `=`, `/`, `>`. The
-/// length of the source if there is none.
+/// The first byte from `from` on that ends a name, well-formed or not: white space or a control
+/// character, `=`, `/`, `>`. The length of the source if there is none.
 #[inline]
 pub(crate) fn name_end(source: &[u8], from: usize) -> usize {
     let mut at = from;
@@ -34,7 +34,8 @@ fn name_ends<S: Simd>(simd: S, window: &[u8; 16]) -> u64 {
     (space | equals | slash | close).to_bitmask()
 }
 
-/// The first byte from `from` on that is `quote`, `<`, `&` or a control character. The length of the source if there is none.
+/// The first byte from `from` on that is `quote`, `<`, `&` or a control character. The length of
+/// the source if there is none.
 #[inline]
 pub(crate) fn value_stop(source: &[u8], from: usize, quote: u8) -> usize {
     let mut at = from;

@@ -1,9 +1,11 @@
 //! Start tags that were met before.
 //!
-//! Headers say the same in every message: `<ds:DigestMethod Algorithm="…">` means today what it meant yesterday. A tag that was met
-//! twice is kept with what the general path made of it, and costs one look the next time. Ids, and references to them, are others in
-//! each message: a tag with one such value is kept with a blank in its place. The rule: what is kept follows from the tag's text beside
-//! the blank, and from the namespaces of the prefixes that it uses, which are compared; an id in the blank is indexed like any other.
+//! Headers say the same in every message: `<ds:DigestMethod Algorithm="…">` means today what it
+//! meant yesterday. A tag that was met twice is kept with what the general path made of it, and
+//! costs one look the next time. Ids, and references to them, are others in each message: a tag
+//! with one such value is kept with a blank in its place. The rule: what is kept follows from the
+//! tag's text beside the blank, and from the namespaces of the prefixes that it uses, which are
+//! compared; an id in the blank is indexed like any other.
 
 use super::places::Places;
 use super::start_tag::Tag;
@@ -13,7 +15,8 @@ use crate::names::{NONE, prefix};
 use crate::tape::{Declaration, Listed, LongTag, NodeId, Qualified, flags};
 use std::ops::Range;
 
-/// Longest tag that is kept: the start of an envelope that declares five or six namespaces is longer, but comes once in a message.
+/// Longest tag that is kept: the start of an envelope that declares five or six namespaces is
+/// longer, but comes once in a message.
 const LONGEST: usize = 320;
 /// Shortest one: those without attributes are cheap anyway.
 const SHORTEST: usize = 18;
@@ -46,7 +49,8 @@ pub(crate) struct KnownTags {
 /// A tag: ranges of the lists of [`KnownTags`].
 #[derive(Clone, Debug)]
 struct KnownTag {
-    /// The tag that came next when this one was met last: what is looked at first, as messages have the same order mostly.
+    /// The tag that came next when this one was met last: what is looked at first, as messages
+    /// have the same order mostly.
     next: u16,
     /// Without what stands in the blank.
     text: Range<usize>,
@@ -233,7 +237,8 @@ impl Scanner<'_> {
     #[inline]
     pub(super) fn sight(&mut self, at: usize) -> Sight {
         let names = &mut self.parts.names;
-        // Limits are those of this document: a tag that could be beyond them takes the general path, which says so.
+        // Limits are those of this document: a tag that could be beyond them takes the general
+        // path, which says so.
         if (self.limits.name as usize) < LONGEST
             || (self.limits.attributes as usize) < MOST_ATTRIBUTES
         {
@@ -255,8 +260,8 @@ impl Scanner<'_> {
         if means_the_same { sight } else { Sight::Other }
     }
 
-    /// Does with a known tag what the general path would do. `filled` is the length of what stands in its blank. Returns its name, its
-    /// form and its flags.
+    /// Does with a known tag what the general path would do. `filled` is the length of what stands
+    /// in its blank. Returns its name, its form and its flags.
     pub(super) fn repeat(&mut self, at: usize, index: usize, filled: usize) -> (u16, Tag, u16) {
         let element = self.tape.len() as u32;
         let tag = &self.parts.names.tags.tags[index];
@@ -335,7 +340,8 @@ impl Scanner<'_> {
         flags: u16,
         declared: usize,
     ) {
-        // References and other quotes are rare, and a `>` in a value, behind which the hash does not reach, is, too.
+        // References and other quotes are rare, and a `>` in a value, behind which the hash does
+        // not reach, is, too.
         let whole = &self.source[at..tag.end];
         let ends_once = find::byte(whole, 0, b'>') + 1 == whole.len();
         if !tag.canonical || !tag.plain || !ends_once || whole.len() > LONGEST {
@@ -611,7 +617,8 @@ mod tests {
         assert_ne!(duplicate.first, duplicate.second);
     }
 
-    /// BSP 1.1 receivers resolve `Id` without a namespace on any element, and others resolve `wsu:Id` alone.
+    /// BSP 1.1 receivers resolve `Id` without a namespace on any element, and others resolve
+    /// `wsu:Id` alone.
     #[test]
     fn a_lookalike_in_a_blank_is_compared_with_ids_where_lookalikes_are_noted() {
         let part =

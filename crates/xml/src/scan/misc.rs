@@ -1,6 +1,7 @@
 //! Everything between `<` and `>` that is not a tag, and tags that are not as expected.
 //!
-//! The rule: a construct is left only at its end, so that nothing inside a comment is ever taken for markup.
+//! The rule: a construct is left only at its end, so that nothing inside a comment is ever taken
+//! for markup.
 
 use super::{Failure, Scan, Scanner, Whole, find};
 use crate::chars;

@@ -1,8 +1,9 @@
 //! The scanner: bytes to tape in one pass.
 //!
-//! It checks well-formedness (XML 1.0, 5th edition) and namespaces, binds prefixes, indexes ids and finds out which elements are
-//! written as C14N would write them. A tag that was seen before, without attributes and with its prefix bound as before, costs one
-//! look into a cache. The rule: whatever passes the scanner is well-formed, so that nobody behind it has to ask again.
+//! It checks well-formedness (XML 1.0, 5th edition) and namespaces, binds prefixes, indexes ids and
+//! finds out which elements are written as C14N would write them. A tag that was seen before,
+//! without attributes and with its prefix bound as before, costs one look into a cache. The rule:
+//! whatever passes the scanner is well-formed, so that nobody behind it has to ask again.
 
 pub(crate) mod find;
 mod known;
@@ -45,7 +46,8 @@ pub(crate) type Scan<T> = Result<T, Box<Failure>>;
 pub(crate) enum Whole {
     /// A document: one element, and around it white space, comments and processing instructions.
     Document,
-    /// The replacement of an element: one element; white space, comments and processing instructions around it.
+    /// The replacement of an element: one element; white space, comments and processing
+    /// instructions around it.
     Element,
     /// The replacement of content: anything that may stand inside an element.
     Content,
@@ -96,7 +98,8 @@ pub(crate) struct Scanned {
     pub(crate) content: u16,
 }
 
-/// Scans `text`, which lies at `base` in the offset space, in the namespace and tree context of the children of `parent`.
+/// Scans `text`, which lies at `base` in the offset space, in the namespace and tree context of the
+/// children of `parent`.
 pub(crate) fn scan(
     text: &str,
     base: u32,
@@ -324,7 +327,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Checks that U+FFFE and U+FFFF are nowhere. All other characters that are not ASCII are legal.
+    /// Checks that U+FFFE and U+FFFF are nowhere. All other characters that are not ASCII are
+    /// legal.
     fn check_noncharacters(&self) -> Scan<()> {
         for at in memchr::memmem::find_iter(self.source, b"\xEF\xBF") {
             self.check_character(at)?;
@@ -332,7 +336,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Checks the character at an offset listed by [`Structure`] for another reason than being markup.
+    /// Checks the character at an offset listed by [`Structure`] for another reason than being
+    /// markup.
     fn check_character(&self, at: usize) -> Scan<()> {
         match self.text[at..].chars().next() {
             Some(character) if !chars::is_char(character) => {

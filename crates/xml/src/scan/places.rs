@@ -1,7 +1,7 @@
 //! Places by hash for start tags: what was met, and which tags are kept.
 //!
-//! A place has room for several: with room for one, two tags of every message that fall into the same place would push each other out
-//! for ever, and neither would become known.
+//! A place has room for several: with room for one, two tags of every message that fall into the
+//! same place would push each other out for ever, and neither would become known.
 
 use crate::names::NONE;
 

@@ -1,8 +1,9 @@
 //! Start tags with attributes, and names met for the first time.
 //!
-//! One walk over the tag checks its grammar and finds out whether C14N would write it the same way; then namespaces are bound,
-//! attributes resolved, compared and looked at for ids. The rule: strictly ascending attribute order is the canonical check and
-//! the duplicate check at once; only tags in another order are sorted.
+//! One walk over the tag checks its grammar and finds out whether C14N would write it the same way;
+//! then namespaces are bound, attributes resolved, compared and looked at for ids. The rule:
+//! strictly ascending attribute order is the canonical check and the duplicate check at once; only
+//! tags in another order are sorted.
 
 use super::known::Sight;
 use super::{Failure, Scan, Scanner, find, full, reference};
@@ -12,8 +13,8 @@ use crate::names::{NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
 use crate::tape::{Declaration, Entry, Listed, LongTag, NodeId, Qualified, flags};
 use std::cmp::Ordering;
 
-/// Attributes that are listed at most. Those of a message's header are fewer than a hundred; a body whose every element has some would
-/// make the list larger than the message.
+/// Attributes that are listed at most. Those of a message's header are fewer than a hundred; a body
+/// whose every element has some would make the list larger than the message.
 const LISTED: usize = 512;
 
 /// An attribute of the tag being scanned.

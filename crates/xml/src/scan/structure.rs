@@ -1,13 +1,16 @@
 //! Where the interesting bytes are.
 //!
-//! The source is looked at in blocks of 64 bytes: bit masks say where markup begins and where a character needs a closer look, and the
-//! masks become a list of offsets. Text without such bytes costs nothing more. The rule: every byte that can change the meaning of text
-//! is in the list: `<`, `&`, CR, the control characters that XML forbids, and each `>` that is not the first one behind a `<`.
+//! The source is looked at in blocks of 64 bytes: bit masks say where markup begins and where a
+//! character needs a closer look, and the masks become a list of offsets. Text without such bytes
+//! costs nothing more. The rule: every byte that can change the meaning of text is in the list:
+//! `<`, `&`, CR, the control characters that XML forbids, and each `>` that is not the first one
+//! behind a `<`.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 
-/// Bytes looked at in one go; with what is left over and the slack of the unrolled loop their offsets fit into the list.
+/// Bytes looked at in one go; with what is left over and the slack of the unrolled loop their
+/// offsets fit into the list.
 const CHUNK: usize = 62 * 64;
 const LIST: usize = 4096;
 
@@ -60,7 +63,8 @@ impl Structure {
         self.ascii
     }
 
-    /// The interesting offsets that are listed already, at least two; the length of the source stands for those that are not there.
+    /// The interesting offsets that are listed already, at least two; the length of the source
+    /// stands for those that are not there.
     #[inline]
     pub(crate) fn rest(&mut self, source: &[u8]) -> &[u32] {
         if self.next + 2 > self.count {

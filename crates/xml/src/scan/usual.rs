@@ -1,8 +1,9 @@
 //! The markup that nearly all of a document is made of.
 //!
-//! `<name>text</name>`, `<name>` and `</name>`, with names that were seen before in the same namespace, are understood in one tight loop
-//! over the list of interesting bytes. The rule: what the loop accepts is what the general path would have accepted, with the same tape;
-//! whatever is not obvious is left to that path.
+//! `<name>text</name>`, `<name>` and `</name>`, with names that were seen before in the same
+//! namespace, are understood in one tight loop over the list of interesting bytes. The rule: what
+//! the loop accepts is what the general path would have accepted, with the same tape; whatever is
+//! not obvious is left to that path.
 
 use super::{Open, Scanner, Workspace};
 use crate::names::{Name, SHORT, mask_name};
@@ -14,7 +15,8 @@ use fearless_simd::{Level, dispatch, u8x16};
 const HEAD: usize = 18;
 
 impl Scanner<'_> {
-    /// Whether what comes next looks like something for [`Scanner::usual`]: asking is cheaper than beginning in vain.
+    /// Whether what comes next looks like something for [`Scanner::usual`]: asking is cheaper than
+    /// beginning in vain.
     #[inline]
     pub(super) fn is_usual(&mut self) -> bool {
         let at = self.work.structure.peek(self.source);
@@ -168,8 +170,9 @@ impl Scanner<'_> {
     }
 }
 
-/// Which name comes next: the one that came next when the last name was met before. Records repeat, so the guess is mostly right, and
-/// whether it is costs one compare. It is only ever a guess: what it is based on may be of another document.
+/// Which name comes next: the one that came next when the last name was met before. Records repeat,
+/// so the guess is mostly right, and whether it is costs one compare. It is only ever a guess: what
+/// it is based on may be of another document.
 #[derive(Debug, Default)]
 pub(super) struct Guess {
     /// The place on the tape whose name is expected next.

@@ -1,7 +1,7 @@
 //! Random documents, written in every way that XML allows and C14N normalizes.
 //!
-//! A [`Piece`] is what shrinks; [`write`] makes it well-formed, whatever it is: prefixes that are not in scope are left out, attributes that
-//! occur twice are written once.
+//! A [`Piece`] is what shrinks; [`write`] makes it well-formed, whatever it is: prefixes that are
+//! not in scope are left out, attributes that occur twice are written once.
 
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -175,7 +175,8 @@ fn write_element(element: &Element, scope: &[(u8, u8)], output: &mut String) {
             _ if bound(*prefix).is_none() => (0, NAMES[*attribute as usize].to_owned()),
             _ => (bound(*prefix).unwrap_or(0), qualified(*prefix, *attribute)),
         };
-        // `xml:id` would have to be a name for libxml2, `xml:lang` and `xml:space` have their own rules.
+        // `xml:id` would have to be a name for libxml2, `xml:lang` and `xml:space` have their own
+        // rules.
         if (namespace == 9 && NAMES[*attribute as usize] == "id")
             || seen.contains(&(namespace, *attribute))
         {

@@ -1,9 +1,11 @@
 //! References that are written like one before them.
 //!
-//! Where many parts are signed, their references differ in nothing but what they name and its digest. Such a reference is compared octet
-//! by octet with one that was read, instead of being read. The one rule: equal octets in one parent have one meaning. Both references are
-//! children of the same `SignedInfo` with no graft in it, so that every prefix means in one what it means in the other, and what
-//! differs is text without markup, references to characters or white space, in which nothing can hide.
+//! Where many parts are signed, their references differ in nothing but what they name and its
+//! digest. Such a reference is compared octet by octet with one that was read, instead of being
+//! read. The one rule: equal octets in one parent have one meaning. Both references are children of
+//! the same `SignedInfo` with no graft in it, so that every prefix means in one what it means in
+//! the other, and what differs is text without markup, references to characters or white space, in
+//! which nothing can hide.
 
 use std::sync::Arc;
 
@@ -28,8 +30,9 @@ pub(super) struct Pattern<'d> {
 }
 
 impl<'d> Pattern<'d> {
-    /// How `reference` is written, of which `read` was read; `None` if it is not written as nearly all are: `URI` first, the digest on
-    /// one line, no `Id`, and no transform with parameters of its own.
+    /// How `reference` is written, of which `read` was read; `None` if it is not written as nearly
+    /// all are: `URI` first, the digest on one line, no `Id`, and no transform with parameters
+    /// of its own.
     pub(super) fn of(reference: Element<'d>, read: &Reference) -> Option<Self> {
         let has_parameters = |transform: &Transform| matches!(transform, Transform::Other { .. });
         if read.id.is_some() || read.transforms.iter().any(has_parameters) {
@@ -64,7 +67,8 @@ impl<'d> Pattern<'d> {
         })
     }
 
-    /// Reads a sibling of the reference that the pattern was made of; `None` if it is written in another way.
+    /// Reads a sibling of the reference that the pattern was made of; `None` if it is written in
+    /// another way.
     pub(super) fn read(&mut self, reference: Element<'d>, signature: NodeId) -> Option<Reference> {
         let source = reference.document().source(reference.id())?;
         let rest = source.strip_prefix(self.before_uri)?;

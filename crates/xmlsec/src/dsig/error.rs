@@ -1,6 +1,7 @@
 //! Why a signature is not accepted.
 //!
-//! The one rule: each refusal carries the value that caused it, so that the message alone tells an operator what to change.
+//! The one rule: each refusal carries the value that caused it, so that the message alone tells an
+//! operator what to change.
 
 use std::fmt;
 
@@ -27,7 +28,8 @@ pub enum SignatureError {
         /// The transform's URI.
         uri: String,
     },
-    /// Transforms in an order that this verifier does not execute, such as two canonicalizations in a row.
+    /// Transforms in an order that this verifier does not execute, such as two canonicalizations in
+    /// a row.
     TransformOrder {
         /// The transform that may not stand where it stands.
         uri: String,
@@ -44,7 +46,8 @@ pub enum SignatureError {
         /// The `URI` attribute.
         uri: String,
     },
-    /// The reference has no `URI` attribute, so that only the application could know what it refers to.
+    /// The reference has no `URI` attribute, so that only the application could know what it refers
+    /// to.
     NoUri,
     /// No element has the id that the reference names.
     NotFound {
@@ -77,7 +80,8 @@ pub enum SignatureError {
         /// Short name of the signature method.
         algorithm: &'static str,
     },
-    /// The key is not one for the method, or is refused (too short, truncated too far: CVE-2009-0217).
+    /// The key is not one for the method, or is refused (too short, truncated too far:
+    /// CVE-2009-0217).
     Crypto(CryptoError),
     /// An HMAC output cut shorter than the caller's [`Rules`](super::Rules) allow.
     HmacLength {

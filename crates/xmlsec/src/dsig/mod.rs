@@ -1,9 +1,9 @@
 //! XML-Signature: the strict, fast path.
 //!
-//! [`Signature::parse`] reads a `ds:Signature` once and refuses what its caller's [`Rules`] do not admit.
-//! [`Reference::target`] and [`Reference::verify`] digest what was signed straight from the document's source;
-//! [`Signature::verify_value`] checks the value with the key that the caller chose. The three are separate so that the caller can
-//! record which node each reference covered.
+//! [`Signature::parse`] reads a `ds:Signature` once and refuses what its caller's [`Rules`] do not
+//! admit. [`Reference::target`] and [`Reference::verify`] digest what was signed straight from the
+//! document's source; [`Signature::verify_value`] checks the value with the key that the caller
+//! chose. The three are separate so that the caller can record which node each reference covered.
 //!
 //! ```
 //! use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SymmetricKey, digest};

@@ -1,11 +1,13 @@
-//! Re-canonicalization on demand: an element is digested as it came, and canonicalized only if that is not what was signed
-//! (van Engelen and Zhang 2008).
+//! Re-canonicalization on demand: an element is digested as it came, and canonicalized only if that
+//! is not what was signed (van Engelen and Zhang 2008).
 //!
-//! A digest over octets as they came is a gamble, and by itself it proves too little. What was signed is a canonical form, and octets
-//! that are equal to it can stand in a message in which they mean something else: `<a>` is canonical by itself, and inside of an
-//! element that declares a default namespace it is another element. So a digest that fits only says that it is worth comparing: the
-//! canonical form is walked through, and every octet of it must be the one that came. The one rule kept here: what is accepted is
-//! exactly what would have been accepted without the gamble.
+//! A digest over octets as they came is a gamble, and by itself it proves too little. What was
+//! signed is a canonical form, and octets that are equal to it can stand in a message in which they
+//! mean something else: `<a>` is canonical by itself, and inside of an element that declares a
+//! default namespace it is another element. So a digest that fits only says that it is worth
+//! comparing: the canonical form is walked through, and every octet of it must be the one that
+//! came. The one rule kept here: what is accepted is exactly what would have been accepted without
+//! the gamble.
 
 use soapstone_crypto::Hasher;
 use soapstone_xml::{Apex, C14nOptions, Document, Sink, canonical_start_tag, canonicalize};
@@ -16,12 +18,14 @@ use super::transform::Transform;
 use super::verify::{Scratch, Target};
 
 impl Reference {
-    /// Whether the element that is referred to came in its canonical form, but for the start tag, which depends on the namespaces around
-    /// it and is always rebuilt, and that form has the digest that was signed. `false` means nothing: it was not tried, or it is to be
+    /// Whether the element that is referred to came in its canonical form, but for the start tag,
+    /// which depends on the namespaces around it and is always rebuilt, and that form has the
+    /// digest that was signed. `false` means nothing: it was not tried, or it is to be
     /// canonicalized.
     ///
     /// # Errors
-    /// [`SignatureError::Canonicalization`], and [`SignatureError::Crypto`] when the installed libraries lack the digest.
+    /// [`SignatureError::Canonicalization`], and [`SignatureError::Crypto`] when the installed
+    /// libraries lack the digest.
     pub fn came_canonical(
         &self,
         document: &Document,

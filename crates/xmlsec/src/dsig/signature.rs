@@ -1,7 +1,9 @@
-//! `ds:Signature` as a value: its structure read once, strictly, before any key is touched (XML-DSig 4.1 to 4.4).
+//! `ds:Signature` as a value: its structure read once, strictly, before any key is touched
+//! (XML-DSig 4.1 to 4.4).
 //!
-//! The one rule: what is verified is what was parsed here. The `SignedInfo` that is canonicalized for the signature value is the
-//! same node whose references are checked, there is exactly one of it, and no comment can hide in a digest.
+//! The one rule: what is verified is what was parsed here. The `SignedInfo` that is canonicalized
+//! for the signature value is the same node whose references are checked, there is exactly one of
+//! it, and no comment can hide in a digest.
 
 use std::sync::Arc;
 
@@ -36,9 +38,11 @@ pub struct Signature {
     pub references: Vec<Reference>,
     /// The octets of `ds:SignatureValue`.
     pub value: Vec<u8>,
-    /// The `ds:SignatureValue` element (what WS-SecurityPolicy's signature confirmation and encrypted signatures refer to).
+    /// The `ds:SignatureValue` element (what WS-SecurityPolicy's signature confirmation and
+    /// encrypted signatures refer to).
     pub value_node: NodeId,
-    /// The `ds:KeyInfo`, if any. It says where to look for the key; it is never itself a reason to trust one.
+    /// The `ds:KeyInfo`, if any. It says where to look for the key; it is never itself a reason to
+    /// trust one.
     pub key_info: Option<NodeId>,
     /// The `ds:Object` elements.
     pub objects: Vec<NodeId>,
@@ -72,16 +76,18 @@ impl Signature {
     /// Reads the `ds:Signature` at `at`.
     ///
     /// # Errors
-    /// Everything that is wrong with the structure, the algorithms, the transforms and the bounds is found here, before a key is
-    /// looked for: [`SignatureError::Structure`], [`UnknownAlgorithm`](SignatureError::UnknownAlgorithm),
-    /// [`TransformRefused`](SignatureError::TransformRefused), [`TooMany`](SignatureError::TooMany),
-    /// [`HmacLength`](SignatureError::HmacLength), [`Malformed`](SignatureError::Malformed).
+    /// Everything that is wrong with the structure, the algorithms, the transforms and the bounds
+    /// is found here, before a key is looked for: [`SignatureError::Structure`],
+    /// [`UnknownAlgorithm`](SignatureError::UnknownAlgorithm),
+    /// [`TransformRefused`](SignatureError::TransformRefused),
+    /// [`TooMany`](SignatureError::TooMany), [`HmacLength`](SignatureError::HmacLength),
+    /// [`Malformed`](SignatureError::Malformed).
     pub fn parse(document: &Document, at: NodeId, rules: &Rules) -> Result<Self, SignatureError> {
         Self::parse_filled(document, at, rules, true)
     }
 
-    /// Reads a template: a signature whose digests and value are still to be filled in, and come out empty. A seam for signers that fill
-    /// templates in.
+    /// Reads a template: a signature whose digests and value are still to be filled in, and come
+    /// out empty. A seam for signers that fill templates in.
     ///
     /// # Errors
     ///
@@ -205,8 +211,8 @@ impl Reference {
         Self::parse_filled(reference, signature, rules, true)
     }
 
-    /// Reads a `ds:Reference` of a template: its digest is still to be filled in, and comes out empty. A seam for signers that fill
-    /// templates in.
+    /// Reads a `ds:Reference` of a template: its digest is still to be filled in, and comes out
+    /// empty. A seam for signers that fill templates in.
     ///
     /// # Errors
     /// As [`Signature::parse`].

@@ -25,7 +25,8 @@ fn parse(text: &str) -> Document {
     .unwrap()
 }
 
-/// A message with `content` as its body (id `body`), signed with the writers, and a place for more markup.
+/// A message with `content` as its body (id `body`), signed with the writers, and a place for more
+/// markup.
 fn signed(content: &str, transforms: &[TransformParts<'_>]) -> String {
     let body = format!("<b xml:id=\"body\">{content}</b>");
     let unsigned = parse(&format!("<m>{body}</m>"));

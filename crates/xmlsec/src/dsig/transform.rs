@@ -1,7 +1,9 @@
-//! Canonicalization methods and transforms as they are written in a signature, and which of them a caller admits.
+//! Canonicalization methods and transforms as they are written in a signature, and which of them a
+//! caller admits.
 //!
-//! The one rule: a transform is admitted by name before anything is executed. XSLT, XPath and base64 are never executed on this
-//! path; the command line's general verifier has its own (`xmltools`).
+//! The one rule: a transform is admitted by name before anything is executed. XSLT, XPath and
+//! base64 are never executed on this path; the command line's general verifier has its own
+//! (`xmltools`).
 
 use soapstone_xml::{Canonicalization, Element, NodeId};
 
@@ -14,12 +16,14 @@ use crate::structure::{Children, required_attribute};
 pub struct CanonicalizationMethod {
     /// The method.
     pub method: Canonicalization,
-    /// `ec:InclusiveNamespaces/@PrefixList`, exclusive canonicalization only; `#default` stands for the default namespace.
+    /// `ec:InclusiveNamespaces/@PrefixList`, exclusive canonicalization only; `#default` stands
+    /// for the default namespace.
     pub inclusive_prefixes: Vec<String>,
 }
 
 impl CanonicalizationMethod {
-    /// What a set of nodes is canonicalized with where octets are needed and no method is named (XML-DSig 4.4.3.2).
+    /// What a set of nodes is canonicalized with where octets are needed and no method is named
+    /// (XML-DSig 4.4.3.2).
     pub const DEFAULT: Self = Self::new(Canonicalization::Inclusive10);
 
     /// The method without a prefix list.
@@ -31,8 +35,8 @@ impl CanonicalizationMethod {
         }
     }
 
-    /// The method for a selection with comments or without: they are left out unless both the selection and the method have them
-    /// (XML-DSig 4.4.3.3).
+    /// The method for a selection with comments or without: they are left out unless both the
+    /// selection and the method have them (XML-DSig 4.4.3.3).
     #[must_use]
     pub const fn selecting(&self, comments: bool) -> Canonicalization {
         if comments {
@@ -54,8 +58,9 @@ impl CanonicalizationMethod {
     /// Reads a `ds:CanonicalizationMethod`, or a `ds:Transform` that names a canonicalization.
     ///
     /// # Errors
-    /// [`SignatureError::UnknownAlgorithm`] when the URI is no canonicalization; [`SignatureError::Structure`] when something
-    /// other than one `ec:InclusiveNamespaces` is inside.
+    /// [`SignatureError::UnknownAlgorithm`] when the URI is no canonicalization;
+    /// [`SignatureError::Structure`] when something other than one `ec:InclusiveNamespaces` is
+    /// inside.
     pub fn parse(element: Element<'_>) -> Result<Self, SignatureError> {
         let uri = required_attribute(element, "Algorithm", "an `Algorithm` attribute")?;
         match Canonicalization::from_uri(&uri) {
@@ -89,8 +94,9 @@ impl CanonicalizationMethod {
     }
 }
 
-/// Most prefixes of a list: a document may have no more ([`Limits::namespaces`](soapstone_xml::Limits::namespaces)), and each becomes a string of its own
-/// before any key is touched.
+/// Most prefixes of a list: a document may have no more
+/// ([`Limits::namespaces`](soapstone_xml::Limits::namespaces)), and each becomes a string of its
+/// own before any key is touched.
 const LONGEST_LIST: usize = 1024;
 
 fn prefixes(list: &str) -> Result<Vec<String>, SignatureError> {
@@ -113,7 +119,8 @@ pub enum Transform {
     Canonicalization(CanonicalizationMethod),
     /// The signature that contains the reference is left out (XML-DSig 6.6.4).
     Enveloped,
-    /// Any other transform. A strict caller executes it itself, through [`Extension`](super::Extension).
+    /// Any other transform. A strict caller executes it itself, through
+    /// [`Extension`](super::Extension).
     Other {
         /// The algorithm.
         uri: String,
@@ -136,7 +143,8 @@ impl Transform {
     /// Reads one `ds:Transform`.
     ///
     /// # Errors
-    /// [`SignatureError::Structure`] when the element has no `Algorithm`, or a canonicalization has foreign content.
+    /// [`SignatureError::Structure`] when the element has no `Algorithm`, or a canonicalization has
+    /// foreign content.
     pub fn parse(element: Element<'_>) -> Result<Self, SignatureError> {
         let uri = required_attribute(element, "Algorithm", "an `Algorithm` attribute")?;
         if let Some(method) = Canonicalization::from_uri(&uri) {
@@ -178,19 +186,23 @@ impl Transform {
 /// The default is the strict set of WS-Security: canonicalizations only, 64 references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Most references in one `SignedInfo`. Real envelopes sign fewer than 20 parts; the endpoint file says 64.
+    /// Most references in one `SignedInfo`. Real envelopes sign fewer than 20 parts; the endpoint
+    /// file says 64.
     pub references: usize,
-    /// Most transforms in one reference. Three is the longest chain that WS-Security and SAML use (enveloped, STR, C14N).
+    /// Most transforms in one reference. Three is the longest chain that WS-Security and SAML use
+    /// (enveloped, STR, C14N).
     pub transforms: usize,
-    /// Most bytes of the canonical form of `SignedInfo`. It is canonicalized before anything is known of who made it, and quotation marks
-    /// in it grow to six bytes each.
+    /// Most bytes of the canonical form of `SignedInfo`. It is canonicalized before anything is
+    /// known of who made it, and quotation marks in it grow to six bytes each.
     pub signed_info: usize,
-    /// Whether `enveloped-signature` is admitted (SAML assertions and plain XML signatures; WS-Security messages sign by id).
+    /// Whether `enveloped-signature` is admitted (SAML assertions and plain XML signatures;
+    /// WS-Security messages sign by id).
     pub enveloped: bool,
-    /// Further transforms by URI, which the caller executes through [`Extension`](super::Extension).
+    /// Further transforms by URI, which the caller executes through
+    /// [`Extension`](super::Extension).
     pub extensions: &'static [&'static str],
-    /// Shortest truncated HMAC in bits, instead of the specification's half of the hash and at least 80 (XML-DSig 4.4.2): only the
-    /// command line, for old test vectors, sets it.
+    /// Shortest truncated HMAC in bits, instead of the specification's half of the hash and at
+    /// least 80 (XML-DSig 4.4.2): only the command line, for old test vectors, sets it.
     pub hmac_minimum_bits: Option<u32>,
     pub(crate) any_transform: bool,
 }
@@ -210,8 +222,9 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The same rules, with every transform admitted. A seam for callers that execute each transform themselves, or refuse it by name:
-    /// [`Reference`](super::Reference) streams canonicalizations alone.
+    /// The same rules, with every transform admitted. A seam for callers that execute each
+    /// transform themselves, or refuse it by name: [`Reference`](super::Reference) streams
+    /// canonicalizations alone.
     #[must_use]
     pub fn admitting_any_transform(mut self) -> Self {
         self.any_transform = true;

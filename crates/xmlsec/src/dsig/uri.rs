@@ -1,12 +1,15 @@
-//! The `URI` attribute of a reference (XML-DSig 4.4.3.1 and 4.4.3.2): which node of this document it names.
+//! The `URI` attribute of a reference (XML-DSig 4.4.3.1 and 4.4.3.2): which node of this document
+//! it names.
 //!
-//! The one rule: only the four same-document forms of the specification are understood here. Whatever else a URI may be, this
-//! module never dereferences it.
+//! The one rule: only the four same-document forms of the specification are understood here.
+//! Whatever else a URI may be, this module never dereferences it.
 
-/// What a same-document reference selects, and whether comments belong to the selection (XML-DSig 4.4.3.3).
+/// What a same-document reference selects, and whether comments belong to the selection (XML-DSig
+/// 4.4.3.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SameDocument<'u> {
-    /// `""` (without comments) or `#xpointer(/)` (with comments): the document that holds the signature.
+    /// `""` (without comments) or `#xpointer(/)` (with comments): the document that holds the
+    /// signature.
     Document {
         /// Whether comment nodes are part of the selection.
         comments: bool,
@@ -65,8 +68,9 @@ fn unquote(argument: &str) -> Option<&str> {
         .find_map(|quote| argument.strip_prefix(quote)?.strip_suffix(quote))
 }
 
-/// Ids in the wild are not always NCNames (UUIDs that begin with a digit are common), so only what would make the fragment
-/// something else than a bare id is excluded: empty, parentheses, quotes and white space.
+/// Ids in the wild are not always NCNames (UUIDs that begin with a digit are common), so only what
+/// would make the fragment something else than a bare id is excluded: empty, parentheses, quotes
+/// and white space.
 fn is_name(id: &str) -> bool {
     // Nearly all ids are made of these alone.
     let is_plain =

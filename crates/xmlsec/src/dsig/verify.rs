@@ -1,8 +1,8 @@
 //! Verification: digests of references and the signature value (XML-DSig 3.2).
 //!
 //! Canonical octets stream from the document's source into the digest; nothing is built in between.
-//! The one rule: a reference is dereferenced to one node of this document, found by its place in the tree, and the caller learns
-//! which one it was, so that it can compare nodes and not names.
+//! The one rule: a reference is dereferenced to one node of this document, found by its place in
+//! the tree, and the caller learns which one it was, so that it can compare nodes and not names.
 
 use soapstone_crypto::{
     CryptoError, Hasher, MacTruncation, PublicKey, SignatureAlgorithm, SymmetricKey, base64,
@@ -50,11 +50,14 @@ const SIGNED_INFO: usize = 2 << 10;
 
 /// Memory that verification reuses, and how it canonicalizes.
 pub struct Scratch {
-    /// Whether source runs that are already canonical are digested as they stand (on by default; the lab switches it off).
+    /// Whether source runs that are already canonical are digested as they stand (on by default;
+    /// the lab switches it off).
     pub canonical_runs: bool,
-    /// Whether elements are digested as they came first, and canonicalized only if that is not what was signed (off by default).
+    /// Whether elements are digested as they came first, and canonicalized only if that is not
+    /// what was signed (off by default).
     pub on_demand: bool,
-    /// Whether the canonical form of a reference is collected, and digested when it is complete (off by default).
+    /// Whether the canonical form of a reference is collected, and digested when it is complete
+    /// (off by default).
     pub collects: bool,
     pub(super) c14n: C14nScratch,
     pub(super) octets: Vec<u8>,
@@ -72,10 +75,11 @@ impl Default for Scratch {
     }
 }
 
-/// A transform that the caller executes: `STR-Transform` and the attachment transforms of WS-Security.
+/// A transform that the caller executes: `STR-Transform` and the attachment transforms of
+/// WS-Security.
 pub trait Extension {
-    /// Writes the octets that `transform` (a `ds:Transform` admitted by [`Rules::extensions`](super::Rules::extensions)) makes of
-    /// `target` to `sink`.
+    /// Writes the octets that `transform` (a `ds:Transform` admitted by
+    /// [`Rules::extensions`](super::Rules::extensions)) makes of `target` to `sink`.
     ///
     /// # Errors
     /// Why it cannot; becomes [`SignatureError::Extension`].
@@ -137,8 +141,9 @@ impl Reference {
     /// The node of this document that the reference names.
     ///
     /// # Errors
-    /// [`SignatureError::NoUri`], [`ExternalReference`](SignatureError::ExternalReference) for anything but the four same-document
-    /// forms, [`NotFound`](SignatureError::NotFound) and [`DuplicateId`](SignatureError::DuplicateId).
+    /// [`SignatureError::NoUri`], [`ExternalReference`](SignatureError::ExternalReference) for
+    /// anything but the four same-document forms, [`NotFound`](SignatureError::NotFound) and
+    /// [`DuplicateId`](SignatureError::DuplicateId).
     pub fn target(&self, document: &Document) -> Result<Target<'static>, SignatureError> {
         let uri = self.uri.as_deref().ok_or(SignatureError::NoUri)?;
         match SameDocument::parse(uri) {
@@ -154,11 +159,14 @@ impl Reference {
         }
     }
 
-    /// Digests `target` after the reference's transforms and compares with the digest in the signature.
+    /// Digests `target` after the reference's transforms and compares with the digest in the
+    /// signature.
     ///
     /// # Errors
-    /// [`SignatureError::DigestMismatch`] when it differs; [`TransformOrder`](SignatureError::TransformOrder),
-    /// [`Extension`](SignatureError::Extension) and [`Canonicalization`](SignatureError::Canonicalization) when the transforms cannot be
+    /// [`SignatureError::DigestMismatch`] when it differs;
+    /// [`TransformOrder`](SignatureError::TransformOrder),
+    /// [`Extension`](SignatureError::Extension) and
+    /// [`Canonicalization`](SignatureError::Canonicalization) when the transforms cannot be
     /// executed.
     pub fn verify(
         &self,
@@ -205,7 +213,8 @@ impl Reference {
         self.check(sink)
     }
 
-    /// Compares what was written to `sink` with the digest in the signature: for callers that digest while they do something else.
+    /// Compares what was written to `sink` with the digest in the signature: for callers that
+    /// digest while they do something else.
     ///
     /// # Errors
     /// [`SignatureError::DigestMismatch`].
@@ -303,7 +312,8 @@ impl Scratch {
         buffers.give(self.octets);
     }
 
-    /// Canonicalizes into `sink`. Comments are left out unless both the selection and the method have them (XML-DSig 4.4.3.3).
+    /// Canonicalizes into `sink`. Comments are left out unless both the selection and the method
+    /// have them (XML-DSig 4.4.3.3).
     ///
     /// # Errors
     /// [`SignatureError::Canonicalization`].
@@ -336,8 +346,10 @@ impl Signature {
     /// Verifies the signature value over the canonical form of `SignedInfo` with `key`.
     ///
     /// # Errors
-    /// [`SignatureError::ValueMismatch`] when it does not verify, [`Crypto`](SignatureError::Crypto) when the key is not one for the
-    /// method, [`TooMany`](SignatureError::TooMany) when the canonical form is longer than [`Rules::signed_info`](super::Rules) allows.
+    /// [`SignatureError::ValueMismatch`] when it does not verify,
+    /// [`Crypto`](SignatureError::Crypto) when the key is not one for the
+    /// method, [`TooMany`](SignatureError::TooMany) when the canonical form is longer than
+    /// [`Rules::signed_info`](super::Rules) allows.
     pub fn verify_value(
         &self,
         document: &Document,

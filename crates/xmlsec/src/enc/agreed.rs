@@ -1,8 +1,9 @@
-//! The key inside an `xenc:EncryptedKey` that was wrapped with a key agreed on (XML-Enc 1.1 section 5.6): what has to be the same for
-//! every agreement, whoever reads the element.
+//! The key inside an `xenc:EncryptedKey` that was wrapped with a key agreed on (XML-Enc 1.1 section
+//! 5.6): what has to be the same for every agreement, whoever reads the element.
 //!
-//! The one rule: a point that is not on the curve, one of low order, a key of another curve, a wrapped key that was changed: nothing of it
-//! shows. A substitute takes the place of the key inside, the same each time, and the message fails where any wrong key fails.
+//! The one rule: a point that is not on the curve, one of low order, a key of another curve, a
+//! wrapped key that was changed: nothing of it shows. A substitute takes the place of the key
+//! inside, the same each time, and the message fails where any wrong key fails.
 
 use soapstone_crypto::{PrivateKey, PublicKey, SymmetricKey};
 
@@ -11,23 +12,29 @@ use super::error::EncryptionError;
 use super::method::KeyEncryption;
 use crate::keyinfo::AgreementMethod;
 
-/// Octets of the secret that stands in for one that could not be agreed on: as many as P-256 and X25519 give.
+/// Octets of the secret that stands in for one that could not be agreed on: as many as P-256 and
+/// X25519 give.
 const SUBSTITUTE_SECRET: usize = 32;
 
-/// Octets that a wrapped key has more than the key, at most: two blocks with Triple DES (RFC 3217 section 3), one with AES (RFC 3394).
+/// Octets that a wrapped key has more than the key, at most: two blocks with Triple DES (RFC 3217
+/// section 3), one with AES (RFC 3394).
 const LONGEST_GROWTH: usize = 16;
 
 impl EncryptedKey {
     /// The key inside, `length` octets long, with the private key that the recipient has.
     ///
-    /// `originator` is the public key of `xenc:OriginatorKeyInfo`; `None` where what stands there is no key, such as a point that is not
-    /// on its curve. Whatever goes wrong with it, with the agreement or with the wrapped key gives the key's
-    /// [`substitute`](PrivateKey::substitute): after as much work, and the same for each try of the same wrapped key, so that a stranger learns of a private key neither from an answer nor from how long it takes (the invalid-curve attack on ECDH-ES of JWE,
-    /// CVE-2016-9121, and the small subgroups of RFC 7748 section 7 need to see a difference).
+    /// `originator` is the public key of `xenc:OriginatorKeyInfo`; `None` where what stands there
+    /// is no key, such as a point that is not on its curve. Whatever goes wrong with it, with
+    /// the agreement or with the wrapped key gives the key's
+    /// [`substitute`](PrivateKey::substitute): after as much work, and the same for each try of the
+    /// same wrapped key, so that a stranger learns of a private key neither from an answer nor from
+    /// how long it takes (the invalid-curve attack on ECDH-ES of JWE, CVE-2016-9121, and the
+    /// small subgroups of RFC 7748 section 7 need to see a difference).
     ///
     /// # Errors
-    /// [`EncryptionError::WrongKey`] when the key is not wrapped, or the private key is of another kind than the agreement takes;
-    /// [`EncryptionError::Failed`] when the derivation is one that cannot be computed.
+    /// [`EncryptionError::WrongKey`] when the key is not wrapped, or the private key is of another
+    /// kind than the agreement takes; [`EncryptionError::Failed`] when the derivation is one
+    /// that cannot be computed.
     pub fn open_agreed(
         &self,
         private: &PrivateKey,
@@ -60,8 +67,8 @@ impl EncryptedKey {
             .ok()
             .and_then(|key| SymmetricKey::from_secret(key).ok())
             .ok_or(EncryptionError::Failed)?;
-        // What cannot be a key of that length is not unwrapped: it might be as long as the message, and AES goes over it six times (RFC
-        // 3394, 2.2.2).
+        // What cannot be a key of that length is not unwrapped: it might be as long as the message,
+        // and AES goes over it six times (RFC 3394, 2.2.2).
         let wrapped = &self.cipher_value;
         let opened = (wrapped.len() <= length + LONGEST_GROWTH)
             .then(|| wrapping.unwrap(wrap, wrapped).ok())

@@ -1,7 +1,8 @@
-//! Opening: the key inside an `xenc:EncryptedKey`, and data in the place of its `xenc:EncryptedData`.
+//! Opening: the key inside an `xenc:EncryptedKey`, and data in the place of its
+//! `xenc:EncryptedData`.
 //!
-//! The ciphertext is decoded from the message into one reused buffer, decrypted in that buffer and scanned in that buffer: the
-//! plaintext is never copied.
+//! The ciphertext is decoded from the message into one reused buffer, decrypted in that buffer and
+//! scanned in that buffer: the plaintext is never copied.
 //! The one rule: from the moment a key is used there is one error.
 
 use std::ops::Range;
@@ -31,13 +32,13 @@ pub enum OpeningKey<'k> {
 impl EncryptedKey {
     /// The key inside.
     ///
-    /// `length` is the key length in octets that the data's algorithm needs. With RSA 1.5 a padding failure yields a
-    /// substitute of that length instead of an error, the same each time, so that it shows only later, as any wrong key does (XML-Enc
-    /// 5.5.1, Bleichenbacher).
+    /// `length` is the key length in octets that the data's algorithm needs. With RSA 1.5 a padding
+    /// failure yields a substitute of that length instead of an error, the same each time, so
+    /// that it shows only later, as any wrong key does (XML-Enc 5.5.1, Bleichenbacher).
     ///
     /// # Errors
-    /// [`EncryptionError::WrongKey`] when `key` is of another kind or size than the algorithm takes, [`EncryptionError::Failed`]
-    /// otherwise.
+    /// [`EncryptionError::WrongKey`] when `key` is of another kind or size than the algorithm
+    /// takes, [`EncryptionError::Failed`] otherwise.
     pub fn open(
         &self,
         key: OpeningKey<'_>,
@@ -86,8 +87,9 @@ impl EncryptedData {
     /// # Errors
     /// [`EncryptionError::NotXml`] when the plaintext is neither an element nor content,
     /// [`CipherReference`](EncryptionError::CipherReference) when the ciphertext is elsewhere,
-    /// [`WrongKey`](EncryptionError::WrongKey) when the key has another length than the algorithm takes;
-    /// [`Failed`](EncryptionError::Failed) for everything after that, a plaintext that is not well-formed included.
+    /// [`WrongKey`](EncryptionError::WrongKey) when the key has another length than the algorithm
+    /// takes; [`Failed`](EncryptionError::Failed) for everything after that, a plaintext that
+    /// is not well-formed included.
     pub fn decrypt(
         &self,
         document: &mut Document,
@@ -108,7 +110,8 @@ impl EncryptedData {
         self.check_key(key)?;
         let mut buffer = buffers.take(self.ciphertext_bound(document));
         let length = self.with_text(document, |text| {
-            // The initialization vector is decoded apart, so that the plaintext begins where the buffer does.
+            // The initialization vector is decoded apart, so that the plaintext begins where the
+            // buffer does.
             let mut vector = [0; LONGEST_VECTOR];
             let vector = &mut vector[..self.method.iv_length()];
             decode_behind_vector(text, vector, &mut buffer)
@@ -150,7 +153,8 @@ impl EncryptedData {
     /// Appends the decoded `xenc:CipherValue` to `buffer`.
     ///
     /// # Errors
-    /// [`EncryptionError::CipherReference`], and [`EncryptionError::Malformed`] when it is not base64.
+    /// [`EncryptionError::CipherReference`], and [`EncryptionError::Malformed`] when it is not
+    /// base64.
     pub fn ciphertext(
         &self,
         document: &Document,
@@ -180,7 +184,8 @@ impl EncryptedData {
                 return Err(EncryptionError::CipherReference { uri: uri.clone() });
             }
         };
-        // The source of a plain CipherValue is base64 as it stands; markup or references in it take the slow path.
+        // The source of a plain CipherValue is base64 as it stands; markup or references in it take
+        // the slow path.
         if let Some(source) = document.content_source(value)
             && let Ok(decoded) = decode(source)
         {
@@ -207,8 +212,8 @@ impl EncryptedData {
 /// Octets of the longest initialization vector, that of AES in CBC mode.
 const LONGEST_VECTOR: usize = 16;
 
-/// Decodes base64 with white space: its first octets fill `vector`, the others go to `rest`, which is emptied first. Text that is
-/// too short leaves `rest` empty, which no ciphertext is.
+/// Decodes base64 with white space: its first octets fill `vector`, the others go to `rest`, which
+/// is emptied first. Text that is too short leaves `rest` empty, which no ciphertext is.
 fn decode_behind_vector(
     text: &[u8],
     vector: &mut [u8],

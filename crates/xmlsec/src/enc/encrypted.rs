@@ -1,7 +1,7 @@
 //! `xenc:EncryptedData` and `xenc:EncryptedKey` as values (XML-Enc 3.1, 3.4 and 3.5).
 //!
-//! The one rule: both are read strictly and completely before any key is looked for; the ciphertext of data stays where it is, in
-//! the message, until it is decrypted.
+//! The one rule: both are read strictly and completely before any key is looked for; the ciphertext
+//! of data stays where it is, in the message, until it is decrypted.
 
 use soapstone_crypto::{DataEncryption, base64};
 use soapstone_xml::{Document, Element, NodeId};
@@ -162,11 +162,12 @@ impl EncryptedData {
 }
 
 impl EncryptedKey {
-    /// Reads the `xenc:EncryptedKey` at `at`, with at most `references` entries in its reference list.
+    /// Reads the `xenc:EncryptedKey` at `at`, with at most `references` entries in its reference
+    /// list.
     ///
     /// # Errors
-    /// As [`EncryptedData::parse`], [`EncryptionError::TooMany`], and [`EncryptionError::CipherReference`] when the key is not in the
-    /// element itself.
+    /// As [`EncryptedData::parse`], [`EncryptionError::TooMany`], and
+    /// [`EncryptionError::CipherReference`] when the key is not in the element itself.
     pub fn parse(
         document: &Document,
         at: NodeId,

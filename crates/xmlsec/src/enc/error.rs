@@ -1,7 +1,8 @@
 //! Why something encrypted is not opened.
 //!
-//! The one rule: whatever fails once a secret is in play (unwrapping, padding, tag, the shape of the plaintext) is
-//! [`EncryptionError::Failed`], without a cause, so that no answer can serve as an oracle.
+//! The one rule: whatever fails once a secret is in play (unwrapping, padding, tag, the shape of
+//! the plaintext) is [`EncryptionError::Failed`], without a cause, so that no answer can serve as
+//! an oracle.
 
 use std::fmt;
 
@@ -41,7 +42,8 @@ pub enum EncryptionError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The plaintext is not XML content or an element, so that it cannot take the place of the ciphertext.
+    /// The plaintext is not XML content or an element, so that it cannot take the place of the
+    /// ciphertext.
     NotXml {
         /// The `Type` attribute.
         kind: Option<String>,

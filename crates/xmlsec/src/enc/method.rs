@@ -1,7 +1,7 @@
 //! `xenc:EncryptionMethod` with its parameters (XML-Enc 3.2, 5.5 and 5.6).
 //!
-//! The one rule: parameters are read in full or refused; a digest or a mask function that is not understood is never replaced by
-//! a default.
+//! The one rule: parameters are read in full or refused; a digest or a mask function that is not
+//! understood is never replaced by a default.
 
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, OaepParameters, base64,
@@ -24,7 +24,8 @@ pub enum KeyEncryption {
     },
     /// With a shared key (XML-Enc 5.7).
     Wrap(KeyWrap),
-    /// With a shared key, by an algorithm for data. The schema allows it; nothing of WS-Security names it.
+    /// With a shared key, by an algorithm for data. The schema allows it; nothing of WS-Security
+    /// names it.
     Data(DataEncryption),
 }
 
@@ -51,11 +52,12 @@ impl KeyEncryption {
 
     /// Reads the `xenc:EncryptionMethod` of an `xenc:EncryptedKey`.
     ///
-    /// An `xenc11:MGF` beside `rsa-oaep-mgf1p`, which fixes it to SHA-1, is taken at its word, as other implementations do.
+    /// An `xenc11:MGF` beside `rsa-oaep-mgf1p`, which fixes it to SHA-1, is taken at its word, as
+    /// other implementations do.
     ///
     /// # Errors
-    /// [`EncryptionError::UnknownAlgorithm`] naming the URI, [`EncryptionError::Structure`] and [`EncryptionError::Malformed`] for its
-    /// parameters.
+    /// [`EncryptionError::UnknownAlgorithm`] naming the URI, [`EncryptionError::Structure`] and
+    /// [`EncryptionError::Malformed`] for its parameters.
     pub fn parse(method: Element<'_>) -> Result<Self, EncryptionError> {
         let uri = required_attribute(method, "Algorithm", "an `Algorithm` attribute")?;
         if let Some(algorithm) = KeyWrap::from_uri(&uri) {

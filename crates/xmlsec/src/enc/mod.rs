@@ -1,8 +1,8 @@
 //! XML-Encryption: the strict, fast path.
 //!
-//! [`EncryptedKey::parse`] and [`EncryptedData::parse`] read the elements; [`EncryptedKey::open`] gives the key inside;
-//! [`EncryptedData::decrypt`] puts the plaintext in the place of the ciphertext: base64 into one reused buffer, decrypted there,
-//! scanned there.
+//! [`EncryptedKey::parse`] and [`EncryptedData::parse`] read the elements; [`EncryptedKey::open`]
+//! gives the key inside; [`EncryptedData::decrypt`] puts the plaintext in the place of the
+//! ciphertext: base64 into one reused buffer, decrypted there, scanned there.
 //!
 //! ```
 //! use soapstone_crypto::{DataEncryption, SymmetricKey, base64, cipher};

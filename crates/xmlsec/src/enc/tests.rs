@@ -420,7 +420,8 @@ fn an_agreement_that_fails_yields_the_same_substitute_each_time() {
     }
 }
 
-/// XML-Enc 1.1 section 5.7: unwrapping takes far longer than reading what is unwrapped, and anybody may ask for it.
+/// XML-Enc 1.1 section 5.7: unwrapping takes far longer than reading what is unwrapped, and anybody
+/// may ask for it.
 #[test]
 fn what_is_far_longer_than_a_key_is_not_unwrapped() {
     let private = PrivateKey::generate(KeyKind::X25519).unwrap();

@@ -1,7 +1,8 @@
-//! Derived and agreed keys: `xenc11:DerivedKey`, `xenc11:KeyDerivationMethod` and `xenc:AgreementMethod`
-//! (XML-Enc 5.4, 5.6 and 5.8; RFC 9231 for HKDF).
+//! Derived and agreed keys: `xenc11:DerivedKey`, `xenc11:KeyDerivationMethod` and
+//! `xenc:AgreementMethod` (XML-Enc 5.4, 5.6 and 5.8; RFC 9231 for HKDF).
 //!
-//! The one rule: the cost of a derivation is bounded before it begins, and so is what it is computed from.
+//! The one rule: the cost of a derivation is bounded before it begins, and so is what it is
+//! computed from.
 
 use soapstone_crypto::derive::PBKDF2_MAXIMUM_ITERATIONS;
 use soapstone_crypto::{
@@ -15,7 +16,8 @@ use super::key_value::{KeyValue, der_encoded_key_value};
 use crate::namespaces::{DSIG, DSIG_MORE_2021, DSIG11, XENC, XENC11};
 use crate::structure::{Children, StructureError, required_attribute, simple_content};
 
-/// Longest salt, and longest of what else a key is derived for, in octets: the names of two parties, with room.
+/// Longest salt, and longest of what else a key is derived for, in octets: the names of two
+/// parties, with room.
 const LONGEST_PARAMETER: usize = 1024;
 
 /// Longest derived key in octets: no algorithm takes a longer one than 64.
@@ -62,8 +64,9 @@ impl KeyDerivationMethod {
     /// Reads a `xenc11:KeyDerivationMethod`.
     ///
     /// # Errors
-    /// [`KeyInfoError::UnknownAlgorithm`], [`Structure`](KeyInfoError::Structure), [`Malformed`](KeyInfoError::Malformed) and
-    /// [`TooMany`](KeyInfoError::TooMany) iterations.
+    /// [`KeyInfoError::UnknownAlgorithm`], [`Structure`](KeyInfoError::Structure),
+    /// [`Malformed`](KeyInfoError::Malformed) and [`TooMany`](KeyInfoError::TooMany)
+    /// iterations.
     pub fn parse(method: Element<'_>) -> Result<Self, KeyInfoError> {
         let uri = required_attribute(method, "Algorithm", "an `Algorithm` attribute")?;
         let mut children = Children::of(method);
@@ -192,11 +195,13 @@ impl AgreementMethod {
         })
     }
 
-    /// The public key that the sender made for this message, where it is written out as XML-Enc 1.1 section 5.6.4 wants it: one `ds:KeyValue` or
-    /// one `dsig11:DEREncodedKeyValue`, alone. `None` where what stands there is no key: a point that is not on its curve, for instance.
+    /// The public key that the sender made for this message, where it is written out as XML-Enc 1.1
+    /// section 5.6.4 wants it: one `ds:KeyValue` or one `dsig11:DEREncodedKeyValue`, alone.
+    /// `None` where what stands there is no key: a point that is not on its curve, for instance.
     ///
     /// # Errors
-    /// [`KeyInfoError::Structure`] when there is no `xenc:OriginatorKeyInfo`, or something else in it.
+    /// [`KeyInfoError::Structure`] when there is no `xenc:OriginatorKeyInfo`, or something else in
+    /// it.
     pub fn originator_key(
         &self,
         agreement: Element<'_>,
@@ -221,7 +226,8 @@ impl AgreementMethod {
     }
 }
 
-/// XML-Enc 5.4.1: bit strings in hexadecimal, their first octet being the number of unused bits of the last one.
+/// XML-Enc 5.4.1: bit strings in hexadecimal, their first octet being the number of unused bits of
+/// the last one.
 fn concat_kdf(parameters: Element<'_>) -> Result<KeyDerivationMethod, KeyInfoError> {
     let digest = Children::of(parameters).required(DSIG, "DigestMethod", "`ds:DigestMethod`")?;
     let digest = digest_method(digest)?;

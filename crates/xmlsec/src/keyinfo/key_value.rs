@@ -1,4 +1,5 @@
-//! `ds:KeyValue` and `dsig11:DEREncodedKeyValue` (XML-DSig 4.5.2 and 4.5.9): a public key written out.
+//! `ds:KeyValue` and `dsig11:DEREncodedKeyValue` (XML-DSig 4.5.2 and 4.5.9): a public key written
+//! out.
 //!
 //! The one rule: reading gives a key, never a reason to trust it.
 
@@ -45,8 +46,8 @@ impl KeyValue {
         Self::read(value)
     }
 
-    /// Reads what a `ds:KeyValue` holds, which can also be retrieved by itself (XML-DSig 1.1 sections 4.5.2.1 to 4.5.2.3); `None`
-    /// when it is no kind of key that is known.
+    /// Reads what a `ds:KeyValue` holds, which can also be retrieved by itself (XML-DSig 1.1
+    /// sections 4.5.2.1 to 4.5.2.3); `None` when it is no kind of key that is known.
     ///
     /// # Errors
     /// As for [`parse`](Self::parse).

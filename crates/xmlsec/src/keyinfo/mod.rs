@@ -1,7 +1,8 @@
 //! `ds:KeyInfo`: where a message says its key is to be found (XML-DSig 4.5, XML-Enc 5.8).
 //!
-//! Everything here is a hint. [`sources`] lists what a `ds:KeyInfo` holds; the types of this module read each kind. Which of them
-//! may be followed, and whether what is found is trusted, is the caller's decision.
+//! Everything here is a hint. [`sources`] lists what a `ds:KeyInfo` holds; the types of this module
+//! read each kind. Which of them may be followed, and whether what is found is trusted, is the
+//! caller's decision.
 //!
 //! The one rule: reading a key from a message does not make it a key that anything verifies with.
 
@@ -59,7 +60,8 @@ pub enum KeySource {
 /// The children of the `ds:KeyInfo` (or element of that type) `key_info`, at most `limit` of them.
 ///
 /// # Errors
-/// [`KeyInfoError::TooMany`], and [`KeyInfoError::Structure`] for children without the attributes or the simple content they need.
+/// [`KeyInfoError::TooMany`], and [`KeyInfoError::Structure`] for children without the attributes
+/// or the simple content they need.
 pub fn sources(key_info: Element<'_>, limit: usize) -> Result<Vec<KeySource>, KeyInfoError> {
     let mut sources = Vec::new();
     for child in key_info.children() {

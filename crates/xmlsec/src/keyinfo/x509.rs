@@ -1,7 +1,7 @@
 //! `ds:X509Data` (XML-DSig 4.5.4): certificates, and names for certificates.
 //!
-//! The one rule: what is named here is looked up among certificates that the caller has; what is embedded here is only a
-//! candidate until the caller's trust store has accepted it.
+//! The one rule: what is named here is looked up among certificates that the caller has; what is
+//! embedded here is only a candidate until the caller's trust store has accepted it.
 
 use soapstone_crypto::{Certificate, DigestAlgorithm, base64, digest};
 use soapstone_xml::Element;
@@ -50,8 +50,10 @@ impl X509Data {
     /// Reads a `ds:X509Data` of at most `limit` children.
     ///
     /// # Errors
-    /// [`KeyInfoError::TooMany`], [`Malformed`](KeyInfoError::Malformed), [`UnknownAlgorithm`](KeyInfoError::UnknownAlgorithm) and
-    /// [`Crypto`](KeyInfoError::Crypto) when a certificate cannot be read. Foreign children are skipped, as the schema allows them.
+    /// [`KeyInfoError::TooMany`], [`Malformed`](KeyInfoError::Malformed),
+    /// [`UnknownAlgorithm`](KeyInfoError::UnknownAlgorithm) and
+    /// [`Crypto`](KeyInfoError::Crypto) when a certificate cannot be read. Foreign children are
+    /// skipped, as the schema allows them.
     pub fn parse(element: Element<'_>, limit: usize) -> Result<Self, KeyInfoError> {
         let mut data = Self::default();
         for (count, child) in element.children().enumerate() {
@@ -110,7 +112,8 @@ impl X509Data {
         Ok(data)
     }
 
-    /// Whether `certificate` is one that this element names (by issuer and serial, subject, key identifier or digest).
+    /// Whether `certificate` is one that this element names (by issuer and serial, subject, key
+    /// identifier or digest).
     #[must_use]
     pub fn names(&self, certificate: &Certificate) -> bool {
         self.subject_key_identifiers

@@ -24,11 +24,13 @@ pub struct AgreementParts<'a> {
     pub derivation: DerivationParts<'a>,
     /// The sender's public key, made for this message.
     pub originator: &'a PublicKey,
-    /// The content of `xenc:RecipientKeyInfo`, canonical in a context where `xenc` and `ds` alone are declared.
+    /// The content of `xenc:RecipientKeyInfo`, canonical in a context where `xenc` and `ds` alone
+    /// are declared.
     pub raw_recipient: &'a [u8],
 }
 
-/// Writes an `xenc:AgreementMethod` (XML-Enc 1.1 section 5.6.1), canonical in a context where `xenc` and `ds` are declared.
+/// Writes an `xenc:AgreementMethod` (XML-Enc 1.1 section 5.6.1), canonical in a context where
+/// `xenc` and `ds` are declared.
 pub fn agreement_method(parts: &AgreementParts<'_>, out: &mut Vec<u8>) {
     // Three URIs, a public key, a salt, and tags.
     out.reserve(1200 + parts.raw_recipient.len());
@@ -59,8 +61,9 @@ pub fn agreement_method(parts: &AgreementParts<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"</xenc:RecipientKeyInfo></xenc:AgreementMethod>");
 }
 
-/// All that is digested after the secret stands in `AlgorithmID`, before which the octet stands that counts its padding bits; readers put
-/// the attributes one after the other anyway. The two that name the parties are there, empty, because readers expect them.
+/// All that is digested after the secret stands in `AlgorithmID`, before which the octet stands
+/// that counts its padding bits; readers put the attributes one after the other anyway. The two
+/// that name the parties are there, empty, because readers expect them.
 fn concat_kdf(parameters: &ConcatKdf, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<xenc11:ConcatKDFParams AlgorithmID=\"00");
     for octet in &parameters.other_info {

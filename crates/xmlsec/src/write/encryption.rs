@@ -1,7 +1,7 @@
 //! `xenc:EncryptedData`, `xenc:EncryptedKey` and their parts.
 //!
-//! `EncryptedData` is written around its ciphertext: [`begin_encrypted_data`], then base64 straight into the same buffer, then
-//! [`end_encrypted_data`].
+//! `EncryptedData` is written around its ciphertext: [`begin_encrypted_data`], then base64 straight
+//! into the same buffer, then [`end_encrypted_data`].
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport};
 
@@ -20,7 +20,8 @@ pub struct EncryptedDataStart<'a> {
     pub content_type: &'a ContentType,
     /// The algorithm.
     pub method: DataEncryption,
-    /// The content of `ds:KeyInfo`, canonical in a context where `xenc` and `ds` alone are declared.
+    /// The content of `ds:KeyInfo`, canonical in a context where `xenc` and `ds` alone are
+    /// declared.
     pub raw_key_info: Option<&'a [u8]>,
 }
 
@@ -33,18 +34,21 @@ pub struct EncryptedKeyParts<'a> {
     pub recipient: Option<&'a str>,
     /// The algorithm with its parameters.
     pub method: &'a KeyEncryption,
-    /// The content of `ds:KeyInfo`, canonical in a context where `xenc` and `ds` alone are declared.
+    /// The content of `ds:KeyInfo`, canonical in a context where `xenc` and `ds` alone are
+    /// declared.
     pub raw_key_info: Option<&'a [u8]>,
     /// The encrypted key.
     pub cipher_value: &'a [u8],
-    /// Ids (without `#`) of the `EncryptedData` elements that the key encrypts; none, no `xenc:ReferenceList`.
+    /// Ids (without `#`) of the `EncryptedData` elements that the key encrypts; none, no
+    /// `xenc:ReferenceList`.
     pub data_references: &'a [&'a str],
     /// `xenc:CarriedKeyName`.
     pub carried_key_name: Option<&'a str>,
 }
 
-/// What an `xenc:EncryptedData` or an `xenc:EncryptedKey` takes beside its parts, and an `xenc:DataReference` or the list of them:
-/// reserved, so that writing piece by piece does not grow the buffer piece by piece.
+/// What an `xenc:EncryptedData` or an `xenc:EncryptedKey` takes beside its parts, and an
+/// `xenc:DataReference` or the list of them: reserved, so that writing piece by piece does not grow
+/// the buffer piece by piece.
 const ENCRYPTED_DATA_BYTES: usize = 700;
 const REFERENCE_LIST_BYTES: usize = 120;
 
@@ -102,7 +106,8 @@ pub fn encrypted_key(parts: &EncryptedKeyParts<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"</xenc:EncryptedKey>");
 }
 
-/// Writes a stand-alone `xenc:ReferenceList` (WS-Security headers that encrypt with a key named elsewhere).
+/// Writes a stand-alone `xenc:ReferenceList` (WS-Security headers that encrypt with a key named
+/// elsewhere).
 pub fn reference_list(data: &[&str], out: &mut Vec<u8>) {
     out.reserve(REFERENCE_LIST_BYTES * (1 + data.len()));
     open("xenc:ReferenceList", out);
@@ -111,9 +116,11 @@ pub fn reference_list(data: &[&str], out: &mut Vec<u8>) {
     out.extend_from_slice(b"</xenc:ReferenceList>");
 }
 
-/// Writes the `xenc:EncryptionMethod` of a key, canonical in a context where `xenc` alone is declared.
+/// Writes the `xenc:EncryptionMethod` of a key, canonical in a context where `xenc` alone is
+/// declared.
 ///
-/// Parameters that equal the defaults are left out, except the digest of OAEP, which receivers expect to see (BSP 1.1 names it).
+/// Parameters that equal the defaults are left out, except the digest of OAEP, which receivers
+/// expect to see (BSP 1.1 names it).
 pub fn encryption_method(method: &KeyEncryption, out: &mut Vec<u8>) {
     out.extend_from_slice(b"<xenc:EncryptionMethod");
     uri_attribute("Algorithm", method.uri(), out);

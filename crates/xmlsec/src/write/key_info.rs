@@ -1,6 +1,7 @@
 //! Children of `ds:KeyInfo`, for its `raw_key_info` parameters.
 //!
-//! Each is canonical where `ds` is declared by the `ds:KeyInfo` around it; whatever else it uses it declares itself.
+//! Each is canonical where `ds` is declared by the `ds:KeyInfo` around it; whatever else it uses it
+//! declares itself.
 
 use soapstone_crypto::{Certificate, PublicKey};
 use soapstone_xml::escape;
@@ -13,7 +14,8 @@ pub fn key_name(name: &str, out: &mut Vec<u8>) {
     element("ds:KeyName", out, |out| escape::text(name, out));
 }
 
-/// `ds:KeyValue` of an RSA, DSA or EC key; nothing for keys that have none (Ed25519 …: use [`der_encoded_key_value`]).
+/// `ds:KeyValue` of an RSA, DSA or EC key; nothing for keys that have none (Ed25519 …: use
+/// [`der_encoded_key_value`]).
 pub fn key_value(key: &PublicKey, out: &mut Vec<u8>) {
     if let Some((modulus, exponent)) = key.rsa_components() {
         element("ds:KeyValue", out, |out| {

@@ -1,11 +1,12 @@
 //! Writers for what a sender generates: canonical when born.
 //!
-//! Everything written here is its own exclusive canonical form: fixed prefixes (`ds`, `xenc`, `xenc11`, `dsig-more`, `ec`), each declared on the
-//! outermost element of this text that uses it, attributes in canonical order, no self-closing tags, escaped as C14N escapes.
-//! It is digested as it is written and never parsed back.
+//! Everything written here is its own exclusive canonical form: fixed prefixes (`ds`, `xenc`,
+//! `xenc11`, `dsig-more`, `ec`), each declared on the outermost element of this text that uses it,
+//! attributes in canonical order, no self-closing tags, escaped as C14N escapes. It is digested as
+//! it is written and never parsed back.
 //!
-//! The one rule: a writer takes values, not markup, except where the parameter is called `raw`: such text must be canonical
-//! already.
+//! The one rule: a writer takes values, not markup, except where the parameter is called `raw`:
+//! such text must be canonical already.
 
 mod agreement;
 mod encryption;

@@ -1,7 +1,8 @@
 //! `ds:SignedInfo`, `ds:Reference` and `ds:Signature`.
 //!
-//! `SignedInfo` is written first, in the canonical form that is signed: with the namespace declarations that its start tag gets as
-//! the apex of a canonicalization. [`signature`] then puts the same bytes into the message, without those declarations.
+//! `SignedInfo` is written first, in the canonical form that is signed: with the namespace
+//! declarations that its start tag gets as the apex of a canonicalization. [`signature`] then puts
+//! the same bytes into the message, without those declarations.
 
 use soapstone_crypto::{DigestAlgorithm, MacTruncation, SignatureAlgorithm};
 use soapstone_xml::{Canonicalization, escape};
@@ -12,14 +13,18 @@ use crate::namespaces::{DSIG, ENVELOPED_SIGNATURE, EXCLUSIVE_C14N};
 /// How the canonicalization of `SignedInfo` renders the namespaces of its start tag.
 #[derive(Clone, Copy, Debug)]
 pub enum Apex<'a> {
-    /// Exclusive canonicalization: `xmlns:ds`, and those of the prefix list that are in scope in the message.
+    /// Exclusive canonicalization: `xmlns:ds`, and those of the prefix list that are in scope in
+    /// the message.
     Exclusive {
-        /// The prefix list with the URI that each prefix has in the message; `""` is the default namespace.
+        /// The prefix list with the URI that each prefix has in the message; `""` is the default
+        /// namespace.
         inclusive: &'a [(&'a str, &'a str)],
     },
-    /// Inclusive canonicalization: every namespace in scope, and the `xml:` attributes that are inherited.
+    /// Inclusive canonicalization: every namespace in scope, and the `xml:` attributes that are
+    /// inherited.
     Inclusive {
-        /// Every namespace in scope at the `ds:Signature`, `ds` excepted; `""` is the default namespace.
+        /// Every namespace in scope at the `ds:Signature`, `ds` excepted; `""` is the default
+        /// namespace.
         in_scope: &'a [(&'a str, &'a str)],
         /// Inherited attributes of the `xml` namespace, by local name.
         xml_attributes: &'a [(&'a str, &'a str)],
@@ -65,8 +70,9 @@ pub struct ReferenceParts<'a> {
     pub digest: &'a [u8],
 }
 
-/// What a `ds:SignedInfo` with two references takes, a `ds:Reference` with one transform, and a `ds:Signature` beside its parts:
-/// reserved, so that writing piece by piece does not grow the buffer piece by piece.
+/// What a `ds:SignedInfo` with two references takes, a `ds:Reference` with one transform, and a
+/// `ds:Signature` beside its parts: reserved, so that writing piece by piece does not grow the
+/// buffer piece by piece.
 const SIGNED_INFO_BYTES: usize = 1200;
 const REFERENCE_BYTES: usize = 400;
 const SIGNATURE_BYTES: usize = 300;
@@ -132,8 +138,9 @@ impl SignedInfoWriter {
         }
     }
 
-    /// Begins a `SignedInfo` in exclusive form without a prefix list, and leaves as much room before it as
-    /// [`SignedInfo::into_signature`] needs to make a signature with this id of it where it lies.
+    /// Begins a `SignedInfo` in exclusive form without a prefix list, and leaves as much room
+    /// before it as [`SignedInfo::into_signature`] needs to make a signature with this id of it
+    /// where it lies.
     #[must_use]
     pub fn within(mut out: Vec<u8>, id: Option<&str>, method: SignatureAlgorithm) -> Self {
         out.clear();
@@ -159,7 +166,8 @@ impl SignedInfoWriter {
         out.extend_from_slice(REFERENCE_END);
     }
 
-    /// Adds a `ds:Reference` to each of many elements of this document, by id and digest, with the same methods for all.
+    /// Adds a `ds:Reference` to each of many elements of this document, by id and digest, with the
+    /// same methods for all.
     pub fn references<'r>(
         &mut self,
         transforms: &[TransformParts<'_>],
@@ -213,8 +221,9 @@ impl SignedInfo {
         self.out
     }
 
-    /// What [`signature`] writes, in the memory of this `SignedInfo`; nothing that was signed is moved if it was begun
-    /// [`within`](SignedInfoWriter::within) a signature of this id. What stood before the `SignedInfo` is gone.
+    /// What [`signature`] writes, in the memory of this `SignedInfo`; nothing that was signed is
+    /// moved if it was begun [`within`](SignedInfoWriter::within) a signature of this id. What
+    /// stood before the `SignedInfo` is gone.
     #[must_use]
     pub fn into_signature(
         self,
@@ -237,8 +246,9 @@ impl SignedInfo {
 
 /// Writes a `ds:Signature`: `signed_info` as signed, `value`, and the content of `ds:KeyInfo`.
 ///
-/// `raw_key_info` is the content of `ds:KeyInfo` (not the element), canonical in a context where `ds` alone is declared; without it
-/// no `ds:KeyInfo` is written. The element declares `xmlns:ds` itself, so it is canonical wherever it is put.
+/// `raw_key_info` is the content of `ds:KeyInfo` (not the element), canonical in a context where
+/// `ds` alone is declared; without it no `ds:KeyInfo` is written. The element declares `xmlns:ds`
+/// itself, so it is canonical wherever it is put.
 pub fn signature(
     id: Option<&str>,
     signed_info: &SignedInfo,

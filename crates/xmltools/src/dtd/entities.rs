@@ -1,7 +1,7 @@
 //! What a DTD declares, and the replacement of references to it.
 //!
-//! The one rule kept here: a replacement is charged to the [`Budget`] before it is made, and an entity that is open cannot
-//! be opened again.
+//! The one rule kept here: a replacement is charged to the [`Budget`] before it is made, and an
+//! entity that is open cannot be opened again.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -116,7 +116,8 @@ pub(super) enum Entity {
 pub(super) struct Opened {
     pub(super) text: Rc<str>,
     pub(super) start: usize,
-    /// System identifier that further ones in it are relative to; `None` when it lies where it is referenced.
+    /// System identifier that further ones in it are relative to; `None` when it lies where it is
+    /// referenced.
     pub(super) base: Option<Rc<str>>,
 }
 
@@ -141,7 +142,8 @@ pub(super) struct Declarations {
 }
 
 impl Declarations {
-    /// Opens the parsed entity that `reference` names, asking `resolve` for an external one the first time.
+    /// Opens the parsed entity that `reference` names, asking `resolve` for an external one the
+    /// first time.
     pub(super) fn open(
         &mut self,
         entity: &Entity,
@@ -210,7 +212,8 @@ impl Declarations {
             .find(|declaration| &*declaration.name == attribute)
     }
 
-    /// The value of an attribute: references replaced, then normalized by its type (XML 1.0 section 3.3.3).
+    /// The value of an attribute: references replaced, then normalized by its type (XML 1.0 section
+    /// 3.3.3).
     pub(super) fn normalize(
         &self,
         literal: &Literal<'_>,
@@ -330,7 +333,8 @@ impl Literal<'_> {
 
 /// What follows an `&`.
 pub(super) enum Reference<'t> {
-    /// A character reference, or one of the five entities that need no declaration (XML 1.0 section 4.6).
+    /// A character reference, or one of the five entities that need no declaration (XML 1.0 section
+    /// 4.6).
     Character(char),
     /// A general entity.
     Entity(&'t str),

@@ -1,10 +1,13 @@
-//! Rewrites a document by its DTD: entities expanded, attributes defaulted and normalized, the DTD itself left out.
+//! Rewrites a document by its DTD: entities expanded, attributes defaulted and normalized, the DTD
+//! itself left out.
 //!
-//! The text is walked once, markup by markup; a general entity opens a frame on top of the text that references it. What
-//! needs no change is copied octet by octet, so that the output keeps the quoting and spacing of the source.
+//! The text is walked once, markup by markup; a general entity opens a frame on top of the text
+//! that references it. What needs no change is copied octet by octet, so that the output keeps the
+//! quoting and spacing of the source.
 //!
-//! The one rule kept here: what is written parses back to the characters that the references meant. A carriage return or a
-//! `]]>` that replacement brings about is written as a reference, and markup cannot begin in one entity and end in another.
+//! The one rule kept here: what is written parses back to the characters that the references meant.
+//! A carriage return or a `]]>` that replacement brings about is written as a reference, and markup
+//! cannot begin in one entity and end in another.
 
 use std::rc::Rc;
 
@@ -113,9 +116,11 @@ impl Expansion<'_> {
         }
     }
 
-    /// Character data without references; outside the root element, white space only (XML 1.0 production 27, `Misc`).
+    /// Character data without references; outside the root element, white space only (XML 1.0
+    /// production 27, `Misc`).
     ///
-    /// What follows the DTD comes first once it is left out: there a byte order mark would change its meaning.
+    /// What follows the DTD comes first once it is left out: there a byte order mark would change
+    /// its meaning.
     fn characters(&mut self, text: &str) -> Result<(), DtdError> {
         if self.depth == 0 {
             let stray = leading_space(text);
@@ -133,7 +138,8 @@ impl Expansion<'_> {
             });
         }
         for piece in text.split_inclusive(['>', '\r']) {
-            // The brackets may come from another entity than the `>`: together they would be refused.
+            // The brackets may come from another entity than the `>`: together they would be
+            // refused.
             let (kept, last) =
                 piece.split_at(piece.len() - usize::from(piece.ends_with(['>', '\r'])));
             self.output.extend_from_slice(kept.as_bytes());
@@ -235,7 +241,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// A start tag or empty-element tag: attributes are normalized by their type and completed by their defaults.
+    /// A start tag or empty-element tag: attributes are normalized by their type and completed by
+    /// their defaults.
     fn start_tag(&mut self, rest: &str) -> Result<(), DtdError> {
         let name_end = 1 + name_length(&rest[1..]);
         if name_end == 1 {
@@ -346,7 +353,8 @@ impl Expansion<'_> {
     }
 }
 
-/// A processing instruction with the target that is reserved for declarations (XML 1.0 production 17, `PITarget`).
+/// A processing instruction with the target that is reserved for declarations (XML 1.0 production
+/// 17, `PITarget`).
 fn is_xml_instruction(markup: &str) -> bool {
     markup
         .strip_prefix("<?")
@@ -363,7 +371,8 @@ fn has_entity(raw: &str) -> bool {
         .any(|(at, _)| matches!(reference(&raw[at..]), Some((Reference::Entity(_), _))))
 }
 
-/// Writes a piece of a tag as it is. A carriage return in its white space, which came by a reference, would be read as a line end.
+/// Writes a piece of a tag as it is. A carriage return in its white space, which came by a
+/// reference, would be read as a line end.
 fn write_markup(piece: &str, output: &mut Vec<u8>) {
     let octets = piece.bytes();
     output.extend(octets.map(|octet| if octet == b'\r' { b' ' } else { octet }));

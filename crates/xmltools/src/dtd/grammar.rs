@@ -1,7 +1,8 @@
-//! Reads the declarations of a DTD: internal subset, external subset, parameter entities (XML 1.0 sections 2.8, 3.2–3.4, 4).
+//! Reads the declarations of a DTD: internal subset, external subset, parameter entities (XML 1.0
+//! sections 2.8, 3.2–3.4, 4).
 //!
-//! The one rule kept here: what a frame opens it closes. A declaration, a conditional section or a literal that begins in one
-//! entity and ends in another is refused.
+//! The one rule kept here: what a frame opens it closes. A declaration, a conditional section or a
+//! literal that begins in one entity and ends in another is refused.
 
 use std::rc::Rc;
 
@@ -14,7 +15,8 @@ use super::source::{found, is_space, name_length, place, token_length};
 use super::{DeclaredId, DtdError};
 use soapstone_xml::base;
 
-/// Reads the document type declaration at `at` (its `<!DOCTYPE`) and everything it refers to. Returns where it ends.
+/// Reads the document type declaration at `at` (its `<!DOCTYPE`) and everything it refers to.
+/// Returns where it ends.
 pub(super) fn document_type(
     text: &Rc<str>,
     at: usize,
@@ -181,7 +183,8 @@ impl Reader<'_, '_> {
 
     fn entity_declaration(&mut self) -> Result<(), DtdError> {
         self.space("white space")?;
-        // `% name` declares a parameter entity; `%name;` would be a reference and was replaced by `space`.
+        // `% name` declares a parameter entity; `%name;` would be a reference and was replaced by
+        // `space`.
         let parameter = self.eat("%");
         if parameter {
             self.space("white space")?;
@@ -214,7 +217,8 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// An `EntityValue`: characters and parameter entities are replaced, general entities stay references (section 4.5).
+    /// An `EntityValue`: characters and parameter entities are replaced, general entities stay
+    /// references (section 4.5).
     fn entity_value(&mut self) -> Result<String, DtdError> {
         let raw = self.quoted("an entity value")?;
         let (entity, external) = (self.frame.entity.clone(), self.frame.external);
@@ -403,7 +407,8 @@ impl Reader<'_, '_> {
         )?)))
     }
 
-    /// A content model says nothing that matters here: it is checked and forgotten (XML 1.0 section 3.2).
+    /// A content model says nothing that matters here: it is checked and forgotten (XML 1.0 section
+    /// 3.2).
     fn element_declaration(&mut self) -> Result<(), DtdError> {
         self.space("white space")?;
         self.name("the element's name")?;
@@ -478,7 +483,8 @@ impl Reader<'_, '_> {
         let _ = self.eat("?") || self.eat("*") || self.eat("+");
     }
 
-    /// `SYSTEM "…"` or `PUBLIC "…" "…"`; returns the system identifier, resolved. A notation may leave it out.
+    /// `SYSTEM "…"` or `PUBLIC "…" "…"`; returns the system identifier, resolved. A notation may
+    /// leave it out.
     fn external_id(&mut self, notation: bool) -> Result<Option<Rc<str>>, DtdError> {
         let public = self.eat("PUBLIC");
         if !public {

@@ -1,7 +1,8 @@
-//! The texts of a DTD as one stream of tokens: the subset itself and, on top of it, the parameter entities it references.
+//! The texts of a DTD as one stream of tokens: the subset itself and, on top of it, the parameter
+//! entities it references.
 //!
-//! A reference opens a frame on top of the text that references it, padded by a space on either side (XML 1.0 section
-//! 4.4.8), so that no token spans two frames.
+//! A reference opens a frame on top of the text that references it, padded by a space on either
+//! side (XML 1.0 section 4.4.8), so that no token spans two frames.
 //!
 //! The one rule kept here: a token, a literal or a comment ends in the frame where it begins.
 
@@ -13,13 +14,15 @@ use super::{DtdError, Place};
 
 /// A text that is being read.
 pub(super) struct Frame {
-    /// For messages and against recursion: `%name;`, the system identifier, or empty for the document.
+    /// For messages and against recursion: `%name;`, the system identifier, or empty for the
+    /// document.
     pub(super) entity: Rc<str>,
     pub(super) text: Rc<str>,
     pub(super) at: usize,
     /// What system identifiers in it are relative to.
     pub(super) base: Rc<str>,
-    /// References to parameter entities may stand inside its declarations (not so in the internal subset).
+    /// References to parameter entities may stand inside its declarations (not so in the internal
+    /// subset).
     pub(super) external: bool,
     /// Included conditional sections that are open.
     pub(super) sections: u32,
@@ -81,7 +84,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Skips white space inside a declaration, entering and leaving parameter entities. Tells whether there was any.
+    /// Skips white space inside a declaration, entering and leaving parameter entities. Tells
+    /// whether there was any.
     pub(super) fn skip_space(&mut self) -> Result<bool, DtdError> {
         let mut any = false;
         loop {

@@ -1,9 +1,10 @@
 //! The text of one entity: octets in, characters with normalized line ends out.
 //!
-//! Every entity, the document first of all, says its own encoding (XML 1.0 section 4.3.3) and passes through here once.
+//! Every entity, the document first of all, says its own encoding (XML 1.0 section 4.3.3) and
+//! passes through here once.
 //!
-//! The one rule kept here: text that leaves this file holds only characters that XML 1.0 section 2.2 allows, and a
-//! carriage return in it came from a character reference, never from a line end.
+//! The one rule kept here: text that leaves this file holds only characters that XML 1.0 section
+//! 2.2 allows, and a carriage return in it came from a character reference, never from a line end.
 
 use super::{DtdError, Place};
 use soapstone_xml::Problem;
@@ -48,8 +49,8 @@ pub(super) fn decode(octets: &[u8], entity: &str) -> Result<Decoded, DtdError> {
     })
 }
 
-/// Where the XML declaration of a document or the text declaration of an external entity ends (XML 1.0 sections 2.8 and
-/// 4.3.1), and whether it says `standalone="yes"`.
+/// Where the XML declaration of a document or the text declaration of an external entity ends (XML
+/// 1.0 sections 2.8 and 4.3.1), and whether it says `standalone="yes"`.
 fn declaration(text: &str) -> Option<(usize, bool)> {
     let inside = text
         .strip_prefix("<?xml")

@@ -18,13 +18,15 @@ use soapstone_xmlsec::namespaces::{DSIG, XENC};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decrypted {
-    /// The document with the plaintext in place of the encrypted element, or the plaintext alone when it is not XML by its `Type`.
+    /// The document with the plaintext in place of the encrypted element, or the plaintext alone
+    /// when it is not XML by its `Type`.
     pub octets: Vec<u8>,
     /// Whether `octets` is the document.
     pub replaced: bool,
 }
 
-/// Decrypts the `xenc:EncryptedData` at the start node of the options, or the first one of the document.
+/// Decrypts the `xenc:EncryptedData` at the start node of the options, or the first one of the
+/// document.
 ///
 /// # Errors
 /// [`GenericError::Encryption`] and everything that may be wrong on the way to the key.
@@ -47,7 +49,8 @@ pub fn decrypt(document: &[u8], session: &mut Session<'_>) -> Result<Decrypted, 
             let mut edits = Edits::default();
             edits.replace(&source.document, node, plaintext);
             let text = source.written(edits.apply(&source.document));
-            // What was decrypted must be XML where it stands; if not, that is a failure like any other.
+            // What was decrypted must be XML where it stands; if not, that is a failure like any
+            // other.
             session.load(&text).map_err(|_| EncryptionError::Failed)?;
             Ok(Decrypted {
                 octets: text,

@@ -1,7 +1,8 @@
 //! Filling in templates: replacing content in the text of a document.
 //!
-//! Templates are edited as text, so that everything that is not filled in stays as its author wrote it.
-//! The one rule: an edit is made on an element of the parsed document, never by searching the text.
+//! Templates are edited as text, so that everything that is not filled in stays as its author wrote
+//! it. The one rule: an edit is made on an element of the parsed document, never by searching the
+//! text.
 
 use std::ops::Range;
 
@@ -72,7 +73,8 @@ pub(super) fn element_range(document: &Document, node: NodeId) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-/// Where the content of `node` stands, for an element that has an end tag; an empty range otherwise.
+/// Where the content of `node` stands, for an element that has an end tag; an empty range
+/// otherwise.
 pub(super) fn content_range(document: &Document, node: NodeId) -> Range<usize> {
     let range = element_range(document, node);
     let source = &document.bytes()[range.clone()];

@@ -1,6 +1,7 @@
 //! `soapstone xml encrypt`: fills in an encryption template.
 //!
-//! The one rule: the template says how; a key is used only for the algorithm that the template names.
+//! The one rule: the template says how; a key is used only for the algorithm that the template
+//! names.
 
 use soapstone_crypto::{SymmetricKey, cipher};
 use soapstone_xml::NodeId;
@@ -22,8 +23,9 @@ use soapstone_xmlsec::structure::Children;
 pub enum PlainData<'a> {
     /// Octets (`--binary-data`): the result is the filled template.
     Octets(&'a [u8]),
-    /// An element of a document, or its content, by the template's `Type` (`--xml-data`): the result is the document, with the filled
-    /// template in its place. Which element is said by [`Options::start`](super::Options::start); without it, the root.
+    /// An element of a document, or its content, by the template's `Type` (`--xml-data`): the
+    /// result is the document, with the filled template in its place. Which element is said by
+    /// [`Options::start`](super::Options::start); without it, the root.
     Xml(&'a [u8]),
 }
 
@@ -60,11 +62,13 @@ impl SessionKey {
 
 /// Encrypts `data` as `template` says and returns the document that holds the result.
 ///
-/// Where the template has an `xenc:EncryptedKey`, a key is made (of the kind of `session_key`, or as the algorithm needs) and
-/// encrypted in it; otherwise `ds:KeyInfo` leads to the key as in decryption.
+/// Where the template has an `xenc:EncryptedKey`, a key is made (of the kind of `session_key`, or
+/// as the algorithm needs) and encrypted in it; otherwise `ds:KeyInfo` leads to the key as in
+/// decryption.
 ///
 /// # Errors
-/// [`GenericError::Encryption`] for templates that are none, [`GenericError::KeyNotFound`], [`GenericError::Template`].
+/// [`GenericError::Encryption`] for templates that are none, [`GenericError::KeyNotFound`],
+/// [`GenericError::Template`].
 pub fn encrypt(
     template: &[u8],
     data: PlainData<'_>,
@@ -186,7 +190,8 @@ pub fn encrypt(
     }
 }
 
-/// The text of the `xenc:EncryptedData`, with the namespaces in scope declared on it where the template declares them further out.
+/// The text of the `xenc:EncryptedData`, with the namespaces in scope declared on it where the
+/// template declares them further out.
 fn encrypted_data_markup(filled: &Source) -> Result<Vec<u8>, GenericError> {
     let found = filled
         .document

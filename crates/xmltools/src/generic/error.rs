@@ -1,7 +1,8 @@
 //! Why a generic operation does not succeed.
 //!
-//! The one rule: the command line's exit code follows from the variant: [`GenericError::is_refusal`] tells a message that is refused
-//! from an operation that could not be carried out.
+//! The one rule: the command line's exit code follows from the variant:
+//! [`GenericError::is_refusal`] tells a message that is refused from an operation that could not be
+//! carried out.
 
 use std::fmt;
 
@@ -85,7 +86,8 @@ pub enum GenericError {
 }
 
 impl GenericError {
-    /// Whether the message itself is refused (exit code 2), and not the operation impossible (exit code 1).
+    /// Whether the message itself is refused (exit code 2), and not the operation impossible (exit
+    /// code 1).
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(

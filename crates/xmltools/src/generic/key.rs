@@ -1,6 +1,7 @@
 //! Keys with names, and what an operation needs of a key.
 //!
-//! The one rule: a key is used only for what its kind is for; a secret loaded for AES never verifies an HMAC.
+//! The one rule: a key is used only for what its kind is for; a secret loaded for AES never
+//! verifies an HMAC.
 
 use soapstone_crypto::{
     Certificate, DataEncryption, KeyAgreement, KeyDerivation, KeyKind, KeyWrap, PrivateKey,

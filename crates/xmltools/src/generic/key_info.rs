@@ -1,9 +1,10 @@
 //! From `ds:KeyInfo` to a key, as `xmlsec1` searches.
 //!
-//! Names lead to the caller's keys; certificates lead to keys only when the caller's anchors vouch for them; encrypted, derived
-//! and agreed keys lead to them through the caller's keys.
+//! Names lead to the caller's keys; certificates lead to keys only when the caller's anchors vouch
+//! for them; encrypted, derived and agreed keys lead to them through the caller's keys.
 //!
-//! The one rule: every step is bounded, and a key that is merely written in the message counts only where the options say so.
+//! The one rule: every step is bounded, and a key that is merely written in the message counts only
+//! where the options say so.
 
 use soapstone_crypto::{
     Certificate, KeyDerivation, KeyTransport, PublicKey, SecretBytes, SymmetricKey,
@@ -24,9 +25,11 @@ use soapstone_xmlsec::keyinfo::{
 };
 use soapstone_xmlsec::namespaces::{DSIG, TYPE_RAW_X509};
 
-/// Most children of one `ds:KeyInfo` or `ds:X509Data`. Certificate paths in the wild have fewer than 10 members.
+/// Most children of one `ds:KeyInfo` or `ds:X509Data`. Certificate paths in the wild have fewer
+/// than 10 members.
 const CHILDREN: usize = 64;
-/// Deepest chain of key information: retrieval, encrypted key, agreement. `xmlsec1` stops at one of each.
+/// Deepest chain of key information: retrieval, encrypted key, agreement. `xmlsec1` stops at one of
+/// each.
 const DEPTH: u8 = 5;
 /// Most steps of one search, whatever branches there are.
 const STEPS: u32 = 1_000;
@@ -62,7 +65,8 @@ impl<'s, 'r> Search<'s, 'r> {
         }
     }
 
-    /// The key for a template: as [`find`](Self::find), and any suitable key where the template's `ds:KeyInfo` is still empty.
+    /// The key for a template: as [`find`](Self::find), and any suitable key where the template's
+    /// `ds:KeyInfo` is still empty.
     pub(super) fn find_for_template(
         &mut self,
         reading: &Reading<'_>,
@@ -74,8 +78,8 @@ impl<'s, 'r> Search<'s, 'r> {
         self.find(reading, named, need)
     }
 
-    /// The key for `need` to which `key_info` leads; failing that the caller's first suitable key without a name, or with any where
-    /// there is no `ds:KeyInfo` or the search is lax.
+    /// The key for `need` to which `key_info` leads; failing that the caller's first suitable key
+    /// without a name, or with any where there is no `ds:KeyInfo` or the search is lax.
     pub(super) fn find(
         &mut self,
         reading: &Reading<'_>,
@@ -107,7 +111,8 @@ impl<'s, 'r> Search<'s, 'r> {
             .filter(move |key| !options.verify_keys || trust::key_is_verified(key, keys, options))
     }
 
-    /// Tries the children of `key_info` in turn. The first failure is told only when no child leads to a key.
+    /// Tries the children of `key_info` in turn. The first failure is told only when no child leads
+    /// to a key.
     fn children(
         &mut self,
         reading: &Reading<'_>,
@@ -118,7 +123,8 @@ impl<'s, 'r> Search<'s, 'r> {
         let mut failure = None;
         let mut certificates_done = false;
         for source in &sources {
-            // All ds:X509Data of one ds:KeyInfo are about the same key (XML-DSig 4.5.4): they are read together.
+            // All ds:X509Data of one ds:KeyInfo are about the same key (XML-DSig 4.5.4): they are
+            // read together.
             if matches!(source, KeySource::X509Data(_))
                 && std::mem::replace(&mut certificates_done, true)
             {
@@ -231,8 +237,8 @@ impl<'s, 'r> Search<'s, 'r> {
         Ok(allowed.then(|| Key::new(None, Material::Public(value.into_public_key()))))
     }
 
-    /// A key of the caller's whose certificate (or public key) is named or embedded, or else a certificate that the caller's anchors
-    /// vouch for.
+    /// A key of the caller's whose certificate (or public key) is named or embedded, or else a
+    /// certificate that the caller's anchors vouch for.
     fn x509(&self, data: &X509Data, need: Need) -> Result<Option<Key>, GenericError> {
         let (keys, options) = (self.session.keys, self.session.options);
         let is_meant = |key: &Key| {
@@ -309,8 +315,8 @@ impl<'s, 'r> Search<'s, 'r> {
             Material::Secret(_, key) => OpeningKey::Secret(key),
             Material::Public(_) => return Err(EncryptionError::Failed.into()),
         };
-        // `xmlsec1` encrypts longer keys than the data's algorithm takes and uses their first octets. Not with RSA 1.5, whose defence
-        // needs to know the length.
+        // `xmlsec1` encrypts longer keys than the data's algorithm takes and uses their first
+        // octets. Not with RSA 1.5, whose defence needs to know the length.
         let exact = matches!(
             encrypted.method,
             KeyEncryption::Transport {
@@ -379,7 +385,8 @@ impl<'s, 'r> Search<'s, 'r> {
             .filter(|_| !self.originating)
             .and_then(|info| originator_key_value(reading, info));
         let theirs = match written {
-            // The originator's key is chosen by the sender for this message; it proves nothing and needs no trust.
+            // The originator's key is chosen by the sender for this message; it proves nothing and
+            // needs no trust.
             Some(key) => key?,
             None => {
                 self.find_for_template(reading, their_info, Need::AgreeTheirs(agreement.algorithm))?
@@ -392,7 +399,8 @@ impl<'s, 'r> Search<'s, 'r> {
         derive(&agreement.derivation, &secret, need)
     }
 
-    /// `ds:RetrievalMethod` (XML-DSig 4.5.3): what its transforms give is a child of a `ds:KeyInfo`, or a DER certificate.
+    /// `ds:RetrievalMethod` (XML-DSig 4.5.3): what its transforms give is a child of a
+    /// `ds:KeyInfo`, or a DER certificate.
     fn retrieve(
         &mut self,
         reading: &Reading<'_>,
@@ -493,7 +501,8 @@ fn derive(
     Ok(Some(Key::new(None, Material::Secret(kind, key))))
 }
 
-/// The public key in the `ds:KeyValue` or `dsig11:DEREncodedKeyValue` of an `xenc:OriginatorKeyInfo`.
+/// The public key in the `ds:KeyValue` or `dsig11:DEREncodedKeyValue` of an
+/// `xenc:OriginatorKeyInfo`.
 fn originator_key_value(
     reading: &Reading<'_>,
     originator: NodeId,
@@ -518,8 +527,9 @@ fn originator_key_value(
     }
 }
 
-/// Certificates in the order in which they are tried: those that the element names first, then those that issued no other one of
-/// them, then the rest. The order in which they were given decides between equals only.
+/// Certificates in the order in which they are tried: those that the element names first, then
+/// those that issued no other one of them, then the rest. The order in which they were given
+/// decides between equals only.
 fn leaves_first<'c>(
     mut certificates: Vec<&'c Certificate>,
     data: &X509Data,

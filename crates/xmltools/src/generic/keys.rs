@@ -1,7 +1,8 @@
 //! The caller's keys and certificates: what `xmlsec1` calls a keys manager.
 //!
 //! Everything is given as octets; files are the command line's business.
-//! The one rule: keys come in only through these methods. What a message holds never becomes one of them.
+//! The one rule: keys come in only through these methods. What a message holds never becomes one of
+//! them.
 
 use soapstone_crypto::{
     Certificate, CryptoError, KeyStore, PrivateKey, PublicKey, SymmetricKey, base64,
@@ -24,7 +25,8 @@ pub struct Keys {
     pub keys: Vec<Key>,
     /// Trust anchors (`--trusted-*`).
     pub trusted: Vec<Certificate>,
-    /// Certificates that may stand between a certificate and an anchor, or be named by a message (`--untrusted-*`).
+    /// Certificates that may stand between a certificate and an anchor, or be named by a message
+    /// (`--untrusted-*`).
     pub untrusted: Vec<Certificate>,
     /// Revocation lists, DER or PEM (`--crl-*`).
     pub revocation_lists: Vec<Vec<u8>>,
@@ -37,10 +39,12 @@ impl Keys {
         Self::default()
     }
 
-    /// Adds a private key, PEM or DER, with the certificates of its path (`--privkey-pem KEY[,CERT…]`).
+    /// Adds a private key, PEM or DER, with the certificates of its path (`--privkey-pem
+    /// KEY[,CERT…]`).
     ///
     /// # Errors
-    /// [`GenericError::Crypto`] when one of them cannot be read, the password is wrong, or the first certificate is for another key.
+    /// [`GenericError::Crypto`] when one of them cannot be read, the password is wrong, or the
+    /// first certificate is for another key.
     pub fn add_private_key(
         &mut self,
         name: Option<String>,
@@ -73,7 +77,8 @@ impl Keys {
         Ok(())
     }
 
-    /// Adds a key pair with its certificates from a PKCS#12 file (`--pkcs12`). Without a name it has that of the file's entry.
+    /// Adds a key pair with its certificates from a PKCS#12 file (`--pkcs12`). Without a name it
+    /// has that of the file's entry.
     ///
     /// # Errors
     /// [`GenericError::Crypto`].
@@ -179,11 +184,12 @@ impl Keys {
 
     /// Adds the keys of an XML key file (`--keys-file`): `Keys` of `http://www.aleksey.com/xmlsec/2002` with one `ds:KeyInfo` per key.
     ///
-    /// Kinds of keys that are not known are left out. Key values are public keys and secrets; private values beside them are not read
-    /// (private keys come from PEM or PKCS#12).
+    /// Kinds of keys that are not known are left out. Key values are public keys and secrets;
+    /// private values beside them are not read (private keys come from PEM or PKCS#12).
     ///
     /// # Errors
-    /// [`GenericError::KeysFile`] when it is no such file; otherwise why a value in it cannot be read.
+    /// [`GenericError::KeysFile`] when it is no such file; otherwise why a value in it cannot be
+    /// read.
     pub fn add_keys_file(&mut self, file: &[u8], options: &Options) -> Result<(), GenericError> {
         let source = Source::load(file, options, &mut |_| None)?;
         let root = source.document.root();

@@ -1,8 +1,9 @@
-//! What `soapstone xml sign|verify|encrypt|decrypt` does: XML-Signature and XML-Encryption in their full generality, with the
-//! options and the key search of `xmlsec1`.
+//! What `soapstone xml sign|verify|encrypt|decrypt` does: XML-Signature and XML-Encryption in their
+//! full generality, with the options and the key search of `xmlsec1`.
 //!
 //! [`verify`], [`sign`], [`encrypt`] and [`decrypt`] work in a [`Session`]: the caller's [`Keys`], its [`Options`], and a
-//! [`Resolver`] for everything that lies outside the document. Nothing here reads a file, opens a connection or asks for the time.
+//! [`Resolver`] for everything that lies outside the document. Nothing here reads a file, opens a
+//! connection or asks for the time.
 //!
 //! ```
 //! use soapstone_xmltools::generic::{Keys, NoResolver, Options, SecretKind, Session, sign, verify};
@@ -22,8 +23,8 @@
 //! # Ok::<(), soapstone_xmltools::generic::GenericError>(())
 //! ```
 //!
-//! The one rule: generality ends where trust begins. XSLT is never executed, DTDs are applied within bounds, and which keys count is
-//! the caller's decision.
+//! The one rule: generality ends where trust begins. XSLT is never executed, DTDs are applied
+//! within bounds, and which keys count is the caller's decision.
 
 mod decrypt;
 mod edit;
@@ -92,7 +93,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Reads a document, its DTD included; external entities come from the resolver if it was told of them.
+    /// Reads a document, its DTD included; external entities come from the resolver if it was told
+    /// of them.
     fn load(&mut self, octets: &[u8]) -> Result<Source, GenericError> {
         let (options, resolver) = (self.options, &mut *self.resolver);
         Source::load(octets, options, &mut |uri| {

@@ -1,6 +1,7 @@
 //! What the command line may set: `xmlsec1`'s options as values.
 //!
-//! The one rule: the default of every field is the safe one; an option that weakens something is named after what it weakens.
+//! The one rule: the default of every field is the safe one; an option that weakens something is
+//! named after what it weakens.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,8 @@ pub struct EnabledUris {
 }
 
 impl EnabledUris {
-    /// Every kind. Even then nothing is read that the caller's [`Resolver`](super::Resolver) does not hand out.
+    /// Every kind. Even then nothing is read that the caller's [`Resolver`](super::Resolver) does
+    /// not hand out.
     pub const ANY: Self = Self {
         empty: true,
         same_document: true,
@@ -43,7 +45,8 @@ impl EnabledUris {
         remote: false,
     };
 
-    /// Reads a comma-separated list of `empty`, `same-doc`, `local`, `remote`, `any` (as `--enabled-reference-uris`).
+    /// Reads a comma-separated list of `empty`, `same-doc`, `local`, `remote`, `any` (as
+    /// `--enabled-reference-uris`).
     ///
     /// # Errors
     /// The word that is none of them.
@@ -74,7 +77,8 @@ impl EnabledUris {
         } else if has_scheme(uri) {
             self.remote
         } else {
-            // What a relative reference is depends on where the document came from; `xmlsec1` counts it as remote.
+            // What a relative reference is depends on where the document came from; `xmlsec1`
+            // counts it as remote.
             self.local || self.remote
         }
     }
@@ -91,8 +95,9 @@ fn has_scheme(uri: &str) -> bool {
 
 /// The kinds of key information that may be read from a message (`--enabled-key-data`).
 ///
-/// Without a list, keys that are written out in the message (`key-value`, `der-encoded-key-value`) are not read, as `xmlsec1` has it
-/// since 1.3.10: whoever made the message chose them. With a list, only what is on it is read.
+/// Without a list, keys that are written out in the message (`key-value`, `der-encoded-key-value`)
+/// are not read, as `xmlsec1` has it since 1.3.10: whoever made the message chose them. With a
+/// list, only what is on it is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnabledKeyData(Option<BTreeSet<String>>);
 
@@ -123,7 +128,8 @@ impl EnabledKeyData {
         }
     }
 
-    /// Kinds of keys (`rsa`, `ec` …) restrict what `key-value` may hold; without any of them on the list, all may.
+    /// Kinds of keys (`rsa`, `ec` …) restrict what `key-value` may hold; without any of them on the
+    /// list, all may.
     pub(crate) fn allows_kind(&self, kind: &str) -> bool {
         self.0.as_ref().is_none_or(|names| {
             names.contains(kind) || !names.iter().any(|name| KEY_KINDS.contains(&name.as_str()))
@@ -179,7 +185,8 @@ pub enum StartNode {
         /// Local name.
         local: String,
     },
-    /// `--node-xpath`: the first node that the expression selects. Prefixes are those in scope at the root element.
+    /// `--node-xpath`: the first node that the expression selects. Prefixes are those in scope at
+    /// the root element.
     XPath(String),
 }
 
@@ -202,7 +209,8 @@ pub struct Options {
     pub id_attributes: Vec<IdAttribute>,
     /// Where the operation begins.
     pub start: StartNode,
-    /// URIs of references in signatures. The default is the document itself; what a `--url-map` names is allowed besides.
+    /// URIs of references in signatures. The default is the document itself; what a `--url-map`
+    /// names is allowed besides.
     pub reference_uris: EnabledUris,
     /// URIs of `ds:RetrievalMethod` and `dsig11:KeyInfoReference`.
     pub retrieval_method_uris: EnabledUris,
@@ -210,8 +218,8 @@ pub struct Options {
     pub cipher_reference_uris: EnabledUris,
     /// Which key information is read from the message.
     pub key_data: EnabledKeyData,
-    /// Use any suitable key that the caller gave when the message leads to none of them. Keys that were given without a name are used
-    /// then anyway.
+    /// Use any suitable key that the caller gave when the message leads to none of them. Keys that
+    /// were given without a name are used then anyway.
     pub lax_key_search: bool,
     /// Do not verify certificates. Whoever made the message may then choose its key.
     pub insecure: bool,
@@ -221,8 +229,8 @@ pub struct Options {
     pub skip_time_checks: bool,
     /// Verify the certificates of the caller's own keys, too (`--verify-keys`).
     pub verify_keys: bool,
-    /// Shortest truncated HMAC in bits (`--hmac-min-out-len`). The default is `xmlsec1`'s, 80, which is the floor of XML-DSig 4.4.2
-    /// without its second condition, half of the hash.
+    /// Shortest truncated HMAC in bits (`--hmac-min-out-len`). The default is `xmlsec1`'s, 80,
+    /// which is the floor of XML-DSig 4.4.2 without its second condition, half of the hash.
     pub hmac_minimum_bits: u32,
     /// Accept and write ECDSA and DSA signature values in ASN.1 (`--enable-asn1-signatures-hack`).
     pub asn1_signatures: bool,
@@ -230,7 +238,8 @@ pub struct Options {
     pub ignore_manifests: bool,
     /// Keep the octets that were digested for each reference in the report (`--store-references`).
     pub store_references: bool,
-    /// Most references in a signature or manifest. 64 is the bound for messages; files on disk sign more.
+    /// Most references in a signature or manifest. 64 is the bound for messages; files on disk
+    /// sign more.
     pub references: usize,
     /// Most transforms in a reference.
     pub transforms: usize,

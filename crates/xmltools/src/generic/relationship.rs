@@ -1,6 +1,8 @@
-//! The relationships transform of Open Packaging Conventions (ISO/IEC 29500-2), which office documents are signed with.
+//! The relationships transform of Open Packaging Conventions (ISO/IEC 29500-2), which office
+//! documents are signed with.
 //!
-//! The one rule: what comes out is written from the few values that the transform keeps, never copied from its input.
+//! The one rule: what comes out is written from the few values that the transform keeps, never
+//! copied from its input.
 
 use soapstone_xml::{Element, escape};
 
@@ -64,7 +66,8 @@ pub(super) fn apply(transform: Element<'_>, part: &Source) -> Result<Vec<u8>, Ge
     Ok(octets)
 }
 
-/// Attributes of no namespace and of the `xml` namespace; all others are versioning instructions or foreign, and go.
+/// Attributes of no namespace and of the `xml` namespace; all others are versioning instructions or
+/// foreign, and go.
 fn write_attributes(element: Element<'_>, octets: &mut Vec<u8>) {
     for attribute in element
         .attributes()

@@ -1,8 +1,9 @@
 //! `soapstone xml sign`: fills in a signature template.
 //!
-//! First `ds:KeyInfo`, then digests, then the value, each on the document as it is after the step before, so that a signature may
-//! cover its own key information and manifests.
-//! The one rule: what is signed is what is written; digests are computed again until none of them changes.
+//! First `ds:KeyInfo`, then digests, then the value, each on the document as it is after the step
+//! before, so that a signature may cover its own key information and manifests.
+//! The one rule: what is signed is what is written; digests are computed again until none of them
+//! changes.
 
 use soapstone_crypto::{SignatureFamily, digest};
 use soapstone_xml::NodeId;
@@ -19,14 +20,16 @@ use super::verify::{manifest_nodes, octets, rules, signed_info};
 use soapstone_xmlsec::dsig::{Reference, Signature};
 use soapstone_xmlsec::namespaces::DSIG;
 
-/// How often digests are computed until they are stable: one round per level of references to references, and one more.
+/// How often digests are computed until they are stable: one round per level of references to
+/// references, and one more.
 const ROUNDS: usize = 8;
 
-/// Signs the template at the start node of the options, or the first one of the document, and returns the signed document.
+/// Signs the template at the start node of the options, or the first one of the document, and
+/// returns the signed document.
 ///
 /// # Errors
-/// [`GenericError::Signature`] for templates that are no signatures, [`GenericError::KeyNotFound`], and whatever is wrong with what
-/// the references name.
+/// [`GenericError::Signature`] for templates that are no signatures, [`GenericError::KeyNotFound`],
+/// and whatever is wrong with what the references name.
 pub fn sign(template: &[u8], session: &mut Session<'_>) -> Result<Vec<u8>, GenericError> {
     let mut source = session.load(template)?;
     let place = place(&source, session)?;
@@ -129,7 +132,8 @@ fn fill(
     session.load(&text)
 }
 
-/// Writes the digests of all references, those of manifests included; says whether one of them was another before.
+/// Writes the digests of all references, those of manifests included; says whether one of them was
+/// another before.
 fn digest_references(
     source: &Source,
     place: usize,

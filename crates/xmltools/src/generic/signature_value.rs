@@ -1,7 +1,7 @@
 //! The forms in which ECDSA and DSA signature values are met.
 //!
-//! XML-DSig 6.4 wants the two numbers side by side, each as long as the order of the group. Old Java signers write them longer, with
-//! zeros in front; some writers use ASN.1.
+//! XML-DSig 6.4 wants the two numbers side by side, each as long as the order of the group. Old
+//! Java signers write them longer, with zeros in front; some writers use ASN.1.
 //! The one rule: only the encoding changes; each form is verified like any other.
 
 use soapstone_crypto::{KeyKind, PublicKey, SignatureAlgorithm, SignatureFamily};

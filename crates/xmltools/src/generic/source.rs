@@ -1,6 +1,7 @@
 //! Documents of the generic path: with a DTD, if they have one, in any encoding that is read.
 //!
-//! The one rule: a DTD is applied before anything is looked at, and then it is gone; what it declared as ids are ids.
+//! The one rule: a DTD is applied before anything is looked at, and then it is gone; what it
+//! declared as ids are ids.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -87,8 +88,9 @@ impl Source {
         }
     }
 
-    /// Elements by what stands in an attribute that somebody may take for an id, declared or not. Where two elements are alike,
-    /// whoever reads the document after us may find another one than we did.
+    /// Elements by what stands in an attribute that somebody may take for an id, declared or not.
+    /// Where two elements are alike, whoever reads the document after us may find another one
+    /// than we did.
     fn lookalikes(&self) -> &HashMap<String, Vec<NodeId>> {
         self.lookalikes.get_or_init(|| {
             let mut lookalikes: HashMap<String, Vec<NodeId>> = HashMap::new();
@@ -138,7 +140,8 @@ impl Source {
     }
 }
 
-/// A [`Source`] that is being worked on, with its XPath tree, which is built when it is first needed.
+/// A [`Source`] that is being worked on, with its XPath tree, which is built when it is first
+/// needed.
 pub(super) struct Reading<'d> {
     pub(super) source: &'d Source,
     tree: OnceCell<Tree<'d>>,
@@ -231,7 +234,8 @@ impl<'d> Reading<'d> {
     }
 }
 
-/// The document type declaration in `octets`, where it is UTF-8 text and all declarations are in it.
+/// The document type declaration in `octets`, where it is UTF-8 text and all declarations are in
+/// it.
 fn doctype(octets: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(octets) else {
         return Vec::new();
@@ -257,7 +261,8 @@ fn doctype(octets: &[u8]) -> Vec<u8> {
     Vec::new()
 }
 
-/// Octets up to and including the `>` that closes the declaration: quotes, comments and the internal subset are skipped.
+/// Octets up to and including the `>` that closes the declaration: quotes, comments and the
+/// internal subset are skipped.
 fn doctype_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut quote) = (0, 0u32, None);

@@ -1,7 +1,8 @@
-//! Transforms of the generic path (XML-DSig 6.6): canonicalization, base64, XPath, XPath Filter 2.0, enveloped signature.
+//! Transforms of the generic path (XML-DSig 6.6): canonicalization, base64, XPath, XPath Filter
+//! 2.0, enveloped signature.
 //!
-//! Data is octets or a set of nodes; where a transform needs the other kind, the data is parsed or canonicalized
-//! (XML-DSig 4.4.3.2). Chains that the strict path knows take it.
+//! Data is octets or a set of nodes; where a transform needs the other kind, the data is parsed or
+//! canonicalized (XML-DSig 4.4.3.2). Chains that the strict path knows take it.
 //!
 //! The one rule: XSLT is never executed, and no transform reaches out of the data that it is given.
 
@@ -27,14 +28,16 @@ enum Data<'t, 'd> {
 
 /// A chain of transforms and the document in which it is written.
 struct Chain<'c, 'd> {
-    /// The document that holds the transforms, where XPath expressions find their namespaces and `here()`.
+    /// The document that holds the transforms, where XPath expressions find their namespaces and
+    /// `here()`.
     home: &'c Reading<'d>,
     /// The signature that `enveloped-signature` leaves out.
     signature: Option<NodeId>,
 }
 
 impl Reading<'_> {
-    /// The octets that `transforms` make of what `uri` names in this document, or elsewhere as far as the session allows.
+    /// The octets that `transforms` make of what `uri` names in this document, or elsewhere as far
+    /// as the session allows.
     pub(super) fn octets(
         &self,
         uri: &str,
@@ -77,7 +80,8 @@ impl Reading<'_> {
         chain.run(transforms, data, session)
     }
 
-    /// Enveloped signature and one canonicalization of an element or the document: as the strict path does it.
+    /// Enveloped signature and one canonicalization of an element or the document: as the strict
+    /// path does it.
     fn fast(
         &self,
         selection: SameDocument<'_>,
@@ -297,7 +301,8 @@ pub(super) fn select<'u>(
     Evaluation::new(tree).select(&expression).map_err(failed)
 }
 
-/// A full XPointer: `xmlns(p=uri)` parts, and one `xpointer(expression)`. What it points to counts with all that is in it.
+/// A full XPointer: `xmlns(p=uri)` parts, and one `xpointer(expression)`. What it points to counts
+/// with all that is in it.
 fn point(tree: &Tree<'_>, pointer: &str) -> Result<NodeSet, GenericError> {
     let refused = |reason: &str| GenericError::XPath {
         expression: format!("#{pointer}"),

@@ -1,5 +1,5 @@
-//! Whether the caller's anchors vouch for a certificate, by the rules of `xmlsec1`: old certificates are taken, anchors must be
-//! self-signed, revocation lists count when they speak.
+//! Whether the caller's anchors vouch for a certificate, by the rules of `xmlsec1`: old
+//! certificates are taken, anchors must be self-signed, revocation lists count when they speak.
 //!
 //! The one rule: without an anchor nothing is trusted.
 
@@ -11,12 +11,14 @@ use super::key::Key;
 use super::keys::Keys;
 use super::options::Options;
 
-/// Longest path that is followed to look for revoked members (`xmlsec1`'s default verification depth).
+/// Longest path that is followed to look for revoked members (`xmlsec1`'s default verification
+/// depth).
 const PATH: usize = 9;
 
 /// Checks `certificate` with what came with it.
 ///
-/// Lists in the message can only take trust away; whoever made the message could have left them out.
+/// Lists in the message can only take trust away; whoever made the message could have left them
+/// out.
 pub(super) fn check(
     certificate: &Certificate,
     embedded: &[Certificate],
@@ -40,7 +42,8 @@ pub(super) fn check(
             Err(error) if ours => return Err(error.into()),
             Err(_) => continue,
         };
-        // A list that was made later says nothing about then; one that is out of date still names what was revoked.
+        // A list that was made later says nothing about then; one that is out of date still names
+        // what was revoked.
         if made > now && !options.skip_time_checks {
             continue;
         }
@@ -54,7 +57,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Whether a key of the caller's may be used when its own certificate has to be verified (`--verify-keys`).
+/// Whether a key of the caller's may be used when its own certificate has to be verified
+/// (`--verify-keys`).
 pub(super) fn key_is_verified(key: &Key, keys: &Keys, options: &Options) -> bool {
     match key.certificates.split_first() {
         Some((own, others)) => check(own, others, &[], keys, options).is_ok(),

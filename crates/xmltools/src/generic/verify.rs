@@ -1,7 +1,8 @@
 //! `soapstone xml verify`: one signature, its references and its manifests.
 //!
-//! The value over `SignedInfo` is checked first, so that no transform runs that the holder of the key did not sign.
-//! The one rule: every reference must match. Manifests are reported, as XML-DSig 2.3 has it: what they mean is the application's.
+//! The value over `SignedInfo` is checked first, so that no transform runs that the holder of the
+//! key did not sign. The one rule: every reference must match. Manifests are reported, as XML-DSig
+//! 2.3 has it: what they mean is the application's.
 
 use soapstone_crypto::digest;
 use soapstone_xml::{Apex, NodeId};
@@ -61,12 +62,14 @@ pub struct ManifestReport {
 /// Verifies the signature at the start node of the options, or the first one of the document.
 ///
 /// # Errors
-/// Why the signature is refused or could not be looked at: [`GenericError::is_refusal`] tells the two apart.
+/// Why the signature is refused or could not be looked at: [`GenericError::is_refusal`] tells the
+/// two apart.
 pub fn verify(document: &[u8], session: &mut Session<'_>) -> Result<VerifyReport, GenericError> {
     verify_observed(document, session, &mut |_| ())
 }
 
-/// The same, with each reference handed to `look` once it was looked at, also the one for which the signature is refused.
+/// The same, with each reference handed to `look` once it was looked at, also the one for which the
+/// signature is refused.
 ///
 /// # Errors
 /// As those of [`verify`].
@@ -164,7 +167,8 @@ fn verify_value(
     else {
         return Ok(());
     };
-    // Old Java signers write the two numbers of ECDSA and DSA longer than they are; some writers use ASN.1.
+    // Old Java signers write the two numbers of ECDSA and DSA longer than they are; some writers
+    // use ASN.1.
     if let (SignatureError::ValueMismatch { .. }, Some(public)) = (&failure, key.public_key()) {
         let other_form = normalized(
             signature.method,

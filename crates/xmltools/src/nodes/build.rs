@@ -1,9 +1,11 @@
 //! Builds the tree of a document.
 //!
-//! The walk follows grafts, as every view of a document does: what was decrypted stands where its `EncryptedData` stood.
+//! The walk follows grafts, as every view of a document does: what was decrypted stands where its
+//! `EncryptedData` stood.
 //!
-//! The one rule kept here: text nodes are as long as they can be (XPath 1.0 section 5.7), and the namespaces of an element
-//! are all that are in scope, `xml` among them, in order of their prefixes.
+//! The one rule kept here: text nodes are as long as they can be (XPath 1.0 section 5.7), and the
+//! namespaces of an element are all that are in scope, `xml` among them, in order of their
+//! prefixes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,8 +18,8 @@ use soapstone_xml::XML_NAMESPACE;
 use soapstone_xml::{Content, Contents};
 use soapstone_xml::{Document, Element};
 
-/// Most nodes of a tree: a few per element of the largest document that the default limits let in. Namespace nodes make it
-/// necessary, since every element has one for each namespace in scope.
+/// Most nodes of a tree: a few per element of the largest document that the default limits let in.
+/// Namespace nodes make it necessary, since every element has one for each namespace in scope.
 pub(super) const NODES: u32 = 1 << 23;
 
 /// A document has more nodes than a tree holds.
@@ -46,8 +48,8 @@ impl From<Full> for TreeTooLarge {
 type Scope<'d> = Rc<Vec<(&'d str, &'d str)>>;
 
 impl<'d> Tree<'d> {
-    /// The tree of `document` as it now stands. `declared` are the ids that its DTD declared, if it was
-    /// [flattened](crate::dtd::flatten).
+    /// The tree of `document` as it now stands. `declared` are the ids that its DTD declared, if it
+    /// was [flattened](crate::dtd::flatten).
     ///
     /// # Errors
     ///

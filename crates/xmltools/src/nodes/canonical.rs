@@ -1,17 +1,19 @@
 //! Canonical form of a set of nodes: inclusive 1.0, 1.1 and exclusive, on any document subset.
 //!
-//! The fast path canonicalizes subtrees; here every node may be in or out for itself. An element that is out still lets its
-//! namespaces, attributes and content through, as far as these are in (Canonical XML section 2.3).
+//! The fast path canonicalizes subtrees; here every node may be in or out for itself. An element
+//! that is out still lets its namespaces, attributes and content through, as far as these are in
+//! (Canonical XML section 2.3).
 //!
-//! The one rule kept here: an *output ancestor* is an ancestor element that is in the set, and every comparison of
-//! namespaces is with the nearest one that the specification names.
+//! The one rule kept here: an *output ancestor* is an ancestor element that is in the set, and
+//! every comparison of namespaces is with the nearest one that the specification names.
 
 use soapstone_xml::{Canonicalization, Sink, XML_NAMESPACE, base, escape};
 
 use super::{NodeKind, NodeSet, Tree, TreeNode};
 
-/// Writes the canonical form of `set` to `sink`. `inclusive_prefixes` are those of the `InclusiveNamespaces` element of
-/// exclusive canonicalization, `#default` for the default namespace; the inclusive methods ignore them.
+/// Writes the canonical form of `set` to `sink`. `inclusive_prefixes` are those of the
+/// `InclusiveNamespaces` element of exclusive canonicalization, `#default` for the default
+/// namespace; the inclusive methods ignore them.
 pub fn canonicalize_nodes(
     tree: &Tree<'_>,
     set: &NodeSet,
@@ -54,7 +56,8 @@ struct Open {
     used: usize,
 }
 
-/// Exclusive: a prefix that an output ancestor visibly utilizes, and its namespace as far as that is in the set.
+/// Exclusive: a prefix that an output ancestor visibly utilizes, and its namespace as far as that
+/// is in the set.
 struct Used<'t> {
     prefix: &'t str,
     namespace: Option<&'t str>,
@@ -96,7 +99,8 @@ impl<'t> Writer<'t, '_> {
         self.tree.end(node)
     }
 
-    /// A comment or instruction; outside the document element a line of its own (Canonical XML section 2.3).
+    /// A comment or instruction; outside the document element a line of its own (Canonical XML
+    /// section 2.3).
     fn markup(&mut self, pieces: &[&str]) {
         let outside = self.open.is_empty();
         if outside && self.rooted {
@@ -291,7 +295,8 @@ impl<'t> Writer<'t, '_> {
             .map(|open| open.node)
     }
 
-    /// The attribute axis: what is in the set, and what an element whose parent is out takes over from its ancestors.
+    /// The attribute axis: what is in the set, and what an element whose parent is out takes over
+    /// from its ancestors.
     fn attributes(&mut self, element: TreeNode, inherits: bool) {
         let mut attributes: Vec<(TreeNode, Option<String>)> = self
             .tree
@@ -320,8 +325,9 @@ impl<'t> Writer<'t, '_> {
         }
     }
 
-    /// Attributes in the `xml` namespace (Canonical XML 1.0 and 1.1 section 2.4), whether in the set or not: the nearest of each
-    /// name, unless the element has its own. 1.1 takes over `lang` and `space` only, and joins `base`.
+    /// Attributes in the `xml` namespace (Canonical XML 1.0 and 1.1 section 2.4), whether in the
+    /// set or not: the nearest of each name, unless the element has its own. 1.1 takes over
+    /// `lang` and `space` only, and joins `base`.
     fn inherit(&self, element: TreeNode, attributes: &mut Vec<(TreeNode, Option<String>)>) {
         let in_xml = |element: TreeNode| {
             self.tree
@@ -351,8 +357,9 @@ impl<'t> Writer<'t, '_> {
         }
     }
 
-    /// `xml:base` fixup (Canonical XML 1.1 section 2.4): the values of the omitted ancestors up to the nearest one that is in,
-    /// joined with the element's own, which counts whether in the set or not.
+    /// `xml:base` fixup (Canonical XML 1.1 section 2.4): the values of the omitted ancestors up to
+    /// the nearest one that is in, joined with the element's own, which counts whether in the
+    /// set or not.
     fn join_base(&self, element: TreeNode, attributes: &mut Vec<(TreeNode, Option<String>)>) {
         let own = self.tree.attribute(element, XML_NAMESPACE, "base");
         let omitted = self.open.iter().rev().take_while(|open| !open.included);

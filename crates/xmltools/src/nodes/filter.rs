@@ -7,7 +7,8 @@
 use super::xpath::{Evaluation, Expression, XPathError};
 use super::{NodeSet, Tree, TreeNode};
 
-/// What an `XPath` element of Filter 2.0 does with the subtrees that it selects (its `Filter` attribute).
+/// What an `XPath` element of Filter 2.0 does with the subtrees that it selects (its `Filter`
+/// attribute).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
     /// Only what is in them stays.
@@ -41,8 +42,8 @@ pub struct Filter {
     pub here: Option<TreeNode>,
 }
 
-/// Applies an XPath Filter 2.0 transform (section 3.4): starts from all nodes of the document, applies `filters` one after
-/// another, and returns what of the result is in `input`.
+/// Applies an XPath Filter 2.0 transform (section 3.4): starts from all nodes of the document,
+/// applies `filters` one after another, and returns what of the result is in `input`.
 ///
 /// # Errors
 ///
@@ -79,7 +80,8 @@ pub fn filter2(
     Ok(set)
 }
 
-/// Takes the signature that contains the transform out of `set`, with all that is in it (XML-Signature section 6.6.4).
+/// Takes the signature that contains the transform out of `set`, with all that is in it
+/// (XML-Signature section 6.6.4).
 pub fn enveloped_signature(tree: &Tree<'_>, signature: TreeNode, set: &mut NodeSet) {
     set.remove_range(signature.index()..tree.end(signature).index());
 }

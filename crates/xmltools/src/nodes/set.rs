@@ -1,7 +1,7 @@
 //! Sets of nodes of one tree, as the transforms of XML-Signature pass them on.
 //!
-//! The one rule kept here: a set knows nothing of its tree but its size. Sets of one tree combine; every node of the tree is
-//! in or out.
+//! The one rule kept here: a set knows nothing of its tree but its size. Sets of one tree combine;
+//! every node of the tree is in or out.
 
 use std::ops::Range;
 

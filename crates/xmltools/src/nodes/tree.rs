@@ -1,10 +1,13 @@
-//! The XPath data model (XPath 1.0 section 5): root, elements, attributes, namespaces, text, comments and instructions.
+//! The XPath data model (XPath 1.0 section 5): root, elements, attributes, namespaces, text,
+//! comments and instructions.
 //!
-//! A tree is one array of nodes in document order: an element, its namespace nodes, its attributes, its content, as
-//! section 5 orders them. A node is its index; the nodes of a subtree are a range; an ancestor is a comparison.
-//! It borrows its strings from the [`Document`](soapstone_xml::Document) that it was built from.
+//! A tree is one array of nodes in document order: an element, its namespace nodes, its attributes,
+//! its content, as section 5 orders them. A node is its index; the nodes of a subtree are a range;
+//! an ancestor is a comparison. It borrows its strings from the
+//! [`Document`](soapstone_xml::Document) that it was built from.
 //!
-//! The one rule kept here: index order *is* document order, and nothing changes after the tree is built.
+//! The one rule kept here: index order *is* document order, and nothing changes after the tree is
+//! built.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,7 +42,8 @@ pub enum NodeKind {
     Instruction,
 }
 
-/// A qualified name and its namespace; of a namespace node the prefix, of an instruction the target, as local name.
+/// A qualified name and its namespace; of a namespace node the prefix, of an instruction the
+/// target, as local name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Name<'d> {
     pub(super) prefix: &'d str,
@@ -77,7 +81,8 @@ impl<'d> Tree<'d> {
         self.nodes[node.index()].kind
     }
 
-    /// The parent: of attributes and namespaces too, although they are not its children. `None` for the root node.
+    /// The parent: of attributes and namespaces too, although they are not its children. `None` for
+    /// the root node.
     pub fn parent(&self, node: TreeNode) -> Option<TreeNode> {
         (node != TreeNode::ROOT).then(|| self.nodes[node.index()].parent)
     }
@@ -87,8 +92,8 @@ impl<'d> Tree<'d> {
         self.elements.get(&element).copied()
     }
 
-    /// The element with this id (XPath 1.0 section 5.2.1): by the id attributes known to the document, and by those that the
-    /// DTD declared which it was flattened by.
+    /// The element with this id (XPath 1.0 section 5.2.1): by the id attributes known to the
+    /// document, and by those that the DTD declared which it was flattened by.
     ///
     /// # Errors
     ///
@@ -111,8 +116,8 @@ impl<'d> Tree<'d> {
         }
     }
 
-    /// The local part of the expanded name; empty for kinds without name. Of an instruction the target, of a namespace
-    /// node the prefix.
+    /// The local part of the expanded name; empty for kinds without name. Of an instruction the
+    /// target, of a namespace node the prefix.
     pub fn local(&self, node: TreeNode) -> &'d str {
         self.name(node).local
     }
@@ -150,14 +155,14 @@ impl<'d> Tree<'d> {
         }
     }
 
-    /// Every node of the document; without comments if not `comments`, which is what `URI=""` means (XML-Signature
-    /// section 4.4.3.3).
+    /// Every node of the document; without comments if not `comments`, which is what `URI=""` means
+    /// (XML-Signature section 4.4.3.3).
     pub fn whole(&self, comments: bool) -> NodeSet {
         self.subtree_set(TreeNode::ROOT, comments)
     }
 
-    /// `node` with all that is in it, its namespace nodes and attributes among it: what `URI="#id"` means (XML-Signature
-    /// section 4.4.3.3), then without comments.
+    /// `node` with all that is in it, its namespace nodes and attributes among it: what `URI="#id"`
+    /// means (XML-Signature section 4.4.3.3), then without comments.
     pub fn subtree_set(&self, node: TreeNode, comments: bool) -> NodeSet {
         let mut set = NodeSet::empty(self.len());
         set.insert_range(node.index()..self.end(node).index());

@@ -1,7 +1,8 @@
 //! Runs cases of the vectors through the generic path, each with the options it was recorded with.
 //!
-//! A case's options are those of `xmlsec1` where the suite has them; suites of other projects say which keys they use and which
-//! attributes are ids, and trust what is embedded when they name no key.
+//! A case's options are those of `xmlsec1` where the suite has them; suites of other projects say
+//! which keys they use and which attributes are ids, and trust what is embedded when they name no
+//! key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -144,8 +145,9 @@ fn listed_keys(case: &Case, keys: &mut Keys, options: &mut Options, files: &mut 
         };
         match key["use"].as_str().unwrap() {
             "hmackey" => keys.add_secret(None, SecretKind::Hmac, octets).unwrap(),
-            // Folders of certificates hold revocation lists, and files that are no certificate, too; files of certificates
-            // hold bare public keys. The key names of the suites are the file names.
+            // Folders of certificates hold revocation lists, and files that are no certificate,
+            // too; files of certificates hold bare public keys. The key names of the
+            // suites are the file names.
             _ => {
                 let name = key["file"]
                     .as_str()
@@ -228,8 +230,8 @@ fn id_attribute(name: &str) -> IdAttribute {
     }
 }
 
-/// Compares the error of an invalid document with the beginning that its case expects. Cases of other
-/// projects expect none.
+/// Compares the error of an invalid document with the beginning that its case expects. Cases of
+/// other projects expect none.
 pub(crate) fn refused_for(case: &Case, error: &GenericError) -> Result<(), String> {
     let found = error.to_string();
     match case.expected("error") {
@@ -241,7 +243,8 @@ pub(crate) fn refused_for(case: &Case, error: &GenericError) -> Result<(), Strin
     }
 }
 
-/// Runs every case; what fails must be listed with a reason in `exceptions.json`, and what is listed there must fail.
+/// Runs every case; what fails must be listed with a reason in `exceptions.json`, and what is
+/// listed there must fail.
 pub(crate) fn run(kind: &str, check: impl Fn(&Case) -> Result<(), String>) {
     let cases = soapstone_testkit::cases(kind);
     let exceptions: BTreeMap<String, String> =

@@ -1,7 +1,8 @@
 //! `soapstone init`: everything to put a gateway before a service, and to call it.
 //!
-//! Keys, a password where one is needed, the files of two gateways and of single messages, and a request to try. The rule kept here:
-//! what gets into the folder was read first, by what will read it there; and nothing that is there is touched.
+//! Keys, a password where one is needed, the files of two gateways and of single messages, and a
+//! request to try. The rule kept here: what gets into the folder was read first, by what will read
+//! it there; and nothing that is there is touched.
 
 mod place;
 mod report;
@@ -52,7 +53,8 @@ Then:
   soapstone gateway --config client-gateway.toml
   curl -H 'Content-Type: text/xml' --data-binary @request.xml http://127.0.0.1:8444/books";
 
-/// The service that is protected unless another one is named: a sample service, where they listen by default.
+/// The service that is protected unless another one is named: a sample service, where they listen
+/// by default.
 const DEFAULT_BACKEND: &str = "http://127.0.0.1:9000/books";
 
 /// What endpoint files have where they say nothing.
@@ -64,7 +66,8 @@ const BITS: u32 = 2048;
 /// Octets of a password that nobody has to remember.
 const PASSWORD_OCTETS: usize = 24;
 
-/// How far behind its port a gateway tells of its health: 9901, the port of guides, for a gateway at 8443.
+/// How far behind its port a gateway tells of its health: 9901, the port of guides, for a gateway
+/// at 8443.
 const ADMIN_PORTS_BEHIND: u16 = 9901 - 8443;
 
 /// Arguments of `soapstone init`.
@@ -86,10 +89,12 @@ pub struct Arguments {
     /// Where the gateway before the service listens
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443", value_parser = address)]
     listen: SocketAddr,
-    /// Where the gateway behind plain clients listens [default: this machine alone, at the port after that of --listen]
+    /// Where the gateway behind plain clients listens [default: this machine alone, at the port
+    /// after that of --listen]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     client_listen: Option<SocketAddr>,
-    /// How long the certificates are valid [default: 825; the authority's 3650, or as long, if that is longer]
+    /// How long the certificates are valid [default: 825; the authority's 3650, or as long, if
+    /// that is longer]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(VALID_DAYS))]
     days: Option<u32>,
 }
@@ -168,7 +173,8 @@ impl Plan {
         })
     }
 
-    /// Where a gateway that listens there tells of its health: on this machine alone, at a port that none of the gateways listens at.
+    /// Where a gateway that listens there tells of its health: on this machine alone, at a port
+    /// that none of the gateways listens at.
     fn admin(&self, listen: SocketAddr) -> SocketAddr {
         let at = |port| SocketAddr::new(loopback(listen), port);
         let below = |port: u16| port.checked_sub(ADMIN_PORTS_BEHIND).map(at);
@@ -178,7 +184,8 @@ impl Plan {
             !share_a_port(self.listen, *admin) && !share_a_port(self.client_listen, *admin)
         };
         let found = behind.into_iter().chain(below(port)).find(is_free);
-        // The other gateway is where this one was looked for, and there is nothing on the other side: any free port will do.
+        // The other gateway is where this one was looked for, and there is nothing on the other
+        // side: any free port will do.
         found.unwrap_or_else(|| at(ADMIN_PORTS_BEHIND))
     }
 

@@ -1,7 +1,8 @@
 //! How several files get into a folder: all of them, or none, and never over what is there.
 //!
-//! They are made in a folder of their own inside, which nobody else can look into, and linked to their places when all of them are
-//! good. The rule kept here: whatever goes wrong, nothing of it stays.
+//! They are made in a folder of their own inside, which nobody else can look into, and linked to
+//! their places when all of them are good. The rule kept here: whatever goes wrong, nothing of it
+//! stays.
 
 use std::fs;
 use std::io;
@@ -66,7 +67,8 @@ impl Staging {
     /// Puts the files into their places.
     ///
     /// # Errors
-    /// [`Failure`] naming the file that came to be in the way meanwhile, or cannot be put there; then none of them is.
+    /// [`Failure`] naming the file that came to be in the way meanwhile, or cannot be put there;
+    /// then none of them is.
     pub(super) fn place(mut self, names: &[&str]) -> Result<(), Failure> {
         let mut placed: Vec<PathBuf> = Vec::new();
         for name in names {

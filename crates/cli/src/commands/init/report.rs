@@ -1,6 +1,7 @@
 //! What is said when all is written: what each file is for, and what to type next.
 //!
-//! The rule kept here: commands can be pasted into a shell as they stand, whatever the folder and the service are called.
+//! The rule kept here: commands can be pasted into a shell as they stand, whatever the folder and
+//! the service are called.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The texts of the files, and what is put into them.
 //!
-//! A template is the file as it will be, but for names in double braces. The rule kept here: what was typed gets into a file as a TOML
-//! string, escaped, and is never looked through for names in braces.
+//! A template is the file as it will be, but for names in double braces. The rule kept here: what
+//! was typed gets into a file as a TOML string, escaped, and is never looked through for names in
+//! braces.
 
 use soapstone::crypto::KeyKind;
 use soapstone::wss::Mechanism;

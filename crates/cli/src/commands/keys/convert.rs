@@ -1,7 +1,7 @@
 //! `soapstone keys convert`: from PEM, PKCS#12 and JKS to PEM and PKCS#12.
 //!
-//! The rule kept here: what is written was understood first; a key without its certificate, or the reverse, is told and not
-//! written as half of a pair.
+//! The rule kept here: what is written was understood first; a key without its certificate, or the
+//! reverse, is told and not written as half of a pair.
 
 use std::path::{Path, PathBuf};
 
@@ -37,14 +37,16 @@ pub struct Arguments {
     /// What to make
     #[arg(long, value_name = "OUT")]
     to: PathBuf,
-    /// The entry of the keystore to take, and the name of the entry that is made [default: its name in the input, or OUT's]
+    /// The entry of the keystore to take, and the name of the entry that is made [default: its
+    /// name in the input, or OUT's]
     #[arg(long, value_name = "NAME")]
     alias: Option<String>,
     #[command(flatten)]
     password: PasswordArguments,
     #[command(flatten)]
     key_password: KeyPasswordArguments,
-    /// The environment variable that holds the password of what is made; without one, PKCS#12 keeps the password of the input
+    /// The environment variable that holds the password of what is made; without one, PKCS#12
+    /// keeps the password of the input
     #[arg(long, value_name = "NAME", conflicts_with = "new_password_file")]
     new_password_env: Option<String>,
     /// The file whose first line is that password

@@ -1,7 +1,7 @@
 //! What is in a file of keys and certificates, whatever its format.
 //!
-//! The format is told by the contents, never by the name. The rule kept here: everything in a file is reported; what cannot be read
-//! is a failure that says so, not an entry that is missing.
+//! The format is told by the contents, never by the name. The rule kept here: everything in a file
+//! is reported; what cannot be read is a failure that says so, not an entry that is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -149,7 +149,8 @@ fn der_item(octets: &[u8]) -> Option<Item> {
     certificate().or_else(private).or_else(public)
 }
 
-/// Whether it begins as PKCS#12 (a DER sequence), JKS or JCEKS does. What does not is called none of them, not a broken one.
+/// Whether it begins as PKCS#12 (a DER sequence), JKS or JCEKS does. What does not is called none
+/// of them, not a broken one.
 fn may_be_keystore(octets: &[u8]) -> bool {
     matches!(octets, [0x30, ..] | [0xfe, 0xed, ..] | [0xce, 0xce, ..])
 }

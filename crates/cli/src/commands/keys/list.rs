@@ -54,7 +54,8 @@ struct Listed {
     bits: Option<u32>,
     #[serde(flatten)]
     certificate: Option<CertificateListed>,
-    /// Subject key identifier, hexadecimal; of a key without certificate the usual one (SHA-1 of the key's bits).
+    /// Subject key identifier, hexadecimal; of a key without certificate the usual one (SHA-1 of
+    /// the key's bits).
     #[serde(skip_serializing_if = "Option::is_none")]
     ski: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! `soapstone keys`: keys and certificates, made, listed and converted.
 //!
-//! The rule kept here: files with private keys are readable by their owner alone, and nothing is overwritten without `--force`.
+//! The rule kept here: files with private keys are readable by their owner alone, and nothing is
+//! overwritten without `--force`.
 
 pub mod convert;
 mod entries;

@@ -127,7 +127,8 @@ fn moment(text: &str) -> Result<Timestamp, String> {
         .map_err(|_| "expected a moment such as 2026-11-20T12:00:00Z".to_owned())
 }
 
-/// A subject alternative name, with or without the prefix that other tools want: `DNS:`, `IP:`, `email:`.
+/// A subject alternative name, with or without the prefix that other tools want: `DNS:`, `IP:`,
+/// `email:`.
 fn alternative_name(text: &str) -> Result<String, String> {
     let (kind, name) = match text.split_once(':') {
         Some((kind @ ("DNS" | "IP" | "email"), name)) => (kind, name),

@@ -1,7 +1,7 @@
 //! `soapstone xml c14n`: the canonical form of a document, of an element, or of any set of nodes.
 //!
-//! The rule kept here: a DTD is applied within bounds before anything is written, and external entities are read only from below the
-//! folder of the input.
+//! The rule kept here: a DTD is applied within bounds before anything is written, and external
+//! entities are read only from below the folder of the input.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,8 @@ pub struct Arguments {
     /// The method, by URI or short name
     #[arg(long, value_name = "URI", default_value = "c14n", value_parser = method)]
     algorithm: Canonicalization,
-    /// Prefixes that exclusive canonicalization treats as the inclusive one does; #default is the default namespace
+    /// Prefixes that exclusive canonicalization treats as the inclusive one does; #default is the
+    /// default namespace
     #[arg(long, value_name = "PREFIXES", default_value = "")]
     inclusive_prefixes: String,
     /// Only the element with this id, or the first one of this name: [first ]{namespace}name

@@ -1,6 +1,7 @@
 //! `soapstone xml decrypt`: one encrypted element.
 //!
-//! The rule kept here: every failure on the way from a key to the plaintext is told as the same one.
+//! The rule kept here: every failure on the way from a key to the plaintext is told as the same
+//! one.
 
 use soapstone_xmltools::generic;
 

@@ -1,6 +1,7 @@
 //! `soapstone xml encrypt`: fills in an encryption template.
 //!
-//! The rule kept here: what is encrypted is named with an option; the file that is worked on is always the template.
+//! The rule kept here: what is encrypted is named with an option; the file that is worked on is
+//! always the template.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! The keys and certificates that an operation is given: `xmlsec1`'s options.
 //!
-//! The rule kept here: keys are added in the order of `xmlsec1`'s help, so that a search for any suitable key finds the same one.
+//! The rule kept here: keys are added in the order of `xmlsec1`'s help, so that a search for any
+//! suitable key finds the same one.
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,8 @@ pub(super) struct KeyArguments {
     /// A key from which HKDF derives others
     #[arg(long, value_name = "FILE")]
     hkdf_key: Vec<Named>,
-    /// The password of private keys and PKCS#12 files; other users may see it in the list of processes
+    /// The password of private keys and PKCS#12 files; other users may see it in the list of
+    /// processes
     #[arg(long, value_name = "PASSWORD")]
     pwd: Option<String>,
     /// The environment variable that holds this password

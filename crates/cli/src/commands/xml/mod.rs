@@ -1,10 +1,12 @@
 //! `soapstone xml`: single XML-Security operations with the flags of `xmlsec1`.
 //!
-//! Unlike the rest of Soapstone these work on any XML: with a DTD, with XPath transforms, with references to other files. Nothing is
-//! ever fetched: what a document refers to is found through `--url-map`, or below the folder of the input when local references are
-//! enabled. XSLT is refused.
+//! Unlike the rest of Soapstone these work on any XML: with a DTD, with XPath transforms, with
+//! references to other files. Nothing is ever fetched: what a document refers to is found through
+//! `--url-map`, or below the folder of the input when local references are enabled. XSLT is
+//! refused.
 //!
-//! The rule kept here: what `xmlsec1` does only on demand is done only on demand here, and under the same name.
+//! The rule kept here: what `xmlsec1` does only on demand is done only on demand here, and under
+//! the same name.
 
 pub mod c14n;
 pub mod decrypt;

@@ -1,6 +1,8 @@
-//! What the four operations of XML-Security have in common: where they begin, what they may refer to, whom they trust.
+//! What the four operations of XML-Security have in common: where they begin, what they may refer
+//! to, whom they trust.
 //!
-//! The rule kept here: every option is `xmlsec1`'s, with its name and its meaning; what is left out keeps the safe default.
+//! The rule kept here: every option is `xmlsec1`'s, with its name and its meaning; what is left out
+//! keeps the safe default.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +71,8 @@ struct ReferenceArguments {
     /// The file that stands for the URL after the colon
     #[arg(long, value_name = "FILE")]
     url_map: Vec<Named>,
-    /// References that signatures may have: empty,same-doc,local,remote,any [default: empty,same-doc]
+    /// References that signatures may have: empty,same-doc,local,remote,any [default:
+    /// empty,same-doc]
     #[arg(long, value_name = "LIST", value_parser = enabled_uris)]
     enabled_reference_uris: Option<EnabledUris>,
     /// The same for the cipher text of encrypted elements
@@ -81,7 +84,8 @@ struct ReferenceArguments {
     /// Leave Manifest elements alone
     #[arg(long)]
     ignore_manifests: bool,
-    /// Accepted for the sake of command lines made for xmlsec1; the transform that it concerns is not supported
+    /// Accepted for the sake of command lines made for xmlsec1; the transform that it concerns is
+    /// not supported
     #[arg(long, hide = true)]
     relationship_legacy: bool,
 }
@@ -102,7 +106,8 @@ struct TrustArguments {
     /// Verify the certificates of the keys given here, too
     #[arg(long)]
     verify_keys: bool,
-    /// Accepted for the sake of command lines made for xmlsec1: revocation lists are always verified
+    /// Accepted for the sake of command lines made for xmlsec1: revocation lists are always
+    /// verified
     #[arg(long, hide = true)]
     verify_crls: bool,
     /// The time at which certificates must be valid, in local time: "YYYY-MM-DD HH:MM:SS"
@@ -268,7 +273,8 @@ fn moment(text: &str, zone: TimeZone) -> Result<Timestamp, String> {
     time.ok_or_else(|| format!("expected a time like \"2026-11-20 12:00:00\", found \"{text}\""))
 }
 
-/// What an operation's error is for the caller: a message that is refused, or an operation that cannot be carried out.
+/// What an operation's error is for the caller: a message that is refused, or an operation that
+/// cannot be carried out.
 pub(super) fn failure(error: &GenericError) -> Failure {
     let unsupported = unsupported(error);
     if !error.is_refusal() && unsupported.is_none() {

@@ -1,7 +1,7 @@
 //! Finds what a document refers to outside itself.
 //!
-//! The rule kept here: nothing is fetched from a network, and no file is read that is neither named on the command line nor below
-//! the folder of the input.
+//! The rule kept here: nothing is fetched from a network, and no file is read that is neither named
+//! on the command line nor below the folder of the input.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,8 +14,8 @@ use soapstone_xmltools::generic;
 pub(super) struct Resolver {
     /// What `--url-map` says: URLs and the files that stand for them.
     mapped: Vec<(String, PathBuf)>,
-    /// The folder of the input, without symbolic links: relative references start from it, and files are read below it. `None`
-    /// when there is none.
+    /// The folder of the input, without symbolic links: relative references start from it, and
+    /// files are read below it. `None` when there is none.
     base: Option<PathBuf>,
     /// The longest file that is read, in octets.
     longest: usize,

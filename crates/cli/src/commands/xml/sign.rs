@@ -1,6 +1,7 @@
 //! `soapstone xml sign`: fills in a signature template.
 //!
-//! The rule kept here: everything in the template that is not filled in stays as its author wrote it.
+//! The rule kept here: everything in the template that is not filled in stays as its author wrote
+//! it.
 
 use soapstone_xmltools::generic;
 

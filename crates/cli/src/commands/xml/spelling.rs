@@ -1,9 +1,11 @@
 //! The spelling of `xmlsec1`'s options, made one that our argument parser reads.
 //!
-//! `xmlsec1` puts a name between an option and its value: `--privkey-pem:NAME FILE`, `--url-map:URL FILE`. Here the name is moved
-//! into the value, before a separator that no one types by accident, and [`Named`] takes it out again.
+//! `xmlsec1` puts a name between an option and its value: `--privkey-pem:NAME FILE`, `--url-map:URL
+//! FILE`. Here the name is moved into the value, before a separator that no one types by accident,
+//! and [`Named`] takes it out again.
 //!
-//! The rule kept here: only what follows `soapstone xml` is touched, and only options that take a name.
+//! The rule kept here: only what follows `soapstone xml` is touched, and only options that take a
+//! name.
 
 use std::ffi::{OsStr, OsString};
 use std::str::FromStr;

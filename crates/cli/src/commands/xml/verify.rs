@@ -1,6 +1,7 @@
 //! `soapstone xml verify`: one signature, whatever it signs.
 //!
-//! The rule kept here: only a verified signature ends with exit code 0, and what was verified is said.
+//! The rule kept here: only a verified signature ends with exit code 0, and what was verified is
+//! said.
 
 use soapstone_gateway::OneLine;
 use soapstone_xmltools::generic::{self, ReferenceReport, VerifyReport};
@@ -29,7 +30,8 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,
-    /// Print the octets that were digested for each reference, also when one of them does not match
+    /// Print the octets that were digested for each reference, also when one of them does not
+    /// match
     #[arg(long)]
     store_references: bool,
 }

@@ -80,7 +80,8 @@ pub(super) fn bank_with(around: &str, operations: &[(&str, String)]) -> String {
     )
 }
 
-/// `Pay` and `Transfer` are signed and encrypted, the second one with its `wsa:Action`; `Ask` is signed with its session; `Hello` is as it is.
+/// `Pay` and `Transfer` are signed and encrypted, the second one with its `wsa:Action`; `Ask` is
+/// signed with its session; `Hello` is as it is.
 pub(super) fn bank(suite: &str) -> String {
     let binding = asymmetric(suite);
     bank_with(
@@ -218,8 +219,9 @@ impl Site {
         self.tells(actions, message, name, code, name).await;
     }
 
-    /// The message is refused after something of it was deciphered: the log alone has this cause, and peer and metrics are told what they are
-    /// told of cipher text that cannot be deciphered.
+    /// The message is refused after something of it was deciphered: the log alone has this cause,
+    /// and peer and metrics are told what they are told of cipher text that cannot be
+    /// deciphered.
     pub(super) async fn hides(&mut self, actions: &[&str], message: &str, cause: &str) {
         let (name, code) = ("decryption-failed", "wsse:FailedCheck");
         self.tells(actions, message, name, code, cause).await;

@@ -60,7 +60,8 @@ async fn operations_share_a_conversation_and_not_its_demands() {
     assert_eq!(count(&site.service, cancelled).await, 1);
 }
 
-/// A client that reads the policy in another way: the strong operation has the demands of the weak one.
+/// A client that reads the policy in another way: the strong operation has the demands of the weak
+/// one.
 #[tokio::test]
 async fn a_conversation_does_not_let_an_operation_come_with_less_than_it_demands() {
     let operations = [("Pay", SECRET.to_owned()), ("Ask", SIGNED.to_owned())];

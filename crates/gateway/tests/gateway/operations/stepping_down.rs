@@ -32,7 +32,8 @@ async fn the_body_of_a_strong_operation_is_refused_under_the_action_of_a_weak_on
         .insert("content-type", value.parse().expect("a value"));
     let answer = send(site.service.address(), twofold).await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-    // What was encrypted for another operation is cipher text under the action of one that encrypts nothing.
+    // What was encrypted for another operation is cipher text under the action of one that encrypts
+    // nothing.
     let secret = site.secured_as("Pay", &envelope("Pay"));
     site.refuses(&["urn:bank:Hello"], &secret, "operation-mismatch", invalid)
         .await;
@@ -216,13 +217,15 @@ async fn a_signed_body_moved_aside_is_no_body_of_any_operation() {
     assert!(site.backend.seen.try_recv().is_err());
 }
 
-/// Cipher text has one try: the mark is taken once the signature has proven the message, and before anything is deciphered.
+/// Cipher text has one try: the mark is taken once the signature has proven the message, and before
+/// anything is deciphered.
 #[tokio::test]
 async fn replays_are_noticed_across_operations_and_after_a_refusal() {
     let mut site = Site::new("operations-replay", &bank(GCM), a_bank(None).await).await;
     let replayed = ("replayed", "wsse:FailedAuthentication");
     let message = site.secured_as("Pay", &envelope("Pay"));
-    // Nobody keeps a message from its service by sending a changed copy first: a copy that its signature does not prove leaves no mark.
+    // Nobody keeps a message from its service by sending a changed copy first: a copy that its
+    // signature does not prove leaves no mark.
     let digest = "<ds:DigestValue>";
     let at = message.find(digest).expect("it is signed") + digest.len();
     let other = if message.as_bytes()[at] == b'A' {

@@ -1,6 +1,7 @@
 //! Shows a message to people: indented, long base64 cut short.
 //!
-//! The rule kept here: what is shown is the message's own text. Only white space is added, and what is cut is counted.
+//! The rule kept here: what is shown is the message's own text. Only white space is added, and what
+//! is cut is counted.
 
 use std::fmt::Write as _;
 
@@ -8,7 +9,8 @@ use soapstone::xml::{Buffers, Document, Element, ParseOptions, escape};
 
 /// Columns that a line should not exceed.
 const WIDTH: usize = 110;
-/// Characters of a word that are shown when it is cut; longer words are base64 or digests, which tell nothing to the eye.
+/// Characters of a word that are shown when it is cut; longer words are base64 or digests, which
+/// tell nothing to the eye.
 const SHOWN: usize = 44;
 
 /// The message, indented; as it is, if it is no XML.

@@ -1,9 +1,11 @@
 //! `soapstone demo`: real calls through two gateways under each mechanism, and what they cost.
 //!
-//! Everything runs in this process on free loopback ports: the sample services, an inbound gateway before them, an outbound gateway
-//! before that, each with a configuration file of its own in a scratch folder. Calls travel over real HTTP.
+//! Everything runs in this process on free loopback ports: the sample services, an inbound gateway
+//! before them, an outbound gateway before that, each with a configuration file of its own in a
+//! scratch folder. Calls travel over real HTTP.
 //!
-//! The rule kept here: every figure comes from calls whose answers were checked; one wrong answer fails the demo.
+//! The rule kept here: every figure comes from calls whose answers were checked; one wrong answer
+//! fails the demo.
 
 mod calls;
 mod message;
@@ -42,9 +44,11 @@ Examples:
 
 /// Books asked for in a call.
 const BOOKS: u32 = 100;
-/// Calls of one kind in a row: more of them, and the machine's moods would fall on one mechanism; fewer, and none runs warm.
+/// Calls of one kind in a row: more of them, and the machine's moods would fall on one mechanism;
+/// fewer, and none runs warm.
 const ROW: u32 = 10;
-/// When measuring ends however much is left, so that the demo ends within half a minute on a slow machine, too.
+/// When measuring ends however much is left, so that the demo ends within half a minute on a slow
+/// machine, too.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Arguments of `soapstone demo`.

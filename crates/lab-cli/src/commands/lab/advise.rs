@@ -1,6 +1,7 @@
 //! `soapstone lab advise`: which mechanism to choose for one's own messages.
 //!
-//! The rule kept here: no prediction is printed without how far it may be off, and how well such predictions came true.
+//! The rule kept here: no prediction is printed without how far it may be off, and how well such
+//! predictions came true.
 
 mod calls;
 
@@ -35,7 +36,8 @@ Examples:
   soapstone lab advise --save engine.jsonl --bytes 2000 --needs integrity
   soapstone lab advise --measured engine.jsonl --bytes 2000 --needs confidentiality --bandwidth 10 --file gateway.toml";
 
-/// Suites whose signatures or digests are SHA-1, or whose cipher is Triple DES, are only considered when named.
+/// Suites whose signatures or digests are SHA-1, or whose cipher is Triple DES, are only considered
+/// when named.
 const WEAK: [&str; 2] = ["Basic256", "TripleDes"];
 /// What a measurement takes: about a minute for all of them.
 const EFFORT: Effort = Effort {
@@ -101,7 +103,8 @@ pub struct AdviseArguments {
     /// Replace files that exist
     #[arg(long)]
     force: bool,
-    /// Lines of JSON: mechanisms, the best first, then crossovers, what was left out, and how well is predicted
+    /// Lines of JSON: mechanisms, the best first, then crossovers, what was left out, and how well
+    /// is predicted
     #[arg(long)]
     json: bool,
 }
@@ -298,7 +301,8 @@ fn measurements(
     Ok(measurements)
 }
 
-/// A line for each prediction, the best first; then one for each crossover, for each means that is left out, and for the check.
+/// A line for each prediction, the best first; then one for each crossover, for each means that is
+/// left out, and for the check.
 fn lines(
     advice: &Advice,
     unmeasured: Option<&str>,

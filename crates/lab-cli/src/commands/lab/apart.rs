@@ -1,6 +1,8 @@
-//! `soapstone lab apart`, which the lab runs: services, or a gateway, in a process of its own, as they are where they are deployed.
+//! `soapstone lab apart`, which the lab runs: services, or a gateway, in a process of its own, as
+//! they are where they are deployed.
 //!
-//! The rule kept here: it ends when nobody can tell it anything any more, however its starter ended.
+//! The rule kept here: it ends when nobody can tell it anything any more, however its starter
+//! ended.
 
 use std::io;
 use std::net::SocketAddr;

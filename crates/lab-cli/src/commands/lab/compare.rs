@@ -1,6 +1,7 @@
 //! `soapstone lab compare A B`: two runs, line by line.
 //!
-//! The rule kept here: what only one of them has is counted, so that nobody takes a part for the whole.
+//! The rule kept here: what only one of them has is counted, so that nobody takes a part for the
+//! whole.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

@@ -1,6 +1,8 @@
-//! `soapstone lab run conversations`: clients with conversations, calling while somebody breaks things.
+//! `soapstone lab run conversations`: clients with conversations, calling while somebody breaks
+//! things.
 //!
-//! The rule kept here: a conversation that was lost, or a message that was accepted twice, is a failure of the command.
+//! The rule kept here: a conversation that was lost, or a message that was accepted twice, is a
+//! failure of the command.
 
 use std::io::Write;
 use std::net::SocketAddr;

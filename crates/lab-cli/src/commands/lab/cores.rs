@@ -1,13 +1,15 @@
-//! The processors of a run: clients have some of their own, and what they call has the others, so that neither takes time from the other.
+//! The processors of a run: clients have some of their own, and what they call has the others, so
+//! that neither takes time from the other.
 //!
-//! The rule kept here: where one side would have none, nothing is pinned; what was pinned stands in the manifest.
+//! The rule kept here: where one side would have none, nothing is pinned; what was pinned stands in
+//! the manifest.
 
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// One in so many processors is the clients', where nothing else is said: a call is less work for who makes it than for two gateways and a
-/// service.
+/// One in so many processors is the clients', where nothing else is said: a call is less work for
+/// who makes it than for two gateways and a service.
 const CLIENTS_SHARE: usize = 4;
 
 /// Which processors each side has, by the numbers that the system gives them.
@@ -18,8 +20,8 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Parts the processors that this process may run on. `wanted` is how many the clients get; 0 pins nothing, and so does a machine with
-    /// fewer than four, if nothing is wanted.
+    /// Parts the processors that this process may run on. `wanted` is how many the clients get; 0
+    /// pins nothing, and so does a machine with fewer than four, if nothing is wanted.
     ///
     /// # Errors
     /// More are wanted than leave one to the servers, or the system cannot pin.
@@ -43,7 +45,8 @@ impl Cores {
         }))
     }
 
-    /// Runs `begin` as a server: threads that it starts stay on the servers' processors. This thread is a client's afterwards.
+    /// Runs `begin` as a server: threads that it starts stay on the servers' processors. This
+    /// thread is a client's afterwards.
     pub(super) fn as_servers<T>(&self, begin: impl FnOnce() -> T) -> T {
         // Where the system refuses what it allowed before, threads run wherever it puts them.
         system::pin(&self.servers);

@@ -1,7 +1,8 @@
-//! The databases that books are taken from: those that were named, or SQLite in a scratch folder beside MariaDB and PostgreSQL, which are started
-//! where they are installed.
+//! The databases that books are taken from: those that were named, or SQLite in a scratch folder
+//! beside MariaDB and PostgreSQL, which are started where they are installed.
 //!
-//! The rule kept here: a database that is not there takes only its own arms out of a run, and why is told.
+//! The rule kept here: a database that is not there takes only its own arms out of a run, and why
+//! is told.
 
 use std::path::Path;
 

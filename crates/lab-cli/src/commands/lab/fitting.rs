@@ -1,4 +1,5 @@
-//! Options of `soapstone lab run` that have nothing to do with what is to be run: refused, so that nobody believes that they did something.
+//! Options of `soapstone lab run` that have nothing to do with what is to be run: refused, so that
+//! nobody believes that they did something.
 //!
 //! The rule kept here: the heading under which help tells an option says whose it is.
 

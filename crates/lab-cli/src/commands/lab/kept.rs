@@ -1,6 +1,7 @@
 //! A folder that keeps what a run measured: a manifest of the run, and its lines of JSON.
 //!
-//! The rule kept here: nothing that was measured is overwritten; only half a point, which a run that was killed left, is cut off.
+//! The rule kept here: nothing that was measured is overwritten; only half a point, which a run
+//! that was killed left, is cut off.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -79,7 +80,8 @@ pub(super) struct Kept {
 }
 
 impl Asked {
-    /// What these options ask for, with versions of stacks and the databases that are there, and what runs where.
+    /// What these options ask for, with versions of stacks and the databases that are there, and
+    /// what runs where.
     ///
     /// # Errors
     /// The program cannot be read.
@@ -121,8 +123,8 @@ impl Asked {
 }
 
 impl Kept {
-    /// Goes on in the newest folder of `results` that holds a part of the same run, as long as `is_part` says that something is left of it,
-    /// or begins a new one there.
+    /// Goes on in the newest folder of `results` that holds a part of the same run, as long as
+    /// `is_part` says that something is left of it, or begins a new one there.
     pub(super) fn newest(
         results: &Path,
         asked: &Asked,
@@ -143,7 +145,8 @@ impl Kept {
             }
         }
         if let Some((_, folder)) = found.into_iter().max() {
-            // One that cannot be gone on with, because another process does or because it is damaged, is left as it is.
+            // One that cannot be gone on with, because another process does or because it is
+            // damaged, is left as it is.
             if let Ok(kept) = Self::open(&folder, asked)
                 && is_part(&kept.measured)
             {
@@ -262,8 +265,9 @@ fn told(file: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The commit that this program was built at, with a + if a source was changed since, and where nothing but the program itself tells which
-/// it is (a change, or no repository at all), the beginning of its digest.
+/// The commit that this program was built at, with a + if a source was changed since, and where
+/// nothing but the program itself tells which it is (a change, or no repository at all), the
+/// beginning of its digest.
 fn revision() -> Result<String, Failure> {
     /// Enough to tell builds apart.
     const DIGITS: usize = 16;

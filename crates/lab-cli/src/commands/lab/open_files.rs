@@ -1,5 +1,5 @@
-//! How many files this process may have open: a thousand clients, two gateways, the tap and the services have eight thousand
-//! connections' ends here.
+//! How many files this process may have open: a thousand clients, two gateways, the tap and the
+//! services have eight thousand connections' ends here.
 //!
 //! The rule kept here: no more is taken than the system allows without asking anybody.
 

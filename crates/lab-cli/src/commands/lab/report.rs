@@ -1,6 +1,7 @@
 //! `soapstone lab report`: one page from what runs of studies kept.
 //!
-//! The rule kept here: the page and the files beside it are written completely, or the failure is told.
+//! The rule kept here: the page and the files beside it are written completely, or the failure is
+//! told.
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +21,12 @@ const PAGE: &str = "report.html";
 #[derive(Debug, clap::Args)]
 #[command(after_help = super::EXAMPLES)]
 pub struct ReportArguments {
-    /// Folders that runs were kept in, folders of such folders, or files of lines that runs printed with --json (- is standard input); the runs in lab-results, if none is named
+    /// Folders that runs were kept in, folders of such folders, or files of lines that runs
+    /// printed with --json (- is standard input); the runs in lab-results, if none is named
     #[arg(value_name = "FOLDER|FILE")]
     runs: Vec<PathBuf>,
-    /// Where the report goes: report.html, with its plots in report-files beside it; Markdown to standard output
+    /// Where the report goes: report.html, with its plots in report-files beside it; Markdown to
+    /// standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Tables in Markdown instead of a page
@@ -131,7 +134,8 @@ fn of_folder(folder: &Path) -> Result<Run, Failure> {
     })
 }
 
-/// The lines of a file, with the manifest beside it. The last line of a run that was killed may be half of one: it is left out.
+/// The lines of a file, with the manifest beside it. The last line of a run that was killed may be
+/// half of one: it is left out.
 fn of_file(path: &Path) -> Result<Run, Failure> {
     let octets = files::read(Some(path))?;
     let text = std::str::from_utf8(&octets).map_err(|error| Failure::file(path, error))?;

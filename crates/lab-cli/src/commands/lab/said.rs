@@ -1,6 +1,7 @@
 //! What gateways, and programs of other stacks, say beside their answers.
 //!
-//! The rule kept here: it is kept in the folder of the run, and never runs across the line that tells of progress.
+//! The rule kept here: it is kept in the folder of the run, and never runs across the line that
+//! tells of progress.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -55,7 +56,8 @@ impl Said {
             for line in BufReader::new(stream).split(b'\n') {
                 let Ok(mut line) = line else { break };
                 line.push(b'\n');
-                // What cannot be written is heard all the same, so that whoever says it never waits.
+                // What cannot be written is heard all the same, so that whoever says it never
+                // waits.
                 let _ = match said.0.get() {
                     Some(InFile { file, .. }) => (&*file).write_all(&line),
                     None => std::io::stderr().write_all(&line),

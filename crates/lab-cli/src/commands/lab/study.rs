@@ -1,4 +1,5 @@
-//! `soapstone lab run STUDY`: published studies, run again on services and gateways of our own, and on other stacks.
+//! `soapstone lab run STUDY`: published studies, run again on services and gateways of our own, and
+//! on other stacks.
 //!
 //! The rule kept here: what was measured before a run ended, however it ended, is printed.
 
@@ -32,7 +33,8 @@ use crate::{files, runtime};
 const SEED: u64 = 2012;
 /// What everything may take at a glance, for each stack.
 const GLANCE: Duration = Duration::from_secs(270);
-/// What an arm may take at a point at a glance, beyond two repetitions: ours need less, others take seconds for a call with large answers.
+/// What an arm may take at a point at a glance, beyond two repetitions: ours need less, others take
+/// seconds for a call with large answers.
 const GLANCE_AT_AN_ARM: Duration = Duration::from_secs(3);
 
 /// What only studies take.
@@ -51,12 +53,14 @@ pub(super) struct StudyArguments {
     /// What orders are drawn with
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Databases to compare with memory: sqlite:PATH, mysql://… or postgres://…, one of a kind; if none is given, SQLite, and MariaDB and
-    /// PostgreSQL where they are installed, in a scratch folder
+    /// Databases to compare with memory: sqlite:PATH, mysql://… or postgres://…, one of a kind; if
+    /// none is given, SQLite, and MariaDB and PostgreSQL where they are installed, in a
+    /// scratch folder
     #[arg(long, value_name = "URL",
         value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
     database: Vec<DatabaseLocation>,
-    /// Stacks to measure: soapstone, tls (the services behind TLS alone), cxf, gsoap, wss4j, xmlsec1; separated by commas
+    /// Stacks to measure: soapstone, tls (the services behind TLS alone), cxf, gsoap, wss4j,
+    /// xmlsec1; separated by commas
     #[arg(
         long,
         value_name = "STACKS",
@@ -72,13 +76,16 @@ pub(super) struct StudyArguments {
         default_value = "interop/stacks"
     )]
     stacks: PathBuf,
-    /// Keep lines and a manifest in this folder instead of a new one in lab-results; a run that was stopped goes on where it was
+    /// Keep lines and a manifest in this folder instead of a new one in lab-results; a run that
+    /// was stopped goes on where it was
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
-    /// Cores for the clients; services and gateways have the others, and 0 lets everything run on all. One in four, if nothing is said
+    /// Cores for the clients; services and gateways have the others, and 0 lets everything run on
+    /// all. One in four, if nothing is said
     #[arg(long, value_name = "N")]
     client_cores: Option<usize>,
-    /// Run the sample services and each gateway in a process of its own, as they are where they are deployed, instead of in this one
+    /// Run the sample services and each gateway in a process of its own, as they are where they
+    /// are deployed, instead of in this one
     #[arg(long)]
     own_processes: bool,
 }
@@ -266,7 +273,8 @@ impl Run<'_> {
         let (programs, absent) = Programs::start(&self.stacks(), folder, wish, said, &mut say)?;
         progress.end();
         for it in &absent {
-            // A message that cannot be shown does not stop a measurement; it is among the lines, too.
+            // A message that cannot be shown does not stop a measurement; it is among the lines,
+            // too.
             let _ = writeln!(std::io::stderr(), "{} is absent: {}", it.stack, it.absent);
         }
         Ok((programs, absent))

@@ -1,6 +1,8 @@
-//! What a run measured, as tables for people: one for each figure, with the times of each arm at each point.
+//! What a run measured, as tables for people: one for each figure, with the times of each arm at
+//! each point.
 //!
-//! The rule kept here: every number is one of a line; what is computed from several is the report's.
+//! The rule kept here: every number is one of a line; what is computed from several is the
+//! report's.
 
 use std::fmt::Write as _;
 

@@ -118,7 +118,8 @@ fn whisker(svg: &mut Svg, class: &str, x: f64, up: &Scale, ends: [f64; 2]) {
     }
 }
 
-/// What the paper reported: a band across, where it says it of the whole figure, and a diamond where it says it of one place.
+/// What the paper reported: a band across, where it says it of the whole figure, and a diamond
+/// where it says it of one place.
 fn paper(
     svg: &mut Svg,
     drawn: &Drawn<'_, '_>,

@@ -1,7 +1,8 @@
-//! Plots: lines over an axis of numbers, or bars in rows where the axis has names; one bar where they are parts of one whole.
+//! Plots: lines over an axis of numbers, or bars in rows where the axis has names; one bar where
+//! they are parts of one whole.
 //!
-//! The rule kept here: whatever is drawn can be told apart without its colour (marks and dashes tell stacks apart, labels arms), and says
-//! its value when it is pointed at.
+//! The rule kept here: whatever is drawn can be told apart without its colour (marks and dashes
+//! tell stacks apart, labels arms), and says its value when it is pointed at.
 
 mod lines;
 mod rows;
@@ -82,8 +83,9 @@ impl<'s, 'r> Drawn<'s, 'r> {
         self.shown.xs.len() > 2 && self.shown.xs.iter().all(|x| x.parse::<f64>().is_ok())
     }
 
-    /// The arms that are parts of one whole, in the order of drawing, where the figure shows such. Those of which the paper reported something come
-    /// first, so that it stands where they end.
+    /// The arms that are parts of one whole, in the order of drawing, where the figure shows such.
+    /// Those of which the paper reported something come first, so that it stands where they
+    /// end.
     fn whole(&self) -> Option<Vec<String>> {
         match self.shown.figure.shows {
             Shows::Parts { parts, .. } => {
@@ -105,7 +107,8 @@ impl<'s, 'r> Drawn<'s, 'r> {
         }
     }
 
-    /// The colour of a series: its arm's; its stack's, where there is one arm only, or each has one row and its name beside it.
+    /// The colour of a series: its arm's; its stack's, where there is one arm only, or each has one
+    /// row and its name beside it.
     fn colour(&self, series: &Series) -> usize {
         let in_rows = !self.is_of_lines() && self.shown.xs.len() < 2;
         let place = if self.arms.len() > 1 && !in_rows {
@@ -154,8 +157,8 @@ impl<'s, 'r> Drawn<'s, 'r> {
         title
     }
 
-    /// Everything that an axis must have room for: values, the paper's, and their intervals as far as they do not dwarf the values, which those
-    /// of few samples may.
+    /// Everything that an axis must have room for: values, the paper's, and their intervals as far
+    /// as they do not dwarf the values, which those of few samples may.
     fn values(&self) -> Vec<f64> {
         let values = self.series.iter().flat_map(|it| &it.values);
         let own = values.clone().map(|it| it.value);
@@ -286,7 +289,8 @@ fn key_class(shade: usize) -> &'static str {
     if shade == 0 { "key" } else { "label" }
 }
 
-/// Draws a legend from this height down, and returns where it ends. An entry that is wider than the drawing goes on in further lines.
+/// Draws a legend from this height down, and returns where it ends. An entry that is wider than the
+/// drawing goes on in further lines.
 fn legend(svg: &mut Svg, entries: &[Entry], (left, top): (f64, f64), right: f64) -> f64 {
     const SAMPLE: f64 = 30.0;
     const GAP: f64 = 18.0;

@@ -1,6 +1,7 @@
 //! Bars in rows, where the axis has names: a group for each name, a row for each series in it.
 //!
-//! The rule kept here: bars begin at 0; where values reach over decades, marks on a logarithmic axis stand for them.
+//! The rule kept here: bars begin at 0; where values reach over decades, marks on a logarithmic
+//! axis stand for them.
 
 use super::scale::Scale;
 use super::svg::{Anchor, Svg, width_of};
@@ -82,7 +83,8 @@ pub(super) fn draw(drawn: &Drawn<'_, '_>, width: f64) -> (Svg, f64) {
     (svg, end + 4.0)
 }
 
-/// Draws lines at the ticks of a scale from the top to the bottom, and their labels below, as many as there is room for.
+/// Draws lines at the ticks of a scale from the top to the bottom, and their labels below, as many
+/// as there is room for.
 pub(super) fn axis(svg: &mut Svg, along: &Scale, (top, bottom): (f64, f64), width: f64) {
     for value in along.minor() {
         let x = along.place(value);
@@ -117,7 +119,8 @@ pub(super) fn head_of(shown: &Shown<'_>, x: &str) -> String {
 
 type Member<'s> = (&'s Series, &'s Value);
 
-/// Values by their place along the axis; without a name, where there is one place only and the axis names nothing.
+/// Values by their place along the axis; without a name, where there is one place only and the axis
+/// names nothing.
 fn groups<'s>(drawn: &Drawn<'s, '_>) -> Vec<(String, Vec<Member<'s>>)> {
     let group = |x: &String| {
         let head = head_of(drawn.shown, x);

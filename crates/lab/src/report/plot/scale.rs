@@ -15,8 +15,9 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale for these values between two places, with about so many ticks. It is linear from 0 (or from below, if something is), or
-    /// logarithmic, if that is asked for and all are above 0.
+    /// A scale for these values between two places, with about so many ticks. It is linear from 0
+    /// (or from below, if something is), or logarithmic, if that is asked for and all are above
+    /// 0.
     pub(super) fn of(
         values: &[f64],
         logarithmic: bool,
@@ -120,7 +121,8 @@ impl Scale {
         self.place(if self.logarithmic { self.least } else { 0.0 })
     }
 
-    /// Values with a short tick and no label: the multiples between the powers of ten of a logarithmic scale of few decades.
+    /// Values with a short tick and no label: the multiples between the powers of ten of a
+    /// logarithmic scale of few decades.
     pub(super) fn minor(&self) -> Vec<f64> {
         const MOST_DECADES: f64 = 6.0;
         let decades = (self.most / self.least).log10();

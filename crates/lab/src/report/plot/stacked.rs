@@ -1,7 +1,8 @@
-//! Parts of one whole, where the axis has names: one bar for each name and stack, in which the parts stand one after another, and a bar of their
-//! own for arms that are none of them.
+//! Parts of one whole, where the axis has names: one bar for each name and stack, in which the
+//! parts stand one after another, and a bar of their own for arms that are none of them.
 //!
-//! The rule kept here: the parts of a bar are as long as their values, and so the bar is as long as their sum.
+//! The rule kept here: the parts of a bar are as long as their values, and so the bar is as long as
+//! their sum.
 
 use super::rows::{BAR, NARROW, TOP, axis, head_of};
 use super::scale::Scale;
@@ -118,7 +119,8 @@ fn key(place: usize) -> String {
     (place + 1).to_string()
 }
 
-/// Bars by their place along the axis and by their stack: the whole, and then what is no part of it.
+/// Bars by their place along the axis and by their stack: the whole, and then what is no part of
+/// it.
 fn groups<'s>(drawn: &Drawn<'s, '_>, parts: &[String]) -> Vec<(String, Vec<Bar<'s>>)> {
     let mut groups = Vec::new();
     let of = |series: &&'s Series, x: &String, stack: Stack| {

@@ -1,5 +1,5 @@
-//! What the report left for later: other suites, larger payloads, poor networks and processors, parts instead of whole messages, contexts
-//! without derived keys, what is encrypted twice.
+//! What the report left for later: other suites, larger payloads, poor networks and processors,
+//! parts instead of whole messages, contexts without derived keys, what is encrypted twice.
 
 use soapstone::wss::Mechanism;
 
@@ -162,7 +162,8 @@ const NETWORKS: [(&str, Link); 7] = [
         "outages",
         Link {
             delay: Duration::from_millis(5),
-            // TCP waits 0.2 s, then 0.4 s, then 0.8 s …: a period of those would meet it again and again.
+            // TCP waits 0.2 s, then 0.4 s, then 0.8 s …: a period of those would meet it again and
+            // again.
             outages: Some(Outages {
                 every: Duration::from_millis(1_000),
                 lasting: Duration::from_millis(150),

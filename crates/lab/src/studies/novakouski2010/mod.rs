@@ -1,7 +1,9 @@
-//! Novakouski, Simanta, Peterson, Morris and Lewis: what the mechanisms of WS-Security cost on Axis2 with Rampart, CMU/SEI-2010-TR-023.
+//! Novakouski, Simanta, Peterson, Morris and Lewis: what the mechanisms of WS-Security cost on
+//! Axis2 with Rampart, CMU/SEI-2010-TR-023.
 //!
-//! Experiments 1 to 7 are the report's; those from 8 on are what it left for later. Where it counts messages until something happens
-//! (crossing, converging), calls are made after a new deployment, for more and more messages. The rule kept here: numbers of the report only.
+//! Experiments 1 to 7 are the report's; those from 8 on are what it left for later. Where it counts
+//! messages until something happens (crossing, converging), calls are made after a new deployment,
+//! for more and more messages. The rule kept here: numbers of the report only.
 
 mod conclusions;
 mod further;
@@ -86,7 +88,8 @@ const WAYS: [Way; 8] = [
     Way::secured(Mechanism::SecureConversation, SUITE),
 ];
 
-/// What stands for all of them where each arm takes long: none, with keys of certificates, and with those of a conversation.
+/// What stands for all of them where each arm takes long: none, with keys of certificates, and with
+/// those of a conversation.
 const FEW: [Way; 3] = [
     Way::PLAIN,
     Way::secured(Mechanism::SignEncrypt, SUITE),
@@ -116,7 +119,8 @@ fn point(
     }
 }
 
-/// The same with arms of these stacks only: others have no part that could be put under a condition alone.
+/// The same with arms of these stacks only: others have no part that could be put under a condition
+/// alone.
 fn only(stacks: &[Stack], mut point: Point) -> Point {
     point.arms.retain(|arm| stacks.contains(&arm.call.stack));
     point

@@ -1,4 +1,5 @@
-//! Policies that no preset has, measured in memory: signatures of Suite B, parts of messages, contexts without derived keys.
+//! Policies that no preset has, measured in memory: signatures of Suite B, parts of messages,
+//! contexts without derived keys.
 //!
 //! The rule kept here: arms of a point differ in the one thing that is asked about.
 
@@ -123,7 +124,8 @@ pub(super) fn partial(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) 
     }
 }
 
-/// A conversation's keys derived for many messages or for each, said in tokens or in references, or its key as it is; beside keys of certificates.
+/// A conversation's keys derived for many messages or for each, said in tokens or in references, or
+/// its key as it is; beside keys of certificates.
 pub(super) fn context(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let messages = echo(point);
     let workbench = Workbench::new();

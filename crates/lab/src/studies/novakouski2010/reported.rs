@@ -119,7 +119,8 @@ pub(super) const GROWING: Experiment = Experiment {
         },
     ],
     points: |scope| {
-        // The report adds 12 characters with each of 10,000 calls. Here calls are repeated at sizes along that way.
+        // The report adds 12 characters with each of 10,000 calls. Here calls are repeated at sizes
+        // along that way.
         let sizes: &[u32] = scope.scale.pick(
             &[12, 30_000, 60_000, 120_000],
             &[
@@ -231,7 +232,8 @@ pub(super) const TOTAL: Experiment = Experiment {
                     ("operation", name.to_owned()),
                 ];
                 let how = How::Fresh {
-                    // Three at least have intervals that tell something; a glance that is short of time has no more.
+                    // Three at least have intervals that tell something; a glance that is short of
+                    // time has no more.
                     times: scope.scale.pick(5, 30),
                     calls: *messages,
                 };

@@ -1,17 +1,20 @@
-//! Experiment 3: objects kept by the digests of the elements they were made of, at several shares of elements that were seen before
-//! (figure 4).
+//! Experiment 3: objects kept by the digests of the elements they were made of, at several shares
+//! of elements that were seen before (figure 4).
 //!
-//! Measured is all that a receiver does, from octets to strings. Without a cache strings are read where they stand (`elements`); with it
-//! each is an object that is made of its canonical form or found, and elements that were seen before are compared instead of digested.
-//! `made` makes the objects too and remembers nothing: what an application pays that wants them. The rule kept here: a message that is
-//! opened with a cache was never opened before; only its elements were.
+//! Measured is all that a receiver does, from octets to strings. Without a cache strings are read
+//! where they stand (`elements`); with it each is an object that is made of its canonical form or
+//! found, and elements that were seen before are compared instead of digested. `made` makes the
+//! objects too and remembers nothing: what an application pays that wants them. The rule kept here:
+//! a message that is opened with a cache was never opened before; only its elements were.
 //!
-//! What the claim measures there and here. An element that the paper's cache has is neither canonicalized nor digested nor deserialized.
-//! Here the first two are left out as well, and they are the smaller part: an element in canonical form goes to its digest as it lies.
-//! The third is not the engine's, which hands out the message; its place is taken by `made`. No cache leaves out what is left, and what
-//! is left is the larger part: the `ds:Reference` of each element, which is five elements to scan and some 330 octets that
-//! the signature value is computed over. So factors over `elements` stay small however cheap it is to find an object, and those over
-//! `made` are what an application gains.
+//! What the claim measures there and here. An element that the paper's cache has is neither
+//! canonicalized nor digested nor deserialized. Here the first two are left out as well, and they
+//! are the smaller part: an element in canonical form goes to its digest as it lies. The third is
+//! not the engine's, which hands out the message; its place is taken by `made`. No cache leaves out
+//! what is left, and what is left is the larger part: the `ds:Reference` of each element, which is
+//! five elements to scan and some 330 octets that the signature value is computed over. So factors
+//! over `elements` stay small however cheap it is to find an object, and those over `made` are what
+//! an application gains.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -184,7 +187,8 @@ impl<'b> Receiver<'b> {
         }
     }
 
-    /// Receives a message whose first `known` strings are those of all messages: what it takes until the application has `read` it.
+    /// Receives a message whose first `known` strings are those of all messages: what it takes
+    /// until the application has `read` it.
     fn receive(&self, known: usize, read: impl FnOnce(&Verified<Envelope>) -> usize) -> f64 {
         self.sent.set(self.sent.get() + 1);
         let plain = messages::request(self.elements, known, self.sent.get(), Spelling::Canonical);

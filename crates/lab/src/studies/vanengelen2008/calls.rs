@@ -1,8 +1,9 @@
 //! Experiment 1: calls under each proof, over HTTP and over TLS (figure 2).
 //!
-//! HMAC-SHA-1 is taken with a key that both sides hold; a conversation, which the paper did not have, stands beside it. Signatures by RSA
-//! are those of the suite `Basic256`. Stacks that lack a proof are left out of it. The rule kept here: what is called is as small as can be,
-//! so that what is added is seen.
+//! HMAC-SHA-1 is taken with a key that both sides hold; a conversation, which the paper did not
+//! have, stands beside it. Signatures by RSA are those of the suite `Basic256`. Stacks that lack a
+//! proof are left out of it. The rule kept here: what is called is as small as can be, so that what
+//! is added is seen.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,11 @@
-//! Experiment 5: what canonicalization costs, and what it pays to gamble that messages are canonical as they came (figure 6).
+//! Experiment 5: what canonicalization costs, and what it pays to gamble that messages are
+//! canonical as they came (figure 6).
 //!
-//! The paper's model is `cost = α(1 − c) + (1 − α)(2 − c)`, where α is the share of messages that are canonical, c the share of
-//! canonicalization in the cost of a message, and 1 what a message costs that is always canonicalized. `c` is what the first figure
-//! shows, the second what becomes of it over α, beside the model. The rule kept here: `runs` is measured beside the gamble, since it knows what the gamble
-//! guesses.
+//! The paper's model is `cost = α(1 − c) + (1 − α)(2 − c)`, where α is the share of messages that
+//! are canonical, c the share of canonicalization in the cost of a message, and 1 what a message
+//! costs that is always canonicalized. `c` is what the first figure shows, the second what becomes
+//! of it over α, beside the model. The rule kept here: `runs` is measured beside the gamble, since
+//! it knows what the gamble guesses.
 
 use std::cell::RefCell;
 

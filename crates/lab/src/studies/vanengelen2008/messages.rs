@@ -1,7 +1,9 @@
-//! The messages of the study: arrays of strings as `EchoStringArray` takes them, signed as a whole or string by string.
+//! The messages of the study: arrays of strings as `EchoStringArray` takes them, signed as a whole
+//! or string by string.
 //!
-//! Every string has an id of its own, as a sender needs who wants his digests remembered. The rule kept here: a message is made anew for
-//! each measurement, and making it is not measured unless that is what is asked for.
+//! Every string has an id of its own, as a sender needs who wants his digests remembered. The rule
+//! kept here: a message is made anew for each measurement, and making it is not measured unless
+//! that is what is asked for.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -21,7 +23,8 @@ use crate::payload::Payload;
 pub(super) enum Spelling {
     /// In canonical form.
     Canonical,
-    /// As other stacks may write them: single quotes, white space in tags, a reference to a character.
+    /// As other stacks may write them: single quotes, white space in tags, a reference to a
+    /// character.
     Other,
 }
 
@@ -34,7 +37,8 @@ pub(super) enum Signed {
     Body,
 }
 
-/// A request with so many strings, of which the first `known` are the same in every message, and the others those of `message` alone.
+/// A request with so many strings, of which the first `known` are the same in every message, and
+/// the others those of `message` alone.
 pub(super) fn request(elements: usize, known: usize, message: u64, spelling: Spelling) -> String {
     let mut out = String::with_capacity(1_000 + elements * 96);
     write!(
@@ -90,8 +94,8 @@ pub(super) fn parse(octets: Vec<u8>, buffers: &mut Buffers) -> Envelope {
     Envelope::parse(octets, &Payload::limits(), buffers).expect("an envelope")
 }
 
-/// The plans of both sides for messages that are signed by HMAC-SHA-1 under a key that all plans here share, with digests by SHA-256: the
-/// objects of elements are not kept by weaker ones.
+/// The plans of both sides for messages that are signed by HMAC-SHA-1 under a key that all plans
+/// here share, with digests by SHA-256: the objects of elements are not kept by weaker ones.
 pub(super) fn plans(
     signed: Signed,
     elements: usize,

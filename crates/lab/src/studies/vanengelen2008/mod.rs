@@ -1,7 +1,7 @@
 //! Van Engelen and Zhang: what WS-Security costs gSOAP, and what optimizations save.
 //!
-//! The paper measures processor time of messages in memory, and calls over HTTP and HTTPS. Of its figures the text prints some values;
-//! the others are only drawn. DSA-SHA-1 is in no suite,
+//! The paper measures processor time of messages in memory, and calls over HTTP and HTTPS. Of its
+//! figures the text prints some values; the others are only drawn. DSA-SHA-1 is in no suite,
 //! and named as an algorithm. The rule kept here: every variant is a tuning of one engine.
 
 mod caching;

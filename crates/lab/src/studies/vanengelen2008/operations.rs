@@ -1,9 +1,10 @@
 //! Experiment 2: what of a message's time goes where (figure 3), by the engine's own timers.
 //!
-//! The operations are those of the paper's table 1, sent and received, as far as there are such here: canonicalization and digest are
-//! one stream unless octets are collected, so they are collected for this. One message is sent, carried and received; a request and
-//! its response are two of them, and the shares are the same. The rule kept here: what an operation takes is told by the engine while
-//! it works on a real message, not by a loop over the operation alone.
+//! The operations are those of the paper's table 1, sent and received, as far as there are such
+//! here: canonicalization and digest are one stream unless octets are collected, so they are
+//! collected for this. One message is sent, carried and received; a request and its response are
+//! two of them, and the shares are the same. The rule kept here: what an operation takes is told by
+//! the engine while it works on a real message, not by a loop over the operation alone.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -307,7 +308,8 @@ impl Sides {
         }
     }
 
-    /// One message from the application's strings to the other application's: what each operation took, µs.
+    /// One message from the application's strings to the other application's: what each operation
+    /// took, µs.
     fn message(&self, carrier: &mut Carrier, buffers: &mut Buffers) -> Vec<(&'static str, f64)> {
         let mut took = Vec::new();
         // Another one each time: without a time in them equal messages would be replays.

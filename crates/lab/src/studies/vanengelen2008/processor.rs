@@ -1,6 +1,8 @@
-//! Processor time: that of the thread that works, so that what else the machine does is not counted.
+//! Processor time: that of the thread that works, so that what else the machine does is not
+//! counted.
 //!
-//! The rule kept here: what is compared is measured in turns, one repetition of each after the other.
+//! The rule kept here: what is compared is measured in turns, one repetition of each after the
+//! other.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -37,7 +39,8 @@ impl<'a> Arm<'a> {
     }
 }
 
-/// Repeats all arms in turns, after some repetitions that are not counted, and hands out their lines.
+/// Repeats all arms in turns, after some repetitions that are not counted, and hands out their
+/// lines.
 pub(super) fn in_turns(mut arms: Vec<Arm<'_>>, repetitions: usize, emit: &mut dyn FnMut(Line)) {
     let warm_up = repetitions.div_ceil(5);
     for repetition in 0..warm_up + repetitions {

@@ -10,12 +10,14 @@
 //! | `prehashed` | as `two-pass`, for parts that changed; of others the digest is known |
 //! | `streaming-prehashed` | both |
 //!
-//! What the claim measures there and here. A sender whose digest of a part is known neither canonicalizes nor digests it. What is left
-//! are the scan of the message, the reference to each part, and a signature value over some 330 octets for each: none of that can be
-//! known before, and where canonical parts go to their digest as they lie it is the larger part. So factors here are smaller than those
-//! of a sender who spends most of his time on canonicalization.
+//! What the claim measures there and here. A sender whose digest of a part is known neither
+//! canonicalizes nor digests it. What is left are the scan of the message, the reference to each
+//! part, and a signature value over some 330 octets for each: none of that can be known before, and
+//! where canonical parts go to their digest as they lie it is the larger part. So factors here are
+//! smaller than those of a sender who spends most of his time on canonicalization.
 //!
-//! The rule kept here: all arms send the same strings, which do not change, under ids that do not change.
+//! The rule kept here: all arms send the same strings, which do not change, under ids that do not
+//! change.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,5 @@
-//! Every experiment in memory hands out what its figures show, and the tunings do what they are there for.
+//! Every experiment in memory hands out what its figures show, and the tunings do what they are
+//! there for.
 
 use super::*;
 use crate::study::{Line, Scale, Scope, Stack};

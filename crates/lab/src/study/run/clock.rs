@@ -1,6 +1,7 @@
 //! The time that points and their arms may take, and what warms a way up.
 //!
-//! The rule kept here: time decides how often something is repeated, and never below what a spread can be told of.
+//! The rule kept here: time decides how often something is repeated, and never below what a spread
+//! can be told of.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,8 @@ impl Clock {
         arms.iter().map(goes_on).collect()
     }
 
-    /// How many repetitions of so many an arm may make next, of which so many are done; 0 where it is to make none.
+    /// How many repetitions of so many an arm may make next, of which so many are done; 0 where it
+    /// is to make none.
     pub(super) fn row(&self, arm: &Gathered<'_>, done: u32, repetitions: u32) -> u32 {
         let left = repetitions.saturating_sub(done);
         if arm.left_out.is_some() || self.is_over(done) {
@@ -62,7 +64,8 @@ impl Clock {
     }
 }
 
-/// Calls before those that count: ours are compiled and need next to none, a virtual machine compiles what was called often.
+/// Calls before those that count: ours are compiled and need next to none, a virtual machine
+/// compiles what was called often.
 pub(super) struct WarmUp {
     begun: Instant,
     left: u32,
@@ -75,8 +78,8 @@ impl WarmUp {
     /// Calls that connections, caches and branch predictors take.
     const LEAST: u32 = 20;
 
-    /// For a way of a stack. Programs with virtual machines have made calls for some time before their first that is asked for, and so at a glance
-    /// a second more is enough.
+    /// For a way of a stack. Programs with virtual machines have made calls for some time before
+    /// their first that is asked for, and so at a glance a second more is enough.
     pub(super) fn of(stack: Stack, scale: Scale) -> Self {
         let (left, most) = match (stack, scale) {
             (Stack::Cxf | Stack::Wss4j, Scale::Full) => (2_000, Duration::MAX),

@@ -157,7 +157,8 @@ fn recorded(role: Role, security: &str) -> Endpoint {
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// What a service with a recorded policy, in which `from` is replaced by `to`, says to a request for a context.
+/// What a service with a recorded policy, in which `from` is replaced by `to`, says to a request
+/// for a context.
 fn refusal(
     (from, to): (&str, &str),
     name: &str,
@@ -200,7 +201,8 @@ fn refusal(
     }
 }
 
-/// WS-SecurityPolicy 1.3, 10.2: `sp:RequireClientEntropy` and `sp:RequireAppliesTo` are demands on requests for tokens.
+/// WS-SecurityPolicy 1.3, 10.2: `sp:RequireClientEntropy` and `sp:RequireAppliesTo` are demands on
+/// requests for tokens.
 #[test]
 fn what_a_policy_demands_of_requests_for_tokens_is_demanded() {
     let now = Timestamp::now();
@@ -226,7 +228,8 @@ fn what_a_policy_demands_of_requests_for_tokens_is_demanded() {
     assert_eq!(refusal((entropy, entropy), "no-scope", without_scope), None);
 }
 
-/// WS-SecurityPolicy 1.3, 5.4.7: `sp:MustNotSendRenew` and its like say that the service does not do it.
+/// WS-SecurityPolicy 1.3, 5.4.7: `sp:MustNotSendRenew` and its like say that the service does not
+/// do it.
 #[test]
 fn what_a_policy_rules_out_is_not_done_about_contexts() {
     let now = Timestamp::now();
@@ -254,7 +257,8 @@ fn what_a_policy_rules_out_is_not_done_about_contexts() {
     }
 }
 
-/// WS-Trust 1.4, 12: a client shows its part of a key to the service alone, whether that would mind or not.
+/// WS-Trust 1.4, 12: a client shows its part of a key to the service alone, whether that would mind
+/// or not.
 #[test]
 fn a_client_shows_its_part_of_a_key_to_nobody_else() {
     let begun = |bootstrap: &str, to: &str| {
@@ -281,8 +285,8 @@ fn a_client_shows_its_part_of_a_key_to_nobody_else() {
     assert!(begun("sign-encrypt", "http://localhost/").is_ok());
 }
 
-/// WS-SecureConversation 1.4, 6: the key of a context signs what is asked for. Where the policy has it sign something else, somebody on the way can
-/// ask for what he likes.
+/// WS-SecureConversation 1.4, 6: the key of a context signs what is asked for. Where the policy has
+/// it sign something else, somebody on the way can ask for what he likes.
 #[test]
 fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
     let outcome = |more: &str| {

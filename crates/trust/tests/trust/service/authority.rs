@@ -15,7 +15,8 @@ use crate::support::{
     request, requester, user,
 };
 
-/// WS-SecureConversation 1.4, 5 and 6: possession of the key MUST be proven. Alice herself did not, nor did who only knows the name.
+/// WS-SecureConversation 1.4, 5 and 6: possession of the key MUST be proven. Alice herself did not,
+/// nor did who only knows the name.
 #[test]
 fn a_forged_name_of_a_context_moves_nothing() {
     let (theirs, host) = (context("urn:uuid:theirs"), Host::default());
@@ -113,7 +114,8 @@ fn nothing_is_amended_without_proof_of_key_and_identity_or_with_new_entropy() {
     }
 }
 
-/// Who may not begin another context, since his certificate has ended, does not go on with the one that he has (RFC 5280, 6.1.3 (a) (2)).
+/// Who may not begin another context, since his certificate has ended, does not go on with the one
+/// that he has (RFC 5280, 6.1.3 (a) (2)).
 #[test]
 fn a_context_does_not_outlive_the_certificate_of_its_owner() {
     let end = after(300);
@@ -350,7 +352,8 @@ fn a_store_that_is_away_is_no_answer() {
     assert_eq!(fault.refusal, Refusal::ContextsUnavailable { problem });
 }
 
-/// WS-SecureConversation 1.4, 5 wants the key's signature as well; CXF's client shows only who it is.
+/// WS-SecureConversation 1.4, 5 wants the key's signature as well; CXF's client shows only who it
+/// is.
 #[test]
 fn an_owner_without_the_key_renews_and_cancels_only_where_a_rule_allows_it() {
     let theirs = context("urn:uuid:theirs");

@@ -72,7 +72,8 @@ fn an_element_that_occurs_twice_is_refused() {
     );
 }
 
-/// The action chose the policy by which the message was verified; the request type would choose what is done.
+/// The action chose the policy by which the message was verified; the request type would choose
+/// what is done.
 #[test]
 fn an_action_for_something_else_than_the_request_is_refused() {
     let host = Host::default();

@@ -1,5 +1,5 @@
-//! Changes of a message by somebody who has no key: what is there is removed, repeated, moved, exchanged, wrapped and renamed, and pieces of another
-//! message of the same policy come in.
+//! Changes of a message by somebody who has no key: what is there is removed, repeated, moved,
+//! exchanged, wrapped and renamed, and pieces of another message of the same policy come in.
 
 use std::ops::Range;
 
@@ -61,7 +61,8 @@ fn spliced(message: &str, place: Range<usize>, with: &str) -> String {
     [&message[..place.start], with, &message[place.end..]].concat()
 }
 
-/// The message with what its pieces need declared by its root, so that they mean the same everywhere in it.
+/// The message with what its pieces need declared by its root, so that they mean the same
+/// everywhere in it.
 pub(super) fn rooted(message: &str, version: ConversationVersion) -> String {
     let named = message.find("Envelope").unwrap();
     let end = named + message[named..].find('>').unwrap();

@@ -1,5 +1,6 @@
-//! Messages of drawn policies, changed on the way by somebody who has no key but a message of somebody else, or who wrote that one himself, with
-//! pieces of the first inside. What is accepted all the same says what its sender said, is taken for his, and is known again as a copy of it.
+//! Messages of drawn policies, changed on the way by somebody who has no key but a message of
+//! somebody else, or who wrote that one himself, with pieces of the first inside. What is accepted
+//! all the same says what its sender said, is taken for his, and is known again as a copy of it.
 
 mod changes;
 
@@ -25,7 +26,8 @@ use changes::{changed, pieces, rooted};
 const POLICIES: u64 = 120;
 const CHANGES: u64 = 40;
 
-/// Without namespace declarations: those that nothing visibly uses are not signed in exclusive form.
+/// Without namespace declarations: those that nothing visibly uses are not signed in exclusive
+/// form.
 fn without_declarations(text: &str) -> String {
     let mut pieces = text.split(" xmlns");
     let first = pieces.next().unwrap().to_owned();
@@ -79,7 +81,8 @@ impl Said {
         }
     }
 
-    /// Whether this is what `original` said, perhaps without some of its header blocks, and a replay cache that saw the one refuses the other.
+    /// Whether this is what `original` said, perhaps without some of its header blocks, and a
+    /// replay cache that saw the one refuses the other.
     fn is(&self, original: &Self) -> bool {
         let blocks = &mut self.blocks.iter();
         let known = self.marks.iter().any(|it| original.marks.contains(it));
@@ -117,7 +120,8 @@ impl Receiver<'_> {
         Some(Said::of(&verified, marks))
     }
 
-    /// Changes the first of the messages `CHANGES` times: how many changed ones are accepted. What is accepted says what one of `possible` said.
+    /// Changes the first of the messages `CHANGES` times: how many changed ones are accepted. What
+    /// is accepted says what one of `possible` said.
     fn attacked(&self, messages: [&str; 2], choices: &mut Choices, possible: &[&Said]) -> u64 {
         let [message, other] = messages;
         let mut accepted = 0;
@@ -296,7 +300,8 @@ fn whatever_is_accepted_of_a_changed_message_was_said_by_its_sender() {
     }
 }
 
-/// What is to be encrypted if it is there is not there for who does not decipher it, and the list of what is to be deciphered is not signed.
+/// What is to be encrypted if it is there is not there for who does not decipher it, and the list
+/// of what is to be deciphered is not signed.
 #[test]
 fn what_is_taken_out_of_the_list_of_what_is_deciphered_is_missed() {
     let element = |path: &str| {
@@ -323,7 +328,8 @@ fn what_is_taken_out_of_the_list_of_what_is_deciphered_is_missed() {
             }
         );
     }
-    // Cipher text of the application is none of ours where all of ours is told: in plain text that is signed, and in a Body that is enciphered whole.
+    // Cipher text of the application is none of ours where all of ours is told: in plain text that
+    // is signed, and in a Body that is enciphered whole.
     let own = "<x:EncryptedData xmlns:x=\"http://www.w3.org/2001/04/xmlenc#\"/>";
     let with_own = PLAIN.replace("<e:empty/>", own);
     for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {

@@ -1,4 +1,5 @@
-//! Agreements on keys that must be refused, and failures of them that must look like every other failure to decrypt.
+//! Agreements on keys that must be refused, and failures of them that must look like every other
+//! failure to decrypt.
 
 use soapstone_crypto::{
     Curve, DigestAlgorithm, KeyDerivation, KeyKind, KeyWrap, PublicKey, base64,
@@ -57,9 +58,10 @@ fn assert_failed_as_any_other(policy: &Policy, message: &str) {
     assert_eq!(refused.fault(), FaultCode::FailedCheck);
 }
 
-/// CVE-2016-9121 and its kind in other libraries of JWE (2017); Jager, Schwenk and Somorovsky, Practical Invalid Curve Attacks on TLS-ECDH, 2015
-/// (CVE-2015-7940): points of weaker curves, sent as if they were of ours, give away the private key, if anything shows whether the guess of an agreed
-/// secret was right.
+/// CVE-2016-9121 and its kind in other libraries of JWE (2017); Jager, Schwenk and Somorovsky,
+/// Practical Invalid Curve Attacks on TLS-ECDH, 2015 (CVE-2015-7940): points of weaker curves, sent
+/// as if they were of ours, give away the private key, if anything shows whether the guess of an
+/// agreed secret was right.
 #[test]
 fn a_point_that_is_not_on_the_curve_fails_as_a_wrong_key_does() {
     let message = secure(&encrypt(ECDH), PLAIN);
@@ -157,7 +159,8 @@ fn a_changed_wrapped_key_salt_or_originator_fails_as_a_wrong_key_does() {
     assert_failed_as_any_other(&encrypt(ECDH), &other_purpose);
 }
 
-/// Where nothing is enciphered with the key, a failure to agree shows where a wrong key does: in what is signed with it.
+/// Where nothing is enciphered with the key, a failure to agree shows where a wrong key does: in
+/// what is signed with it.
 #[test]
 fn a_failed_agreement_on_a_key_that_only_signs_looks_like_a_wrong_signature() {
     let signed = bound(
@@ -193,7 +196,8 @@ fn assert_not_allowed(policy: &Policy, message: &str, wanted: AlgorithmUse) {
     assert_eq!(refused.fault(), FaultCode::UnsupportedAlgorithm);
 }
 
-/// A downgrade from what was agreed (Jager, Paterson and Somorovsky, One Bad Apple, 2013): the suite is all that is accepted.
+/// A downgrade from what was agreed (Jager, Paterson and Somorovsky, One Bad Apple, 2013): the
+/// suite is all that is accepted.
 #[test]
 fn an_agreement_derivation_or_wrapping_outside_the_suite_is_refused_before_a_key_is_touched() {
     // Our key is RSA: had it been touched, the refusal would be another.
@@ -310,7 +314,8 @@ fn an_agreement_for_another_recipient_is_refused() {
     }
 }
 
-/// XML-Enc 1.1 section 5.4, RFC 9231 section 2.5: what a derivation costs is bounded before it begins.
+/// XML-Enc 1.1 section 5.4, RFC 9231 section 2.5: what a derivation costs is bounded before it
+/// begins.
 #[test]
 fn absurd_parameters_of_a_derivation_are_refused() {
     let message = secure(&encrypt(X25519), PLAIN);

@@ -84,7 +84,8 @@ fn changed_cipher_text_is_one_failure_in_every_mode() {
                         );
                         assert_eq!(refused.fault(), FaultCode::FailedCheck);
                     }
-                    // CBC without a signature protects nothing: an altered block may still be XML. GCM may not.
+                    // CBC without a signature protects nothing: an altered block may still be XML.
+                    // GCM may not.
                     Ok(_) => assert_ne!(suite, "Basic128GCM", "at {at}"),
                 }
             }
@@ -92,7 +93,8 @@ fn changed_cipher_text_is_one_failure_in_every_mode() {
     }
 }
 
-/// Jager and Somorovsky, How to Break XML Encryption (2011): the code must not tell whether a changed CBC cipher text could be read.
+/// Jager and Somorovsky, How to Break XML Encryption (2011): the code must not tell whether a
+/// changed CBC cipher text could be read.
 #[test]
 fn what_fails_after_a_decryption_looks_as_if_deciphering_had_failed() {
     for suite in ["Basic256", "Basic256GCM"] {

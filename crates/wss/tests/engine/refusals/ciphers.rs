@@ -1,4 +1,5 @@
-//! Cipher text of somebody else's in a message of one's own: to sign it, or to have it beside what one signs, takes no knowledge of what it holds.
+//! Cipher text of somebody else's in a message of one's own: to sign it, or to have it beside what
+//! one signs, takes no knowledge of what it holds.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use super::{cut, refuse};
 use crate::conversations::bound;
 use crate::support::*;
 
-/// A policy with a password, signed and encrypted: `sp:SignedEncryptedSupportingTokens` (WS-SecurityPolicy 1.3, 8.6).
+/// A policy with a password, signed and encrypted: `sp:SignedEncryptedSupportingTokens`
+/// (WS-SecurityPolicy 1.3, 8.6).
 fn with_password(key: KeyBinding, order: ProtectionOrder) -> Policy {
     let mut policy = bound(
         Mechanism::SignEncrypt,
@@ -61,7 +63,8 @@ fn before(message: &str, mark: &str, elements: &[&str]) -> String {
     message.replacen(mark, &format!("{}{mark}", elements.concat()), 1)
 }
 
-/// A message of Mallory's with his own Body, which signs the encrypted password of `captured`; and the elements that decipher that, and it.
+/// A message of Mallory's with his own Body, which signs the encrypted password of `captured`; and
+/// the elements that decipher that, and it.
 fn splice(policy: &Policy, captured: &str) -> (String, [String; 3]) {
     let data = cut(captured, "xenc:EncryptedData");
     let id = id_of(data);
@@ -83,8 +86,9 @@ fn splice(policy: &Policy, captured: &str) -> (String, [String; 3]) {
     (message, [key, list(id), data.to_owned()])
 }
 
-/// WS-SecurityPolicy 1.3, 6.3: what is signed before it is encrypted is signed by somebody who knows it. A signature that refers to what was deciphered
-/// already is over the cipher text all the same.
+/// WS-SecurityPolicy 1.3, 6.3: what is signed before it is encrypted is signed by somebody who
+/// knows it. A signature that refers to what was deciphered already is over the cipher text all the
+/// same.
 #[test]
 fn an_encrypted_password_is_of_no_use_to_whoever_signs_its_cipher_text() {
     let policy = with_password(
@@ -101,7 +105,8 @@ fn an_encrypted_password_is_of_no_use_to_whoever_signs_its_cipher_text() {
     assert_eq!(refuse(&policy, &message), Rejected::WrongOrder { part });
 }
 
-/// The Body of a partner's message, as it was encrypted, inside of the encrypted Body of another one's, whose signature is verified in between.
+/// The Body of a partner's message, as it was encrypted, inside of the encrypted Body of another
+/// one's, whose signature is verified in between.
 #[test]
 fn an_encrypted_body_inside_of_ones_own_is_not_what_one_signs() {
     let policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
@@ -119,7 +124,8 @@ fn an_encrypted_body_inside_of_ones_own_is_not_what_one_signs() {
     assert_eq!(refuse(&policy, &message), Rejected::WrongOrder { part });
 }
 
-/// A header block that the plan does not name is passed on as the sender's if he has signed it; not so what he has not read.
+/// A header block that the plan does not name is passed on as the sender's if he has signed it; not
+/// so what he has not read.
 #[test]
 fn an_encrypted_header_block_is_not_of_whoever_signs_its_cipher_text() {
     let to = Part::Header {
@@ -151,7 +157,8 @@ fn an_encrypted_header_block_is_not_of_whoever_signs_its_cipher_text() {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 7.4: one token protects the message. Who signs cipher text with a session key of his own has deciphered it with another one.
+/// WS-SecurityPolicy 1.3, 7.4: one token protects the message. Who signs cipher text with a session
+/// key of his own has deciphered it with another one.
 #[test]
 fn an_encrypted_password_is_of_no_use_beside_a_session_key_of_ones_own() {
     let signed = with_password(

@@ -60,7 +60,8 @@ fn algorithms_outside_the_suite_are_refused_before_a_key_is_touched() {
     );
 }
 
-/// WS-I Basic Security Profile 1.1, R5404: the form of a token that is signed in the place of its reference is as canonical as any.
+/// WS-I Basic Security Profile 1.1, R5404: the form of a token that is signed in the place of its
+/// reference is as canonical as any.
 #[test]
 fn a_canonical_form_outside_the_suite_is_refused_in_what_dereferences_tokens_too() {
     let message = secure(&sign(), PLAIN);
@@ -90,7 +91,8 @@ fn the_other_order_of_protection_is_refused() {
         refuse(&sign_first, &secure(&encrypt_first, PLAIN)),
         Rejected::WrongOrder { part: Part::Body }
     );
-    // Where cipher text is what is to be signed, it is checked as cipher text, before anything is deciphered.
+    // Where cipher text is what is to be signed, it is checked as cipher text, before anything is
+    // deciphered.
     let refused = told_to_peer(&encrypt_first, &secure(&sign_first, PLAIN));
     assert_eq!(refused.name(), "digest-mismatch");
 }
@@ -219,8 +221,8 @@ fn a_plan_says_everything_that_is_wrong_with_it() {
     );
 }
 
-/// A host that finds out after deciphering that a message is of another operation than its plan must not become an oracle (Jager and Somorovsky,
-/// How to Break XML Encryption, 2011).
+/// A host that finds out after deciphering that a message is of another operation than its plan
+/// must not become an oracle (Jager and Somorovsky, How to Break XML Encryption, 2011).
 #[test]
 fn what_the_host_refuses_after_a_decryption_looks_as_if_deciphering_had_failed() {
     let another = || Rejected::OperationMismatch {
@@ -245,7 +247,8 @@ fn what_the_host_refuses_after_a_decryption_looks_as_if_deciphering_had_failed()
     }
 }
 
-/// Jager and Somorovsky (2011): a changed copy of a message that was accepted is a copy, if it can be read.
+/// Jager and Somorovsky (2011): a changed copy of a message that was accepted is a copy, if it can
+/// be read.
 #[test]
 fn a_copy_that_is_known_after_a_decryption_looks_as_if_deciphering_had_failed() {
     let unknown = || Rejected::ReplayUnknown {

@@ -1,4 +1,5 @@
-//! Messages that are made to cost much, to reach out, or to be computed with before anything is proven.
+//! Messages that are made to cost much, to reach out, or to be computed with before anything is
+//! proven.
 
 use soapstone_crypto::base64;
 use soapstone_wss::names::{WSSE11, XENC};
@@ -134,7 +135,8 @@ fn more_references_than_allowed_are_refused_before_they_are_digested() {
     assert_eq!(name_of(&refuse(&sign(), &many)), "too-many");
 }
 
-/// Exclusive canonicalization repeats a declaration on every sibling that uses it: a long name and many short elements make much of little.
+/// Exclusive canonicalization repeats a declaration on every sibling that uses it: a long name and
+/// many short elements make much of little.
 #[test]
 fn a_message_whose_canonical_form_explodes_is_refused() {
     let long = format!("urn:{}", "x".repeat(60_000));
@@ -203,7 +205,8 @@ fn many_encrypted_headers_and_much_that_was_deciphered_cost_in_proportion() {
     assert!(many < 24 * few, "{few:?} and {many:?}");
 }
 
-/// Whether a certificate has a name is asked before anything is proven, and of each certificate that is known.
+/// Whether a certificate has a name is asked before anything is proven, and of each certificate
+/// that is known.
 #[test]
 fn names_of_keys_that_nobody_has_are_refused_before_they_are_compared() {
     let message = secure(&sign(), PLAIN);

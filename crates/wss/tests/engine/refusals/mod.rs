@@ -1,4 +1,5 @@
-//! Messages that must be refused, each for its own reason. Every test is an attack that someone has made, or a clause.
+//! Messages that must be refused, each for its own reason. Every test is an attack that someone has
+//! made, or a clause.
 
 mod agreements;
 mod changes;

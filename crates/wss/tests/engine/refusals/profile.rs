@@ -43,7 +43,8 @@ fn another_encoding_of_nonces_tokens_and_key_identifiers_is_refused() {
     }
 }
 
-/// R3213 and R3215: receivers take a second 60 for the second before, for the one behind, or for none.
+/// R3213 and R3215: receivers take a second 60 for the second before, for the one behind, or for
+/// none.
 #[test]
 fn a_second_60_is_refused_in_every_time() {
     let message = secure(&username(), PLAIN);
@@ -115,7 +116,8 @@ fn attributes_that_an_element_may_not_have_are_refused() {
         let name = attribute.trim().split('=').next().unwrap();
         let expected = format!("expected no attribute `{name}` in `{local}`, found");
         assert!(problem.starts_with(&expected), "{problem}");
-        // The schema leaves attributes of other namespaces open, which no receiver of these elements knows.
+        // The schema leaves attributes of other namespaces open, which no receiver of these
+        // elements knows.
         let other = with(" xmlns:o=\"urn:other\" o:ValueType=\"x\"");
         if !matches!(element, "wsse:UsernameToken" | "wsu:Timestamp") && policy.signature.is_none()
         {

@@ -137,7 +137,8 @@ fn the_word_of_the_replay_cache_holds_for_one_message_only() {
     assert_eq!(refused.name(), "replay-unknown");
 }
 
-/// The message with another certificate for the signer's key in the token, which no signature covers.
+/// The message with another certificate for the signer's key in the token, which no signature
+/// covers.
 fn under_another_certificate(message: &str) -> String {
     let validity = Validity::days(now(), 60);
     let template = Template::new("CN=client", validity).unwrap();
@@ -172,7 +173,8 @@ fn our_own_message_under_another_certificate_for_our_key_is_no_answer() {
     assert_eq!(refused, Err(Rejected::Reflected));
 }
 
-/// Where nobody signed when a message ends, somebody on the way may say that it ends at once, to have it forgotten.
+/// Where nobody signed when a message ends, somebody on the way may say that it ends at once, to
+/// have it forgotten.
 #[test]
 fn a_life_that_nobody_signed_does_not_shorten_the_memory_of_a_message() {
     let mut signed = sign();

@@ -114,7 +114,8 @@ fn a_response_under_a_key_that_no_request_had_is_refused() {
     assert_eq!(refused.name(), "key-not-found");
 }
 
-/// What a stranger puts into requests: an `EncryptedKey` of his own, a header block that it deciphers, and what he knows of it.
+/// What a stranger puts into requests: an `EncryptedKey` of his own, a header block that it
+/// deciphers, and what he knows of it.
 fn strangers_key(suite: &str, keys: Keys) -> (String, String, Receipt) {
     let mut policy = policy(Mechanism::Encrypt, suite);
     let to = Part::Header {
@@ -129,14 +130,15 @@ fn strangers_key(suite: &str, keys: Keys) -> (String, String, Receipt) {
     (key, block, receipt)
 }
 
-/// What is said of one message in which two session keys sign or encipher, where the policy has one do both.
+/// What is said of one message in which two session keys sign or encipher, where the policy has one
+/// do both.
 pub(super) fn two_session_keys() -> Rejected {
     let problem = "one message is secured with two session keys".to_owned();
     Rejected::KeyMisused { problem }
 }
 
-/// Anybody can wrap a key to our certificate, and no signature covers those that came with a request: an answer under a key that somebody put there
-/// would be his to read.
+/// Anybody can wrap a key to our certificate, and no signature covers those that came with a
+/// request: an answer under a key that somebody put there would be his to read.
 #[test]
 fn an_answer_is_not_under_a_key_that_somebody_put_into_the_request() {
     use KeyBinding::{Certificate, SessionKey};
@@ -195,7 +197,8 @@ fn an_answer_is_not_under_a_key_that_somebody_put_into_the_request() {
     }
 }
 
-/// What a stranger enciphers once more under a key of his own is still the sender's, and the key is not.
+/// What a stranger enciphers once more under a key of his own is still the sender's, and the key is
+/// not.
 #[test]
 fn an_answer_is_not_under_a_key_that_somebody_put_around_the_senders() {
     let request = policy(Mechanism::Encrypt, "Basic128GCM");
@@ -232,7 +235,8 @@ fn our_own_message_sent_back_to_us_is_no_answer() {
     assert!(open_with(&policy, pinned, &facts(), &request, now()).is_ok());
 }
 
-/// The message with `elements` first in its Security header and `blocks` as header blocks behind that.
+/// The message with `elements` first in its Security header and `blocks` as header blocks behind
+/// that.
 fn with_elements(message: &str, elements: &[&str], blocks: &[&str]) -> String {
     let security = message.find("<wsse:Security").unwrap();
     let inside = security + message[security..].find('>').unwrap() + 1;
@@ -245,7 +249,8 @@ fn with_elements(message: &str, elements: &[&str], blocks: &[&str]) -> String {
     )
 }
 
-/// McIntosh and Austel (2005), with a signer of one's own: the parts of two messages are put together, each as it was signed.
+/// McIntosh and Austel (2005), with a signer of one's own: the parts of two messages are put
+/// together, each as it was signed.
 fn refuse_spliced(policy: &Policy, spliced: &str) {
     let refused = refuse(policy, spliced);
     let what = "signatures that endorse none";

@@ -72,7 +72,8 @@ fn a_digest_needs_a_nonce_and_a_time() {
     }
 }
 
-/// UsernameToken Profile 1.1.1, 3.1: `SHA-1(nonce + created + password)` does not say where the one ends and the other begins.
+/// UsernameToken Profile 1.1.1, 3.1: `SHA-1(nonce + created + password)` does not say where the one
+/// ends and the other begins.
 #[test]
 fn a_copy_whose_nonce_ends_elsewhere_has_the_same_mark() {
     let policy = policy(Mechanism::Username, "Basic128GCM");
@@ -109,7 +110,8 @@ fn a_copy_whose_nonce_ends_elsewhere_has_the_same_mark() {
     );
 }
 
-/// A policy that encrypts the token of a user, with a key of this kind, in a message that another key signs.
+/// A policy that encrypts the token of a user, with a key of this kind, in a message that another
+/// key signs.
 fn hiding(encrypting: KeyBinding, signing: KeyBinding, covered: bool) -> Policy {
     let mut policy = policy(Mechanism::Sign, "Basic256GCM");
     policy.username = self::policy(Mechanism::Username, "Basic256GCM").username;
@@ -126,8 +128,9 @@ fn hiding(encrypting: KeyBinding, signing: KeyBinding, covered: bool) -> Policy 
     policy
 }
 
-/// Cipher text is at home in each message that its key is for: whoever has two of them exchanges their users, and needs no key for it. That a token
-/// was encrypted does not show that its user sent what it came with.
+/// Cipher text is at home in each message that its key is for: whoever has two of them exchanges
+/// their users, and needs no key for it. That a token was encrypted does not show that its user
+/// sent what it came with.
 #[test]
 fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
     let contexts = ["alice", "mallory"].map(|owner| SecurityContext {
@@ -172,7 +175,8 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
         (own, exchanged)
     };
 
-    // Under a key that all messages share, nothing but the token has to be moved; under one of its own, that key as well.
+    // Under a key that all messages share, nothing but the token has to be moved; under one of its
+    // own, that key as well.
     let of_key = ["xenc:EncryptedKey", "xenc:EncryptedData"];
     for (encrypting, elements) in [
         (KeyBinding::Shared, &of_key[1..]),
@@ -185,7 +189,8 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
         assert_eq!(exchanged, told_of("alice", false), "{encrypting:?}");
     }
 
-    // What shows it: one session key for both; one context for both; a signature by a key that strangers do not have.
+    // What shows it: one session key for both; one context for both; a signature by a key that
+    // strangers do not have.
     let policy = hiding(KeyBinding::SessionKey, KeyBinding::SessionKey, false);
     assert_eq!(told(&policy, &message(&policy, 0)), told_of("alice", true));
     use KeyBinding::{Context, Shared};

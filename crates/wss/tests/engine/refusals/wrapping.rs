@@ -1,4 +1,5 @@
-//! Signed elements that were moved, copied or left out: what is signed has to stand where it is looked for.
+//! Signed elements that were moved, copied or left out: what is signed has to stand where it is
+//! looked for.
 
 use soapstone_wss::names::DS;
 use soapstone_wss::{EncryptedPart, FaultCode, Mechanism, Part, Rejected};
@@ -27,7 +28,8 @@ fn an_unsigned_timestamp_is_refused() {
     );
 }
 
-/// McIntosh and Austel, XML Signature Element Wrapping Attacks (2005): the signed body is moved elsewhere, another takes its place.
+/// McIntosh and Austel, XML Signature Element Wrapping Attacks (2005): the signed body is moved
+/// elsewhere, another takes its place.
 #[test]
 fn a_signed_body_moved_elsewhere_is_not_the_body() {
     let message = secure(&sign(), PLAIN);
@@ -263,8 +265,9 @@ fn a_signed_header_block_that_is_gone_with_deciphered_data_is_not_overlooked() {
     }
 }
 
-/// Exclusive XML Canonicalization 1.0, 3: attributes of the XML namespace are not inherited, so that no signature covers them; in the form in which
-/// messages are passed on (C14N 1.0, 2.4) they are.
+/// Exclusive XML Canonicalization 1.0, 3: attributes of the XML namespace are not inherited, so
+/// that no signature covers them; in the form in which messages are passed on (C14N 1.0, 2.4) they
+/// are.
 #[test]
 fn attributes_around_what_is_signed_are_not_passed_on_with_it() {
     let around = r#"xml:base="http://attacker/" xml:id="body" xml:lang="tlh" xml:space="preserve""#;

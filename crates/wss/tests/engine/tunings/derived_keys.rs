@@ -1,4 +1,5 @@
-//! Derived keys that are used for several messages: what they protect is refused wherever it would be without.
+//! Derived keys that are used for several messages: what they protect is refused wherever it would
+//! be without.
 
 use std::time::Duration;
 
@@ -155,8 +156,8 @@ fn without_it_each_message_has_keys_of_its_own() {
     assert_eq!(found.len(), 6);
 }
 
-/// What is sent under one secret names no key of another one: neither another conversation's, nor that of the context before its renewal, nor
-/// those of the other side.
+/// What is sent under one secret names no key of another one: neither another conversation's, nor
+/// that of the context before its renewal, nor those of the other side.
 #[test]
 fn conversations_instances_and_sides_share_no_keys() {
     let policy = conversation(V13);
@@ -188,8 +189,8 @@ fn conversations_instances_and_sides_share_no_keys() {
     assert_eq!(found.len(), 8);
 }
 
-/// Operations may have suites of their own. One key for CBC and GCM would let what is known of one help against the other (Jager, Paterson and
-/// Somorovsky, NDSS 2013).
+/// Operations may have suites of their own. One key for CBC and GCM would let what is known of one
+/// help against the other (Jager, Paterson and Somorovsky, NDSS 2013).
 #[test]
 fn two_algorithms_share_no_key() {
     let ours = context(V13);
@@ -206,7 +207,8 @@ fn two_algorithms_share_no_key() {
     );
 }
 
-/// CVE-2016-2183: with blocks of 64 bits, a key that enciphers some gigabytes shows what they were. Signatures have no such bound.
+/// CVE-2016-2183: with blocks of 64 bits, a key that enciphers some gigabytes shows what they were.
+/// Signatures have no such bound.
 #[test]
 fn triple_des_has_a_new_key_for_each_message() {
     let ours = context(V13);
@@ -222,7 +224,8 @@ fn triple_des_has_a_new_key_for_each_message() {
     assert_ne!(first[1], second[1], "what enciphers");
 }
 
-/// A derivation that somebody changed is another one, though the receiver knows the key of the one before.
+/// A derivation that somebody changed is another one, though the receiver knows the key of the one
+/// before.
 #[test]
 fn a_changed_derivation_gives_another_key_though_the_one_before_is_known() {
     let policy = conversation_of(DerivedKeyForm::Explicit);
@@ -325,7 +328,8 @@ fn only_messages_that_are_accepted_leave_keys_behind() {
     }
 }
 
-/// WS-SecureConversation 1.4, 5 and 6: a context that was renewed, or has ended, is not there any more, however well its keys are known.
+/// WS-SecureConversation 1.4, 5 and 6: a context that was renewed, or has ended, is not there any
+/// more, however well its keys are known.
 #[test]
 fn known_keys_open_nothing_of_a_context_that_is_gone() {
     let policy = conversation(V13);

@@ -115,7 +115,8 @@ fn a_known_digest_under_the_name_of_another_algorithm_is_refused() {
     assert_eq!(receiver.refuse(&renamed).name(), "digest-mismatch");
 }
 
-/// A reference with another prefix list digests other octets; what is known is known under its own list.
+/// A reference with another prefix list digests other octets; what is known is known under its own
+/// list.
 #[test]
 fn a_known_element_under_another_prefix_list_is_digested_again() {
     let policy = items_policy();

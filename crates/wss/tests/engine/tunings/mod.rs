@@ -1,4 +1,5 @@
-//! Tunings change what a message costs, and nothing else: each is attacked with a memory that is warm.
+//! Tunings change what a message costs, and nothing else: each is attacked with a memory that is
+//! warm.
 
 mod derived_keys;
 mod digest_cache;
@@ -121,7 +122,8 @@ fn shared(parts: &[Part]) -> Policy {
     policy
 }
 
-/// An envelope with three items, which have ids of their own, in a Body that declares the prefix of their names.
+/// An envelope with three items, which have ids of their own, in a Body that declares the prefix of
+/// their names.
 fn items(texts: [&str; 3]) -> String {
     let mut items = String::new();
     for (id, text) in ["a", "b", "c"].into_iter().zip(texts) {
@@ -138,7 +140,8 @@ fn items_policy() -> Policy {
     shared(&ids)
 }
 
-/// Signs a message anew with the shared key, after its `SignedInfo` was changed: what the partner himself could send.
+/// Signs a message anew with the shared key, after its `SignedInfo` was changed: what the partner
+/// himself could send.
 fn signed_anew(message: &str) -> String {
     let start = message.find("<ds:SignedInfo>").unwrap();
     let end = message.find("</ds:SignedInfo>").unwrap() + "</ds:SignedInfo>".len();
@@ -224,7 +227,8 @@ fn every_tuning_hands_on_the_same_octets_marks_and_evidence() {
     }
 }
 
-/// Octet by octet: whatever somebody on the way changes, a memory that knows the original refuses what one without memory refuses.
+/// Octet by octet: whatever somebody on the way changes, a memory that knows the original refuses
+/// what one without memory refuses.
 #[test]
 fn a_warm_memory_refuses_every_change_that_a_cold_one_refuses_and_for_the_same_reason() {
     let policy = shared(&[Part::Body, Part::Timestamp, Part::Id("a".to_owned())]);

@@ -1,4 +1,5 @@
-//! Objects that are made of signed elements: made once for each content and signer, and never of what was not signed.
+//! Objects that are made of signed elements: made once for each content and signer, and never of
+//! what was not signed.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -66,7 +67,8 @@ fn an_object_is_made_once_for_each_content_of_the_canonical_octets() {
     }
 }
 
-/// What the octets are made of decides, not what surrounds them where nobody signed: the object of a message is that of its own octets.
+/// What the octets are made of decides, not what surrounds them where nobody signed: the object of
+/// a message is that of its own octets.
 #[test]
 fn the_namespaces_around_an_element_are_no_part_of_its_object() {
     let policy = items_policy();
@@ -138,7 +140,8 @@ fn objects_of_one_signer_are_not_those_of_another() {
     assert!(Arc::ptr_eq(&objects[0], &objects[2]) && !Arc::ptr_eq(&objects[0], &objects[1]));
 }
 
-/// Two contents with one SHA-1 digest can be made; their objects must not be mistaken for each other.
+/// Two contents with one SHA-1 digest can be made; their objects must not be mistaken for each
+/// other.
 #[test]
 fn nothing_is_kept_under_digests_that_collide() {
     let mut policy = items_policy();

@@ -1,4 +1,5 @@
-//! The gamble that octets are canonical as they came, and those who would have it won where it must be lost.
+//! The gamble that octets are canonical as they came, and those who would have it won where it must
+//! be lost.
 
 use soapstone_crypto::{DigestAlgorithm, base64, digest};
 use soapstone_wss::{Part, Policy, Tuning, names::WSU};
@@ -45,7 +46,8 @@ fn what_came_canonical_and_what_did_not_is_accepted() {
     }
 }
 
-/// The octets that came have the digest that was signed, all of them; but their names mean something else.
+/// The octets that came have the digest that was signed, all of them; but their names mean
+/// something else.
 #[test]
 fn a_default_namespace_declared_around_the_element_is_noticed() {
     let plain = body("<x:one xmlns:x=\"urn:x\" u:Id=\"one\"><pay>1</pay></x:one>");
@@ -58,7 +60,8 @@ fn a_default_namespace_declared_around_the_element_is_noticed() {
     }
 }
 
-/// A partner who signs what he sends instead of its canonical form: what nobody else accepts is not accepted here.
+/// A partner who signs what he sends instead of its canonical form: what nobody else accepts is not
+/// accepted here.
 #[test]
 fn a_digest_over_octets_that_are_not_canonical_proves_nothing() {
     let shapes = [

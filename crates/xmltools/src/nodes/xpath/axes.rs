@@ -1,7 +1,7 @@
 //! The thirteen axes and the node tests (XPath 1.0 sections 2.2 and 2.3).
 //!
-//! The one rule kept here: nodes come in axis order, which is document order but for the axes that look back; positions in
-//! predicates count in that order.
+//! The one rule kept here: nodes come in axis order, which is document order but for the axes that
+//! look back; positions in predicates count in that order.
 
 use super::XPathError;
 use super::expression::{Axis, NodeTest, Step};
@@ -82,7 +82,8 @@ pub(super) fn passes(tree: &Tree<'_>, step: &Step, node: TreeNode) -> bool {
     }
 }
 
-/// Drops context nodes that can add nothing to what the others select, for a step without predicates.
+/// Drops context nodes that can add nothing to what the others select, for a step without
+/// predicates.
 pub(super) fn needed(tree: &Tree<'_>, axis: Axis, nodes: &[TreeNode]) -> Vec<TreeNode> {
     match axis {
         // What is in a subtree that is walked anyway.
@@ -108,7 +109,8 @@ pub(super) fn needed(tree: &Tree<'_>, axis: Axis, nodes: &[TreeNode]) -> Vec<Tre
     }
 }
 
-/// Where the nodes after `node` begin: behind an attribute or namespace comes the content of its element.
+/// Where the nodes after `node` begin: behind an attribute or namespace comes the content of its
+/// element.
 fn first_after(tree: &Tree<'_>, node: TreeNode) -> TreeNode {
     match (tree.kind(node), tree.parent(node)) {
         (NodeKind::Namespace | NodeKind::Attribute, Some(element)) => tree.content(element),

@@ -1,10 +1,11 @@
 //! Evaluates expressions over a tree.
 //!
-//! A step takes its context nodes in document order and returns nodes in document order, each once; in between, positions
-//! count in axis order. What is only asked whether it selects anything stops at the first node.
+//! A step takes its context nodes in document order and returns nodes in document order, each once;
+//! in between, positions count in axis order. What is only asked whether it selects anything stops
+//! at the first node.
 //!
-//! The one rule kept here: every node visited and every octet of a string built is charged, so that the work of one
-//! evaluation is bounded whatever the expression.
+//! The one rule kept here: every node visited and every octet of a string built is charged, so that
+//! the work of one evaluation is bounded whatever the expression.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -398,7 +399,8 @@ impl<'e> Evaluator<'e, '_> {
         Ok(false)
     }
 
-    /// Whether some node of one and some node of the other have equal (or `different`) string-values.
+    /// Whether some node of one and some node of the other have equal (or `different`)
+    /// string-values.
     fn node_sets_equal(
         &mut self,
         left: &[TreeNode],

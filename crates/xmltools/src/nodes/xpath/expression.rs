@@ -1,6 +1,7 @@
 //! Parsed expressions, and which parts of them need to be evaluated only once.
 //!
-//! The one rule kept here: a [`Expr::Constant`] has the same value for every context of one evaluation.
+//! The one rule kept here: a [`Expr::Constant`] has the same value for every context of one
+//! evaluation.
 
 use super::lexer::Operator;
 
@@ -108,7 +109,8 @@ pub(super) enum Function {
     Here,
 }
 
-/// Wraps what does not depend on the context node, so that a filter evaluates it once and not once per node.
+/// Wraps what does not depend on the context node, so that a filter evaluates it once and not once
+/// per node.
 pub(super) fn keep_constants(expression: &mut Expr, slots: &mut usize) {
     for_each_operand(expression, &mut |operand| keep_constants(operand, slots));
     let worthwhile = matches!(
@@ -155,8 +157,8 @@ fn for_each_operand(expression: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-/// Predicates are evaluated for nodes of their own path: what is in them cannot make it depend on the outer context.
-/// Operands have been visited before, so that constant ones are wrapped.
+/// Predicates are evaluated for nodes of their own path: what is in them cannot make it depend on
+/// the outer context. Operands have been visited before, so that constant ones are wrapped.
 fn is_constant(expression: &Expr) -> bool {
     let all = |operands: &[Expr]| operands.iter().all(is_constant);
     match expression {

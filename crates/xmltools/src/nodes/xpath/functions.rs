@@ -1,6 +1,7 @@
 //! The core function library (XPath 1.0 section 4) and `here()` of XML-Signature (section 6.6.3).
 //!
-//! The one rule kept here: strings are counted in characters, as section 3.6 wants, never in octets.
+//! The one rule kept here: strings are counted in characters, as section 3.6 wants, never in
+//! octets.
 
 use super::XPathError;
 use super::evaluate::{Context, Evaluator};
@@ -172,7 +173,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `lang()` (section 4.3): `xml:lang` of the nearest element that has it is `wanted`, or `wanted` with a suffix.
+    /// `lang()` (section 4.3): `xml:lang` of the nearest element that has it is `wanted`, or
+    /// `wanted` with a suffix.
     fn is_in_language(&self, wanted: &str, node: TreeNode) -> bool {
         let declared = self
             .tree

@@ -1,7 +1,7 @@
 //! Tokens of XPath 1.0 (section 3.7).
 //!
-//! The one rule kept here: what a `*` or a name means depends on the token before it, as section 3.7 says, and is decided
-//! here once.
+//! The one rule kept here: what a `*` or a name means depends on the token before it, as section
+//! 3.7 says, and is decided here once.
 
 use super::XPathError;
 use soapstone_xml::chars;
@@ -87,7 +87,8 @@ impl<'t> Lexer<'t> {
         let rest = &self.text[self.at..];
         let operator = self.after_operand();
         for (symbol, token) in SYMBOLS {
-            // `.5` is a number; everything else that a symbol can begin is that symbol, the longest first.
+            // `.5` is a number; everything else that a symbol can begin is that symbol, the longest
+            // first.
             if rest.starts_with(symbol) && !(symbol == "." && starts_with_digit(&rest[1..])) {
                 self.at += symbol.len();
                 return Ok(token);

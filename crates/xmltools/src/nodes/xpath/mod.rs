@@ -1,15 +1,16 @@
 //! XPath 1.0, all of it, with `here()` of XML-Signature.
 //!
-//! It is our own because no maintained XPath 1.0 crate evaluates over a foreign tree and knows both namespace nodes and a
-//! function that depends on where the expression stands; the transforms of XML-Signature need both. There are no variables:
-//! section 6.6.3 of XML-Signature binds none.
+//! It is our own because no maintained XPath 1.0 crate evaluates over a foreign tree and knows both
+//! namespace nodes and a function that depends on where the expression stands; the transforms of
+//! XML-Signature need both. There are no variables: section 6.6.3 of XML-Signature binds none.
 //!
-//! `lexer` and `parser` make an [`Expression`] (its parts are in `expression`); `axes`, `evaluate`, `functions` and `value` evaluate it over a
-//! [`Tree`]. [`Evaluation`] is what a verifier uses: it selects nodes, filters a set of nodes, and bounds the
-//! work of everything it evaluates together.
+//! `lexer` and `parser` make an [`Expression`] (its parts are in `expression`); `axes`, `evaluate`,
+//! `functions` and `value` evaluate it over a [`Tree`]. [`Evaluation`] is what a verifier uses: it
+//! selects nodes, filters a set of nodes, and bounds the work of everything it evaluates together.
 //!
-//! The one rule kept here: an expression comes from whoever wrote the signature. Parsing and evaluating end, with an error if
-//! need be, after a bounded number of operations and at a bounded depth of recursion.
+//! The one rule kept here: an expression comes from whoever wrote the signature. Parsing and
+//! evaluating end, with an error if need be, after a bounded number of operations and at a bounded
+//! depth of recursion.
 
 mod axes;
 mod evaluate;
@@ -26,8 +27,9 @@ use evaluate::{Context, Evaluator, Operations};
 use soapstone_xml::DuplicateId;
 pub use value::Value;
 
-/// Most nodes visited and octets of strings built by one [`Evaluation`], unless told otherwise: at worst some four seconds of
-/// work. The common filters of signatures need about ten per node of the document.
+/// Most nodes visited and octets of strings built by one [`Evaluation`], unless told otherwise: at
+/// worst some four seconds of work. The common filters of signatures need about ten per node of the
+/// document.
 pub const OPERATIONS: u64 = 100_000_000;
 
 /// An expression, parsed.
@@ -38,13 +40,14 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Parses an expression. `namespaces` resolves prefixes, as the element that holds the expression declares them; `xml` needs
-    /// no declaration. A name without prefix is in no namespace (XPath 1.0 section 2.3).
+    /// Parses an expression. `namespaces` resolves prefixes, as the element that holds the
+    /// expression declares them; `xml` needs no declaration. A name without prefix is in no
+    /// namespace (XPath 1.0 section 2.3).
     ///
     /// # Errors
     ///
-    /// An [`XPathError`] for anything but an expression of XPath 1.0, for prefixes, functions and variables that nobody
-    /// declares, and for expressions too long or too deep.
+    /// An [`XPathError`] for anything but an expression of XPath 1.0, for prefixes, functions and
+    /// variables that nobody declares, and for expressions too long or too deep.
     pub fn parse<'u>(
         text: &str,
         namespaces: &dyn Fn(&str) -> Option<&'u str>,
@@ -77,8 +80,8 @@ impl<'e, 'd> Evaluation<'e, 'd> {
         }
     }
 
-    /// Says what `here()` returns from now on: the element (or attribute) that bears the expression; `None` if that is
-    /// not in this tree.
+    /// Says what `here()` returns from now on: the element (or attribute) that bears the
+    /// expression; `None` if that is not in this tree.
     pub fn set_here(&mut self, here: Option<TreeNode>) {
         self.here = here;
     }
@@ -87,7 +90,8 @@ impl<'e, 'd> Evaluation<'e, 'd> {
     ///
     /// # Errors
     ///
-    /// [`XPathError::NotANodeSet`], [`XPathError::NoHere`], [`XPathError::Duplicate`] or [`XPathError::Limit`].
+    /// [`XPathError::NotANodeSet`], [`XPathError::NoHere`], [`XPathError::Duplicate`] or
+    /// [`XPathError::Limit`].
     pub fn value(&mut self, expression: &Expression, node: TreeNode) -> Result<Value, XPathError> {
         self.evaluator(expression).value(
             &expression.root,
@@ -103,7 +107,8 @@ impl<'e, 'd> Evaluation<'e, 'd> {
     ///
     /// # Errors
     ///
-    /// As [`value`](Self::value); [`XPathError::NotANodeSet`] also if the expression has another type.
+    /// As [`value`](Self::value); [`XPathError::NotANodeSet`] also if the expression has another
+    /// type.
     pub fn select(&mut self, expression: &Expression) -> Result<NodeSet, XPathError> {
         let Value::Nodes(nodes) = self.value(expression, TreeNode::ROOT)? else {
             return Err(XPathError::NotANodeSet);
@@ -113,8 +118,9 @@ impl<'e, 'd> Evaluation<'e, 'd> {
         Ok(set)
     }
 
-    /// The nodes of `input` for which the expression is true: the XPath transform (XML-Signature section 6.6.3). The
-    /// expression is evaluated once for each of them, with itself as context node, at position 1 of 1.
+    /// The nodes of `input` for which the expression is true: the XPath transform (XML-Signature
+    /// section 6.6.3). The expression is evaluated once for each of them, with itself as
+    /// context node, at position 1 of 1.
     ///
     /// # Errors
     ///

@@ -1,20 +1,24 @@
 //! The grammar of XPath 1.0: tokens in, an expression tree out.
 //!
-//! Prefixes, function names and numbers of arguments are resolved while parsing, so that only types can still be wrong when
-//! the expression is evaluated. Operators of one precedence make one node with many operands; the depth of the tree is
-//! the nesting of parentheses, predicates and arguments, and that is bounded.
+//! Prefixes, function names and numbers of arguments are resolved while parsing, so that only types
+//! can still be wrong when the expression is evaluated. Operators of one precedence make one node
+//! with many operands; the depth of the tree is the nesting of parentheses, predicates and
+//! arguments, and that is bounded.
 //!
-//! The one rule kept here: the depth of what is returned is at most [`DEPTH`], so evaluating it by recursion is safe.
+//! The one rule kept here: the depth of what is returned is at most [`DEPTH`], so evaluating it by
+//! recursion is safe.
 
 use super::XPathError;
 use super::expression::{Axis, Expr, Function, NodeTest, Step, keep_constants};
 use super::lexer::{Operator, Token, tokens};
 use soapstone_xml::XML_NAMESPACE;
 
-/// Parentheses, predicates and function arguments inside each other. Expressions found in signatures nest up to 5 deep.
+/// Parentheses, predicates and function arguments inside each other. Expressions found in
+/// signatures nest up to 5 deep.
 pub(super) const DEPTH: usize = 32;
 
-/// Octets of an expression. The longest known one (XAdES, one clause per countersignature) has some 2,000.
+/// Octets of an expression. The longest known one (XAdES, one clause per countersignature) has some
+/// 2,000.
 const LENGTH: usize = 64 << 10;
 
 /// Name, function, least and most arguments.

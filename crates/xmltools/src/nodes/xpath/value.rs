@@ -1,6 +1,8 @@
-//! The four types of XPath 1.0 and how they turn into each other (sections 3.4, 3.5 and 4.2 to 4.4).
+//! The four types of XPath 1.0 and how they turn into each other (sections 3.4, 3.5 and 4.2 to
+//! 4.4).
 //!
-//! The one rule kept here: conversions follow the specification to the digit; a signature depends on them.
+//! The one rule kept here: conversions follow the specification to the digit; a signature depends
+//! on them.
 
 use std::rc::Rc;
 
@@ -29,7 +31,8 @@ impl Value {
         Value::String(string.into())
     }
 
-    /// `boolean()` (section 4.3): of a node-set whether there is a node, of a string whether there is a character.
+    /// `boolean()` (section 4.3): of a node-set whether there is a node, of a string whether there
+    /// is a character.
     pub fn to_boolean(&self) -> bool {
         match self {
             Value::Nodes(nodes) => !nodes.is_empty(),
@@ -40,7 +43,8 @@ impl Value {
     }
 }
 
-/// `number()` of a string (section 4.4): an optional sign, digits and a point, white space around; anything else is no number.
+/// `number()` of a string (section 4.4): an optional sign, digits and a point, white space around;
+/// anything else is no number.
 pub(super) fn to_number(string: &str) -> f64 {
     let trimmed = string.trim_matches(is_space);
     let unsigned = trimmed.strip_prefix('-').unwrap_or(trimmed);
@@ -55,7 +59,8 @@ pub(super) fn to_number(string: &str) -> f64 {
     }
 }
 
-/// `string()` of a number (section 4.2): no exponent, no more digits than tell it from its neighbours, no negative zero.
+/// `string()` of a number (section 4.2): no exponent, no more digits than tell it from its
+/// neighbours, no negative zero.
 pub(super) fn from_number(number: f64) -> String {
     if number.is_nan() {
         "NaN".to_owned()
@@ -73,7 +78,8 @@ pub(super) fn from_number(number: f64) -> String {
     }
 }
 
-/// `round()` (section 4.4): to the nearest integer, halves towards positive infinity, the sign of zero kept.
+/// `round()` (section 4.4): to the nearest integer, halves towards positive infinity, the sign of
+/// zero kept.
 pub(super) fn round(number: f64) -> f64 {
     let floor = number.floor();
     if number.fract() == 0.0 || !number.is_finite() {

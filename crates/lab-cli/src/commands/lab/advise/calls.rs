@@ -1,4 +1,5 @@
-//! Whole calls through two gateways, which predictions are compared with, and the ends of conversations.
+//! Whole calls through two gateways, which predictions are compared with, and the ends of
+//! conversations.
 //!
 //! The rule kept here: calls that are compared take turns, in an order drawn anew each time.
 

@@ -1,6 +1,7 @@
 //! What is asked of the sample services, and the answer that is right.
 //!
-//! The rule kept here: what is right is what the service gives without gateways, made anew from the same data.
+//! The rule kept here: what is right is what the service gives without gateways, made anew from the
+//! same data.
 
 use bytes::Bytes;
 use soapstone_lab::study::{Operation, Source};

@@ -1,6 +1,7 @@
 //! What studies are run on: our gateways, and other stacks as programs of their own.
 //!
-//! The rule kept here: a program that fails takes only its own arms out of a run; a wrong answer of our own ends it.
+//! The rule kept here: a program that fails takes only its own arms out of a run; a wrong answer of
+//! our own ends it.
 
 mod asked;
 mod ours;
@@ -30,7 +31,8 @@ use crate::failure::Failure;
 pub(super) struct Programs(BTreeMap<Stack, Program>);
 
 impl Programs {
-    /// Starts the programs of the stacks that are not ours, which are in `folder`; tells which are absent, and why.
+    /// Starts the programs of the stacks that are not ours, which are in `folder`; tells which are
+    /// absent, and why.
     pub(super) fn start(
         stacks: &[Stack],
         folder: &Path,

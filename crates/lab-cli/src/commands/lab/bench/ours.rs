@@ -1,7 +1,9 @@
-//! What studies are run on: sample services and gateways, and clients in this process that call them. For the stack `tls`, a gateway without
-//! message security that ends TLS before the services. What is deployed for a call or two is in this process; the others are, too, or have their own.
+//! What studies are run on: sample services and gateways, and clients in this process that call
+//! them. For the stack `tls`, a gateway without message security that ends TLS before the services.
+//! What is deployed for a call or two is in this process; the others are, too, or have their own.
 //!
-//! The rule kept here: the body of each answer is compared with what the service gives, outside of the time that is measured.
+//! The rule kept here: the body of each answer is compared with what the service gives, outside of
+//! the time that is measured.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,11 +26,12 @@ use crate::testbed::{
     Apart, Client, Instance, Layout, Network, Place, Route, Scratch, canonical_body,
 };
 
-/// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they are encrypted.
+/// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they
+/// are encrypted.
 const LARGEST_MESSAGE: u32 = 32;
 
-/// A route for each way through the gateways that the calls, which are ours, take; those past the gateways have one, too. And the instances
-/// of the services that they need.
+/// A route for each way through the gateways that the calls, which are ours, take; those past the
+/// gateways have one, too. And the instances of the services that they need.
 pub(in super::super) fn layout(
     name: &'static str,
     calls: &[Call],
@@ -70,7 +73,8 @@ pub(in super::super) fn is_ours(stack: Stack) -> bool {
     matches!(stack, Stack::Soapstone | Stack::Tls)
 }
 
-/// Which instance of the services an operation needs: books from a database, or a sensor that is not as usual, have their own.
+/// Which instance of the services an operation needs: books from a database, or a sensor that is
+/// not as usual, have their own.
 fn instance(operation: Operation, databases: &[Option<DatabaseLocation>]) -> Instance {
     let database = match operation {
         Operation::Books {
@@ -128,8 +132,8 @@ pub(in super::super) struct Gateways<'n> {
     right: Option<(Operation, Vec<u8>)>,
 }
 
-/// Clients at once from which on connections are closed before others call another way: each leaves some ends of connections in
-/// every process, for each way.
+/// Clients at once from which on connections are closed before others call another way: each leaves
+/// some ends of connections in every process, for each way.
 const MANY_CLIENTS: u32 = 500;
 
 /// Answers, each with its time.
@@ -348,7 +352,8 @@ impl Bench for Gateways<'_> {
                     let asked = Arc::clone(&asked);
                     tasks.spawn(async move {
                         let (answer, _) = post(&client, &url, &asked).await?;
-                        // Whatever kept the call from beginning in time is part of what its client waits.
+                        // Whatever kept the call from beginning in time is part of what its client
+                        // waits.
                         Ok((answer, begins.elapsed()))
                     });
                 }

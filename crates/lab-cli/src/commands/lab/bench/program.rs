@@ -1,8 +1,10 @@
-//! Another stack: a program that is asked by lines of JSON on its standard input, and answers each with one on its standard output.
+//! Another stack: a program that is asked by lines of JSON on its standard input, and answers each
+//! with one on its standard output.
 //!
-//! `interop/stacks/NAME/run` installs what it needs and becomes the program. What it says first is that it is ready, or why it is absent.
-//! The rule kept here: a program that says what is no answer, says nothing for too long, or ends, is ended and asked nothing more, since
-//! nobody knows what its next line would be an answer to.
+//! `interop/stacks/NAME/run` installs what it needs and becomes the program. What it says first is
+//! that it is ready, or why it is absent. The rule kept here: a program that says what is no
+//! answer, says nothing for too long, or ends, is ended and asked nothing more, since nobody knows
+//! what its next line would be an answer to.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -360,7 +362,8 @@ impl Bench for Program {
         self.times(&request, Duration::ZERO)
     }
 
-    /// Memory only, and only of a Java stack: the heap of its virtual machines, in a program of its own.
+    /// Memory only, and only of a Java stack: the heap of its virtual machines, in a program of its
+    /// own.
     fn under(
         &mut self,
         call: &Call,
@@ -375,10 +378,12 @@ impl Bench for Program {
             )));
         };
         let environment = [
-            // It counts more than what is said on the command line, so that the program need not know of it.
+            // It counts more than what is said on the command line, so that the program need not
+            // know of it.
             ("_JAVA_OPTIONS", format!("-Xmx{mebibytes}m")),
-            // It was installed when this run first started it: built anew, it would be another than what the run has measured so far, and its
-            // archive would change under the one that runs.
+            // It was installed when this run first started it: built anew, it would be another
+            // than what the run has measured so far, and its archive would change
+            // under the one that runs.
             ("SOAPSTONE_STACK_INSTALLED", "1".to_owned()),
         ];
         let mut limited = Self::start_with(

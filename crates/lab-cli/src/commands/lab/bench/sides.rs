@@ -1,6 +1,7 @@
 //! Where clients run, and where what they call does: on one runtime, or each on its own processors.
 //!
-//! The rule kept here: what answers calls is started as a server, so that its threads are on the servers' side.
+//! The rule kept here: what answers calls is started as a server, so that its threads are on the
+//! servers' side.
 
 use tokio::runtime::Runtime;
 
@@ -17,7 +18,8 @@ pub(in super::super) struct Sides {
 }
 
 impl Sides {
-    /// On processors of their own, or both on all of them. Programs that are started before keep all processors.
+    /// On processors of their own, or both on all of them. Programs that are started before keep
+    /// all processors.
     pub(in super::super) fn new(cores: Option<Cores>) -> Result<Self, Failure> {
         let servers = cores.map(|cores| {
             let runtime = cores.as_servers(runtime::multi_threaded);

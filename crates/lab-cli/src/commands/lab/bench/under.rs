@@ -1,6 +1,7 @@
 //! Rounds of calls while the service's side is under a condition.
 //!
-//! The rule kept here: what a condition is too much for is left out with the reason, and never shown as a figure.
+//! The rule kept here: what a condition is too much for is left out with the reason, and never
+//! shown as a figure.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ use super::ours::post;
 use crate::failure::Failure;
 use crate::testbed::{Apart, Client};
 
-/// How long a call is tried again on a network that breaks: longer than any outage, and than TCP and gateways wait after it.
+/// How long a call is tried again on a network that breaks: longer than any outage, and than TCP
+/// and gateways wait after it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What clients do in a round.
@@ -73,7 +75,8 @@ pub(super) async fn round(
     Ok((round, answers))
 }
 
-/// Makes a call, and where networks break makes it again until there is an answer: the time it took in all.
+/// Makes a call, and where networks break makes it again until there is an answer: the time it took
+/// in all.
 async fn answered(
     client: &Client,
     url: &str,
