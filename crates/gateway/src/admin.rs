@@ -156,6 +156,7 @@ pub(crate) fn exposition(shared: &Shared, detail: Detail) -> String {
         lost_lines: log::lost_lines(),
         lost_audit_lines: shared.audit.as_ref().map_or(0, Audit::lost),
         waiting_audit: shared.audit.as_ref().map_or(0, Audit::waiting),
+        spans: shared.traces.counts(),
         ..Snapshot::default()
     };
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();

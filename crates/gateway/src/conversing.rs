@@ -11,6 +11,7 @@ use http::{Response, StatusCode};
 use soapstone::endpoint::{TokenAnswer, says_context_is_gone};
 use soapstone::wss::{Secured, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
+use tokio::time::Instant;
 
 use crate::body::Reply;
 use crate::established::{Established, InUse};
@@ -116,7 +117,10 @@ impl Call<'_> {
         parties: Parties,
     ) -> Result<InUse, Response<Reply>> {
         let version = parties.version;
-        established.obtain(parties).await.map_err(|failed| {
+        let begun = Instant::now();
+        let obtained = established.obtain(parties).await;
+        self.exchange.record("handshake", begun);
+        obtained.map_err(|failed| {
             let cause = if failed.is_busy() {
                 Cause::Busy
             } else if failed.is_timeout() {
@@ -159,10 +163,10 @@ impl Call<'_> {
         route.metrics.resent();
         let parties = self.parties(&side, version);
         let in_use = self.conversing(&established, parties).await?;
-        let metrics = Arc::clone(&route.metrics);
+        let observed = self.exchange.observed();
         let work = move |buffers: &mut Buffers| {
             let context = Some(in_use.context());
-            secure_request(&side, plain, &label, context, &metrics, buffers)
+            secure_request(&side, plain, &label, context, &observed, buffers)
                 .map(|secured| (secured, in_use))
         };
         self.work(version, Effort::Heavy, work, |call, trouble| {

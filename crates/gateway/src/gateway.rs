@@ -34,6 +34,7 @@ use crate::route::{Route, Routes, Serving};
 use crate::shares::Clients;
 use crate::sockets::listen;
 use crate::stores;
+use crate::traces::Traces;
 use crate::workers::Workers;
 
 /// What all connections share.
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) room: Arc<Room>,
     pub(crate) clients: Clients,
     pub(crate) audit: Option<Audit>,
+    pub(crate) traces: Arc<Traces>,
     pub(crate) metrics: GatewayMetrics,
     pub(crate) readiness: Readiness,
     /// Work that no request waits for.
@@ -139,7 +141,8 @@ impl Drop for InFlight<'_> {
 /// ms.
 const CALM: u64 = 16;
 
-/// How long a gateway that ends waits for backends to hear that conversations are over.
+/// How long a gateway that ends waits for backends to hear that conversations are over, and for the
+/// collector of traces to take the last spans.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How often a gateway that runs says what has expired or will soon.
@@ -301,7 +304,7 @@ impl Gateway {
 }
 
 async fn begin(
-    config: Config,
+    mut config: Config,
     mut passed: Vec<std::net::TcpListener>,
 ) -> Result<Running, StartError> {
     let worker_count = config.limits.workers;
@@ -329,6 +332,9 @@ async fn begin(
             Some(opened?)
         }
     };
+    let name = process_name();
+    let traces = Traces::new(name.clone());
+    traces.configure(config.traces.take());
     let drain = config.timeouts.drain;
     let room = Room::new(config.limits.buffered);
     let memory = ProcessMemory::default();
@@ -342,13 +348,14 @@ async fn begin(
         room,
         clients: Clients::new(worker_count),
         audit,
+        traces,
         metrics: GatewayMetrics::default(),
         readiness: Readiness::default(),
         background: Mutex::default(),
         draining: AtomicBool::new(false),
         admin: admin_address.is_some(),
         fitting,
-        name: process_name(),
+        name,
         requests: AtomicU64::new(0),
     });
     let (phase, watching) = watch::channel(Phase::Running);
@@ -398,10 +405,11 @@ impl Running {
         crate::admin::exposition(&self.shared, Detail::Everything)
     }
 
-    /// Takes another configuration into use: its routes, limits and times for requests that come
-    /// from now on, its certificate for connections that come from now on. Addresses, workers,
+    /// Takes another configuration into use: its routes, limits, times and traces for requests that
+    /// come from now on, its certificate for connections that come from now on. Addresses, workers,
     /// the room for messages and the log stay as they were when the gateway started.
-    pub fn reload(&self, config: Config) {
+    pub fn reload(&self, mut config: Config) {
+        self.shared.traces.configure(config.traces.take());
         let mut current = self
             .shared
             .serving
@@ -483,6 +491,7 @@ impl Running {
             left = self.shared.metrics.connections.load(Ordering::Relaxed);
             tracing::warn!(connections = left, after = ?self.drain, "connections were dropped at the end of the drain time");
         }
+        self.shared.traces.flush(FAREWELL).await;
         self.phase.send_replace(Phase::Ending);
         if drained.is_err() {
             self.routes.ended.recv().await;
@@ -621,7 +630,14 @@ async fn tidy(shared: Arc<Shared>) {
             tell(&shared.serving().dated, Timestamp::now());
         }
     };
-    tokio::join!(connections, memory, validity, stores::watch(&shared));
+    let traces = shared.traces.export();
+    tokio::join!(
+        connections,
+        memory,
+        validity,
+        stores::watch(&shared),
+        traces
+    );
 }
 
 /// Eight digits that another process hardly has, for names of requests.

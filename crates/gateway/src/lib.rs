@@ -58,6 +58,7 @@ mod steps;
 mod stores;
 mod tls;
 mod trace_context;
+mod traces;
 mod unsecured;
 mod workers;
 mod wsdl;

@@ -28,6 +28,7 @@ use crate::log::Beginning;
 use crate::metrics::Detail;
 use crate::route::{Route, Serving};
 use crate::shares::{Client, Turn};
+use crate::traces::{Calling, Observed, Recording, Traced};
 use crate::{admin, audit, media, secured, trace_context, wsdl};
 
 /// Everything that is known of a request besides its body.
@@ -37,10 +38,12 @@ pub(crate) struct Exchange<'e> {
     pub(crate) route: &'e Route,
     /// When its head had arrived.
     pub(crate) started: Instant,
-    /// What the audit trail will tell of it, where there is one.
+    /// What the audit trail and the trace will tell of it, where there is one.
     pub(crate) notes: Option<Notes>,
     /// The trace that it belongs to.
     pub(crate) trace: Option<String>,
+    /// The spans of its trace, where these are recorded.
+    pub(crate) recording: Option<Arc<Recording>>,
 }
 
 impl Exchange<'_> {
@@ -56,7 +59,33 @@ impl Exchange<'_> {
         }
     }
 
-    /// Notes something for the audit trail.
+    /// What observes the work on its messages.
+    pub(crate) fn observed(&self) -> Observed {
+        Observed {
+            metrics: Arc::clone(&self.route.metrics),
+            recording: self.recording.clone(),
+        }
+    }
+
+    /// Records a part of the work that ends now.
+    pub(crate) fn record(&self, name: &'static str, begun: Instant) {
+        self.record_until(name, begun, Instant::now());
+    }
+
+    /// Records a part of the work.
+    pub(crate) fn record_until(&self, name: &'static str, begun: Instant, ended: Instant) {
+        if let Some(recording) = &self.recording {
+            recording.part(name, begun, ended);
+        }
+    }
+
+    /// Records the request to the backend with that head, until what is returned is dropped.
+    pub(crate) fn call(&self, headers: &mut HeaderMap) -> Option<Calling<'_>> {
+        let recording = self.recording.as_ref()?;
+        Some(recording.call(headers))
+    }
+
+    /// Notes something for the audit trail and the trace.
     pub(crate) fn note(&self, note: impl FnOnce(&mut Found)) {
         if let Some(notes) = &self.notes {
             note(&mut notes.lock());
@@ -182,8 +211,18 @@ pub(crate) async fn answer(
     };
     // Before anything is read of them: what is judged is what passes on.
     headers::remove_hop_by_hop(request.headers_mut());
-    let trace = trace_context::settle(request.headers_mut());
-    let notes = shared.audit.as_ref().map(|_| Notes::default());
+    let context = trace_context::settle(request.headers_mut());
+    let recording = shared.traces.begin(context, started);
+    let trace = recording
+        .as_ref()
+        .map(|recording| recording.trace())
+        .or(context.map(|context| context.trace));
+    let mut traced = recording.as_ref().map(|recording| {
+        let names = (route.name.as_str(), route.path());
+        Traced::new(&shared.traces, recording, request.method(), names)
+    });
+    let is_told = shared.audit.is_some() || recording.is_some();
+    let notes = is_told.then(Notes::default);
     let _in_flight = shared.in_flight();
     let exchange = Exchange {
         connection,
@@ -191,7 +230,8 @@ pub(crate) async fn answer(
         route,
         started,
         notes,
-        trace,
+        trace: trace.map(|trace| format!("{trace:032x}")),
+        recording,
     };
     exchange.note(|found| {
         found.operation = media::action_of(request.headers());
@@ -218,6 +258,13 @@ pub(crate) async fn answer(
     };
     route.metrics.response(response.status(), started);
     exchange.tell(&response);
+    if let Some(traced) = &mut traced {
+        let notes = exchange.notes.as_ref();
+        traced.answered(
+            response.status(),
+            notes.and_then(|notes| notes.lock().reason),
+        );
+    }
     tracing::debug!(
         route = route.name,
         trace = exchange.trace,
@@ -292,6 +339,7 @@ async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<R
     }
     let given_id = head.headers.get(X_REQUEST_ID).cloned();
     exchange.head_for_backend(&mut head);
+    let mut calling = exchange.call(&mut head.headers);
     let upload = Upload::streamed(body, limit, Arc::clone(metrics));
     match exchange
         .route
@@ -301,6 +349,9 @@ async fn pass(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<R
     {
         Ok(response) => {
             metrics.backend(exchange.started.elapsed());
+            if let Some(calling) = &mut calling {
+                calling.answered(response.status());
+            }
             if response.body().size_hint().lower() > limit {
                 let failure = Failure {
                     reason: "backend-broken",

@@ -207,7 +207,9 @@ impl Call<'_> {
         let buffers = &self.exchange.shared().buffers;
         let patience = serving.timeouts.request;
         let collecting = collect(body, serving.limits.body, place, buffers);
-        match tokio::time::timeout(patience, collecting).await {
+        let collected = tokio::time::timeout(patience, collecting).await;
+        self.exchange.record("read", self.exchange.started);
+        match collected {
             Ok(Ok(buffer)) => {
                 let length = buffer.len() as u64;
                 let metrics = &self.exchange.route.metrics;
@@ -293,7 +295,7 @@ impl Call<'_> {
     ) -> Result<Prepared, Response<Reply>> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
-        let metrics = Arc::clone(&self.exchange.route.metrics);
+        let observed = self.exchange.observed();
         let brief = self.read_if_brief(
             &mut forward.octets,
             version,
@@ -307,9 +309,9 @@ impl Call<'_> {
             if let Some(side) = &inbound {
                 let request = match read {
                     Some(request) => request,
-                    None => read_request(side, forward.octets, actions, &metrics, buffers)?,
+                    None => read_request(side, forward.octets, actions, &observed, buffers)?,
                 };
-                match receive(side, request, private, &metrics, buffers)? {
+                match receive(side, request, private, &observed, buffers)? {
                     Arrived::Message(opened) => {
                         forward.sender = Sender::of(&opened);
                         forward.octets = opened.bytes;
@@ -329,7 +331,7 @@ impl Call<'_> {
                 forward.within =
                     context.map(|context| Within::new(context, octets.clone(), label.clone()));
                 let context = forward.within.as_ref().map(Within::context);
-                let secured = secure_request(&side, octets, &label, context, &metrics, buffers)?;
+                let secured = secure_request(&side, octets, &label, context, &observed, buffers)?;
                 forward.octets = secured.bytes;
                 forward.receipts.outbound = Some(secured.receipt);
             }
@@ -365,9 +367,9 @@ impl Call<'_> {
             return Ok((None, opening.max(securing)));
         }
         let octets = std::mem::take(octets);
-        let metrics = &self.exchange.route.metrics;
+        let observed = &self.exchange.observed();
         let actions = self.actions.clone();
-        let read = |buffers: &mut Buffers| read_request(side, octets, actions, metrics, buffers);
+        let read = |buffers: &mut Buffers| read_request(side, octets, actions, observed, buffers);
         let shared = self.exchange.shared();
         let request = self.done(version, shared.workers.run_here(read), |call, trouble| {
             call.unprepared(version, trouble)
@@ -383,7 +385,7 @@ impl Call<'_> {
     /// Sends a request to the backend and waits for all of its response.
     async fn send(
         &self,
-        head: request::Parts,
+        mut head: request::Parts,
         octets: Vec<u8>,
         version: SoapVersion,
         place: &mut Place,
@@ -392,6 +394,7 @@ impl Call<'_> {
         let metrics = &exchange.route.metrics;
         metrics.octets(Flow::ToBackend, octets.len() as u64);
         let sent = Instant::now();
+        let mut calling = exchange.call(&mut head.headers);
         let upload = Upload::whole(shared.buffers.lend(octets));
         let request = Request::from_parts(head, upload);
         let (head, body) = match exchange.route.backend.send(request, sent).await {
@@ -399,6 +402,9 @@ impl Call<'_> {
             Err(error) => return Err(backend_failure(exchange, version, &error, Some(&self.id))),
         };
         metrics.backend(sent.elapsed());
+        if let Some(calling) = &mut calling {
+            calling.answered(head.status);
+        }
         if exchange.route.outbound.is_some()
             && let Some(failure) = answer_head::unfit(head.status)
         {
@@ -532,13 +538,13 @@ impl Call<'_> {
             let opening = outbound.as_deref().map_or(Effort::Brief, opening);
             opening.max(inbound.as_deref().map_or(Effort::Brief, securing))
         };
-        let metrics = Arc::clone(&self.exchange.route.metrics);
+        let observed = self.exchange.observed();
         let work = move |buffers: &mut Buffers| -> Result<(Vec<u8>, Option<Proven>), Trouble> {
             let (mut octets, mut proven) = (octets, None);
             if let Some(side) = &outbound {
                 // A peer that refuses a message says so in a fault that it mostly does not secure.
                 let kept = (!status.is_success()).then(|| octets.clone());
-                let opened = open(side, octets, receipts.outbound, &metrics, buffers);
+                let opened = open(side, octets, receipts.outbound, &observed, buffers);
                 let opened = opened.map_err(|trouble| match trouble {
                     Trouble::Refused { side, rejected, .. } => {
                         let peer_fault = kept.and_then(|kept| unsecured::fault_code(kept, buffers));
@@ -559,7 +565,8 @@ impl Call<'_> {
             if let Some(side) = &inbound {
                 let request = receipts.inbound.as_ref();
                 let addressing = receipts.addressing.as_deref();
-                octets = secure_answer(side, octets, request, addressing, &metrics, buffers)?.bytes;
+                octets =
+                    secure_answer(side, octets, request, addressing, &observed, buffers)?.bytes;
             }
             Ok((octets, proven))
         };
@@ -590,8 +597,11 @@ impl Call<'_> {
             } else {
                 Effort::Heavy
             };
+            let asked = Instant::now();
             shared.workers.run(effort, work).await.map(|done| {
                 shared.metrics.queue_wait.record(done.waited);
+                self.exchange
+                    .record_until("wait", asked, asked + done.waited);
                 done.result
             })
         };

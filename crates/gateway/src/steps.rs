@@ -13,8 +13,9 @@ use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
-use crate::metrics::{self, RouteMetrics};
+use crate::metrics;
 use crate::side::Side;
+use crate::traces::Observed;
 
 /// Why work on a message came to nothing.
 pub(crate) enum Trouble {
@@ -33,17 +34,17 @@ pub(crate) enum Trouble {
     WouldExpose,
 }
 
-/// Counts the time of each step.
+/// Tells the time of each step.
 struct Timing<'t> {
-    metrics: &'t RouteMetrics,
+    observed: &'t Observed,
     side: metrics::Side,
     since: Instant,
 }
 
 impl<'t> Timing<'t> {
-    fn new(metrics: &'t RouteMetrics, side: metrics::Side) -> Self {
+    fn new(observed: &'t Observed, side: metrics::Side) -> Self {
         Self {
-            metrics,
+            observed,
             side,
             since: Instant::now(),
         }
@@ -53,7 +54,7 @@ impl<'t> Timing<'t> {
 impl StepObserver for Timing<'_> {
     fn ended(&mut self, step: Step) {
         let now = Instant::now();
-        self.metrics.step(self.side, step, now - self.since);
+        self.observed.step(self.side, step, self.since, now);
         self.since = now;
     }
 }
@@ -63,11 +64,11 @@ pub(crate) fn read_request(
     side: &Side,
     octets: Vec<u8>,
     actions: Vec<String>,
-    metrics: &RouteMetrics,
+    observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, Trouble> {
     let which = metrics::Side::Inbound;
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(observed, which);
     side.endpoint
         .read_request(octets, buffers, &mut timing)
         .map(|request| request.about(actions))
@@ -79,11 +80,11 @@ pub(crate) fn receive(
     side: &Side,
     request: ReadRequest,
     private: bool,
-    metrics: &RouteMetrics,
+    observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Arrived, Trouble> {
     let which = metrics::Side::Inbound;
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(observed, which);
     let now = jiff::Timestamp::now();
     let arrived = side
         .endpoint
@@ -94,7 +95,7 @@ pub(crate) fn receive(
             ReceiveError::WouldExpose => Trouble::WouldExpose,
         })?;
     if let Arrived::Message(opened) = &arrived {
-        count_weak(opened, which, metrics);
+        count_weak(opened, which, observed);
     }
     Ok(arrived)
 }
@@ -104,17 +105,17 @@ pub(crate) fn open(
     side: &Side,
     octets: Vec<u8>,
     request: Option<Receipt>,
-    metrics: &RouteMetrics,
+    observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<OpenedMessage, Trouble> {
     let which = metrics::Side::Outbound;
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(observed, which);
     let now = jiff::Timestamp::now();
     let opened = side
         .endpoint
         .open(octets, request, side.memory(), now, buffers, &mut timing)
         .map_err(|rejected| refused(which, rejected))?;
-    count_weak(&opened, which, metrics);
+    count_weak(&opened, which, observed);
     Ok(opened)
 }
 
@@ -126,9 +127,9 @@ fn refused(side: metrics::Side, rejected: Rejected) -> Trouble {
     }
 }
 
-fn count_weak(opened: &OpenedMessage, side: metrics::Side, metrics: &RouteMetrics) {
+fn count_weak(opened: &OpenedMessage, side: metrics::Side, observed: &Observed) {
     for algorithm in &opened.evidence.weak {
-        metrics.weak_algorithm(side, algorithm);
+        observed.metrics.weak_algorithm(side, algorithm);
     }
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn secure_request(
     octets: Vec<u8>,
     label: &Label,
     context: Option<&SecurityContext>,
-    metrics: &RouteMetrics,
+    observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, Trouble> {
     let labelled = side
@@ -160,7 +161,7 @@ pub(crate) fn secure_request(
         ..Outgoing::default()
     };
     let which = metrics::Side::Outbound;
-    secure(side, which, labelled, outgoing, metrics, buffers)
+    secure(side, which, labelled, outgoing, observed, buffers)
 }
 
 /// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
@@ -170,7 +171,7 @@ pub(crate) fn secure_answer(
     octets: Vec<u8>,
     request: Option<&Receipt>,
     addressing: Option<&Addressing>,
-    metrics: &RouteMetrics,
+    observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, Trouble> {
     let labelled = match addressing {
@@ -182,7 +183,7 @@ pub(crate) fn secure_answer(
         ..Outgoing::default()
     };
     let which = metrics::Side::Inbound;
-    secure(side, which, labelled, outgoing, metrics, buffers)
+    secure(side, which, labelled, outgoing, observed, buffers)
 }
 
 fn secure(
@@ -190,10 +191,10 @@ fn secure(
     which: metrics::Side,
     labelled: Result<Vec<u8>, EnvelopeError>,
     outgoing: Outgoing<'_>,
-    metrics: &RouteMetrics,
+    observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, Trouble> {
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(observed, which);
     let now = jiff::Timestamp::now();
     labelled
         .map_err(SecureError::from)

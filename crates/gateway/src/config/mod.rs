@@ -6,6 +6,7 @@
 
 mod limits;
 mod routes;
+mod traces;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -27,8 +28,10 @@ use crate::backend::address;
 use crate::dated::{ValidityWarning, dated_in, warnings};
 use crate::side::Side;
 use crate::tls::{self, ServerTls};
+use crate::traces::TracesConfig;
 use limits::read_limits;
 use routes::{ClientSide, read_route};
+use traces::read_traces;
 
 pub use limits::{GatewayLimits, Shares};
 pub(crate) use routes::RouteConfig;
@@ -65,6 +68,8 @@ pub struct Config {
     log: LogConfig,
     /// The file of the audit trail.
     pub(crate) audit: Option<PathBuf>,
+    /// Where spans are sent.
+    pub(crate) traces: Option<TracesConfig>,
     files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
 }
@@ -379,6 +384,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
         table.finish();
         Some(file?.value)
     });
+    let has_traces = root.has("traces");
+    let traces = root.table("traces").and_then(read_traces);
     const SAY_ROUTES: &str =
         "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
@@ -407,7 +414,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         "the tables of an endpoint stand below a route: [routes.inbound] or [routes.outbound]",
     );
     root.finish();
-    if routes.len() != count || (has_tls && tls.is_none()) {
+    if routes.len() != count || (has_tls && tls.is_none()) || (has_traces && traces.is_none()) {
         return None;
     }
     let file = document.file().to_path_buf();
@@ -430,6 +437,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         stores,
         log,
         audit,
+        traces,
         files,
         risks,
     })

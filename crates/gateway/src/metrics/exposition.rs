@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, escape, route_label};
 use super::{GatewayMetrics, RouteMetrics, STEPS, Side, process};
+use crate::traces::Counts;
 
 /// What is measured when asked for.
 #[derive(Debug, Default)]
@@ -27,6 +28,8 @@ pub(crate) struct Snapshot {
     /// Lines of the audit trail that were lost, and bytes of it that wait.
     pub(crate) lost_audit_lines: u64,
     pub(crate) waiting_audit: usize,
+    /// What became of the spans of traces.
+    pub(crate) spans: Counts,
     /// Route and side, with the number of replay marks held.
     pub(crate) replay_marks: Vec<(String, Side, u64)>,
     /// Route and side, with the number of replay marks that may be.
@@ -200,6 +203,26 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         GAUGE,
         "Bytes of the audit trail that wait to be written.",
     );
+    let waiting_spans = (
+        "soapstone_spans_waiting",
+        GAUGE,
+        "Spans of traces that wait for the collector.",
+    );
+    let exported_spans = (
+        "soapstone_spans_exported_total",
+        COUNTER,
+        "Spans of traces that the collector took.",
+    );
+    let lost_spans = (
+        "soapstone_spans_lost_total",
+        COUNTER,
+        "Spans of traces that were lost, because the collector did not take them in time.",
+    );
+    let over_rate = (
+        "soapstone_traces_over_rate_total",
+        COUNTER,
+        "Requests that were not recorded, because there were more than `traces.rate`.",
+    );
     for (family, value) in [
         (connections, load(&gateway.connections)),
         (refused_connections, load(&gateway.refused_connections)),
@@ -218,6 +241,10 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         (lost_lines, snapshot.lost_lines),
         (lost_audit_lines, snapshot.lost_audit_lines),
         (waiting_audit, snapshot.waiting_audit as u64),
+        (waiting_spans, snapshot.spans.waiting as u64),
+        (exported_spans, snapshot.spans.exported),
+        (lost_spans, snapshot.spans.lost),
+        (over_rate, snapshot.spans.over_rate),
     ] {
         out.family(family).sample("", value);
     }

@@ -64,6 +64,48 @@ gateway.toml:24:14: `ca` names absent.pem, which cannot be read: No such file or
 }
 
 #[test]
+fn what_is_wrong_with_traces_is_told() {
+    let rest = "[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9\"\n";
+    let given = |keys: &str| problems(&format!("listen = \":0\"\n[traces]\n{keys}\n{rest}"));
+    const EXAMPLE: &str = "hint: for example collector = \"http://127.0.0.1:4318\"";
+    for (keys, expected) in [
+        (
+            "one_in = 2",
+            format!("gateway.toml:2:1: `collector` is missing in [traces]\n    {EXAMPLE}"),
+        ),
+        (
+            "collector = \"localhost:4318\"",
+            format!(
+                "gateway.toml:3:13: `collector` must be an http or https URL without a query and without a user, \
+                 found a text without http:// or https://\n    {EXAMPLE}"
+            ),
+        ),
+        (
+            "collector = \"http://localhost:4318\"\none_in = 0",
+            "gateway.toml:4:10: `one_in` must be a whole number from 1 to 1000000000, found a smaller number".to_owned(),
+        ),
+        (
+            "collector = \"http://localhost:4318\"\ntls = { ca = [] }",
+            "gateway.toml:4:7: `tls` is for a collector behind https, and this one is behind http".to_owned(),
+        ),
+        (
+            "collector = \"http://localhost:4318\"\nauthorization = \"Bearer a\\nb\"",
+            "gateway.toml:4:17: `authorization` must be the value of a header, and this text cannot be one\n    \
+             hint: for example \"Bearer …\", in one line"
+                .to_owned(),
+        ),
+        (
+            "collector = \"http://localhost:4318\"\nrate = \"fast\"",
+            "gateway.toml:4:8: `rate` must be a number in a second, a minute or an hour, found another text\n    \
+             hint: for example \"100/s\", \"30/m\" or \"500/h\""
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(given(keys), expected);
+    }
+}
+
+#[test]
 fn an_empty_file_lacks_an_address_and_routes() {
     assert_eq!(
         problems(""),

@@ -36,6 +36,14 @@ fn gateway(inbound: Node, outbound: Node) -> Node {
         ("log", table([("format", value("\"json\""))])),
         ("audit", table([("file", value("\"audit.jsonl\""))])),
         (
+            "traces",
+            table([
+                ("collector", value("\"https://127.0.0.1:1/\"")),
+                ("rate", value("\"9/s\"")),
+                ("tls", table([("ca", value("[]"))])),
+            ]),
+        ),
+        (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),

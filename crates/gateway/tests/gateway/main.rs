@@ -29,5 +29,6 @@ mod shares;
 mod support;
 mod tls;
 mod tls_conversations;
+mod traced;
 mod tuned;
 mod warnings;

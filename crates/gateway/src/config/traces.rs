@@ -1,0 +1,82 @@
+//! `[traces]`: which requests are recorded, and which collector gets their spans.
+//!
+//! The rule kept here: nothing is recorded unless the file names a collector.
+
+use http::HeaderValue;
+use soapstone::config::Table;
+
+use super::limits::read_rate;
+use crate::backend::backend_url;
+use crate::shares::Rate;
+use crate::tls;
+use crate::traces::TracesConfig;
+
+/// Most requests that are recorded in a second unless said otherwise: some 1,000 spans.
+const RECORDED: u64 = 100;
+
+/// Reads `[traces]`. What is wrong with it has been reported where there is nothing.
+pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
+    const EXAMPLE: &str = "for example collector = \"http://127.0.0.1:4318\"";
+    let text = table.required_string("collector", EXAMPLE);
+    let collector = text.and_then(|text| match backend_url(&text.value) {
+        Ok(uri) => Some(text.map(|_| uri)),
+        Err(error) => {
+            table.report_with_hint(text.place, format!("`collector` {error}"), EXAMPLE);
+            None
+        }
+    });
+    let tls_place = table.place_of("tls");
+    let tls_table = table.table("tls");
+    let scheme = collector.as_ref().map(|found| found.value.scheme_str());
+    let is_secure = scheme == Some(Some("https"));
+    if let (Some(place), Some(_), false) = (tls_place, scheme, is_secure) {
+        table.report(
+            place,
+            "`tls` is for a collector behind https, and this one is behind http",
+        );
+    }
+    let tls = match &collector {
+        Some(collector) if is_secure => {
+            let host = collector.value.host().unwrap_or_default();
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let report = |message| table.report(collector.place, message);
+            let tls = tls::read_client(tls_table, host, &report)?;
+            Some((tls.connector, tls.server_name))
+        }
+        _ => None,
+    };
+    let secret = table.secret("authorization", "authorization_env", "authorization_file");
+    let authorization = secret.as_ref().and_then(|secret| {
+        let value = HeaderValue::from_str(secret.value.expose());
+        if value.is_err() {
+            table.report_with_hint(
+                secret.place,
+                "`authorization` must be the value of a header, and this text cannot be one",
+                "for example \"Bearer …\", in one line",
+            );
+        }
+        let mut value = value.ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    });
+    let service = table.string("service");
+    let one_in = table.integer("one_in", 1, 1_000_000_000);
+    let has_rate = table.has("rate");
+    let rate = read_rate(&mut table, "rate", "burst");
+    let unless_said = || Rate::new(RECORDED, std::time::Duration::from_secs(1), RECORDED);
+    table.finish();
+    Some(TracesConfig {
+        collector: collector?.value,
+        tls,
+        authorization: match secret {
+            Some(_) => Some(authorization?),
+            None => None,
+        },
+        service: service.map_or_else(|| "soapstone".to_owned(), |service| service.value),
+        one_in: one_in.map_or(1, |one_in| one_in.value),
+        rate: match has_rate {
+            true => rate?,
+            false => unless_said()?,
+        },
+    })
+}
