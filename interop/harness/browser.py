@@ -31,7 +31,8 @@ def running():
         from_read, from_write = os.pipe()
 
         def pipes():
-            # Chromium reads commands from 3 and writes answers to 4. Both are first moved out of each other's way.
+            # Chromium reads commands from 3 and writes answers to 4. Both are first moved out of
+            # each other's way.
             commands, answers = os.dup2(to_read, 63), os.dup2(from_write, 64)
             os.dup2(commands, 3)
             os.dup2(answers, 4)

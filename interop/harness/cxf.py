@@ -77,7 +77,8 @@ class Peer:
         result = self.calling.must(*words)
         same_content(self.plain_answer(service), words[-1].read_bytes())
         for count, expected in cell.client.values():
-            # CXF's client does not understand its own service's answer to a Cancel, and keeps that to itself.
+            # CXF's client does not understand its own service's answer to a Cancel, and keeps that
+            # to itself.
             if result[count] != expected and not (count == "cancelled" and address == self.at(cell, service)):
                 raise Failure(f"expected {expected} for {count}, found {result}")
 
@@ -442,7 +443,8 @@ def _refused(peer, theirs, demanded, reason, service="echo"):
 def record(soapstone, keys, scratch, folder):
     """Records what CXF's client and service say to each other, with the WSDL, in a folder for each cell."""
     with running(soapstone, keys, scratch / "cxf") as peer:
-        # Messages of an operation with a policy of its own are like those of a service with that policy; those that disobey theirs are no examples.
+        # Messages of an operation with a policy of its own are like those of a service with that
+        # policy; those that disobey theirs are no examples.
         for cell in (cell for cell in cells() if cell.other is None and cell.by_itself and not cell.refused):
             itself(peer, cell, "echo")
             shutil.copytree(peer.folder / "recorded" / cell.path / "echo", folder / cell.path)

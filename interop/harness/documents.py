@@ -42,7 +42,7 @@ class Suite:
         (self.folder / "manifest.json").write_text(f"{head}{lines}\n]}}\n", encoding="utf-8")
 
 
-# ---------------------------------------------------------------------------------------------------- signatures
+# --------------------------------------------------------------------------------------- signatures
 
 
 class Signatures(Suite):
@@ -177,7 +177,7 @@ def signatures(make_keys, now):
             path.unlink()
 
 
-# ---------------------------------------------------------------------------------------------------- canonical forms
+# ---------------------------------------------------------------------------------- canonical forms
 
 NAMESPACES = 'xmlns:a="urn:a" xmlns:b="urn:b" xmlns="urn:default"'
 DOCUMENTS = {
@@ -264,7 +264,7 @@ def must_write(*command):
     return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE).stdout
 
 
-# ---------------------------------------------------------------------------------------------------- policies
+# ----------------------------------------------------------------------------------------- policies
 
 POLICY = re.compile(r"\{http://(?:schemas\.xmlsoap\.org/ws/2004/09/policy|www\.w3\.org/ns/ws-policy)\}Policy")
 SECURITY_POLICY = re.compile(

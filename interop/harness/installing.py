@@ -12,7 +12,8 @@ from pathlib import Path
 INTEROP = Path(__file__).resolve().parent.parent
 REPOSITORY = INTEROP.parent
 JAVA = {"javac": "default-jdk-headless", "mvn": "maven"}
-# Who starts a peer again in the middle of a run says so: then it runs as it was built, even if sources have changed meanwhile.
+# Who starts a peer again in the middle of a run says so: then it runs as it was built, even if
+# sources have changed meanwhile.
 INSTALLED = bool(os.environ.get("SOAPSTONE_STACK_INSTALLED"))
 
 

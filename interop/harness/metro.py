@@ -20,7 +20,8 @@ JAR = INTEROP / "metro" / "target" / "metro-peer.jar"
 ACTION = "urn:soapstone:services:echo:Echo"
 # Of every keystore here.
 PASSWORD = "secret"
-# The namespaces of Metro's own assertions, which say what a policy leaves open: keys, users, lives of contexts.
+# The namespaces of Metro's own assertions, which say what a policy leaves open: keys, users, lives
+# of contexts.
 OWN = "http://schemas.sun.com/2006/03/wss"
 OWN_CONVERSATION = "http://schemas.sun.com/ws/2006/05/sc"
 VISIBILITY = "http://java.sun.com/xml/ns/wsit/policy"
@@ -61,7 +62,8 @@ class Peer:
         answer = self.answer(cell).read_bytes()
         if not cell.damaged:
             same_content(self.plain_answer(cell.path), answer)
-        # Around what it has deciphered Metro puts an element of that name for itself, whose end it leaves there.
+        # Around what it has deciphered Metro puts an element of that name for itself, whose end it
+        # leaves there.
         elif b"</StartElement>" not in answer:
             raise Failure(f"expected the end of an element of Metro's own, found {answer.decode()}")
 
@@ -416,7 +418,8 @@ def _refused_by_metro(peer, cell, message):
 def record(soapstone, keys, scratch, folder, moment):
     """Records what Metro's client and service say to each other, with the WSDL and our endpoints, in a folder for each cell."""
     with running(soapstone, keys, scratch / "metro") as peer:
-        # What either side does not understand, and messages that disobey their policy, are no examples.
+        # What either side does not understand, and messages that disobey their policy, are no
+        # examples.
         for cell in (cell for cell in cells() if cell.policy and cell.served and not (cell.misunderstood or cell.stranger or cell.refused)):
             itself(peer, cell)
             target = folder / cell.path

@@ -14,7 +14,8 @@ OPTIONS = (
     ("encrypted signature", "<sp:EncryptSignature/>"),
 )
 CONFIRMATION = "<sp:RequireSignatureConfirmation/>"
-# Metro's Timestamps tell whole seconds and have one id, so that two of one second are the same. What is signed besides tells them apart.
+# Metro's Timestamps tell whole seconds and have one id, so that two of one second are the same.
+# What is signed besides tells them apart.
 MESSAGE_ID = f'<sp:SignedParts><sp:Header Name="MessageID" Namespace="{ADDRESSING}"/></sp:SignedParts>'
 # Which policy a message of ours obeys, and which one the service of Metro's that refuses it has.
 STRANGERS = (
@@ -43,7 +44,8 @@ class Cell:
     calls: int = 1
     # Whether contexts are to be renewed.
     renew: bool = False
-    # Whether the Body of a Cancel is encrypted: Metro does it where its own assertion says so, and in the policy nothing does.
+    # Whether the Body of a Cancel is encrypted: Metro does it where its own assertion says so, and
+    # in the policy nothing does.
     hidden_cancel: bool = True
     # What our endpoint file says beside the policy.
     ours: dict = field(default_factory=dict)
@@ -53,7 +55,8 @@ class Cell:
     password: str = USER[1]
     # Whether Metro has services with such a policy.
     served: bool = True
-    # What Metro's client says of its own service's answer, or its service of such a policy, where they do not understand each other.
+    # What Metro's client says of its own service's answer, or its service of such a policy, where
+    # they do not understand each other.
     misunderstood: str | None = None
     # What Metro's service says of our gateway's request, where it does not understand it.
     stranger: str | None = None
@@ -118,7 +121,8 @@ def _symmetric():
             yield Cell(f"{name} {suite}", symmetric(suite, derived) + wss11(), both(), anonymous=True)
         for case, options in OPTIONS:
             yield Cell(f"{name} {case}", symmetric("Basic256", derived, options) + wss11(), both(), anonymous=True)
-        # Metro signs the reference to a token that is not in the message, in place of the wrapped key or what is derived from it.
+        # Metro signs the reference to a token that is not in the message, in place of the wrapped
+        # key or what is derived from it.
         protected = symmetric("Basic256", derived, "<sp:ProtectTokens/>") + wss11()
         reason = "unsigned" if derived else "signature-invalid"
         limits = {"refused": reason, "misunderstood": "Invalid Security Header", "stranger": "InvalidSecurity"}
@@ -142,7 +146,8 @@ def _supported(name, binding):
         ("signed username", "Signed", username(), None),
         ("signed encrypted username", "SignedEncrypted", username(), None),
         ("endorsing", "Endorsing", CLIENT, None),
-        # Metro refers to the signed token without a transform, and digests nothing: its own service does not notice.
+        # Metro refers to the signed token without a transform, and digests nothing: its own service
+        # does not notice.
         ("signed endorsing", "SignedEndorsing", CLIENT, "algorithm-not-allowed"),
     ):
         yield Cell(f"{name} {case}", binding + supporting(f"{kind}SupportingTokens", token), both(), refused=refused)

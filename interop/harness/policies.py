@@ -22,7 +22,8 @@ DRAFT = {
 }
 # A symmetric bootstrap tells nothing of the client.
 ANONYMOUS = {"conversations": {"anonymous": True}}
-# CXF's client renews and cancels under the bootstrap's policy, without a signature by the context's key.
+# CXF's client renews and cancels under the bootstrap's policy, without a signature by the context's
+# key.
 OWNER_ALONE = {"conversations": {"owner_alone": True}}
 
 # Who endorses where there are two endorsing tokens. CXF's client has one key for both.
@@ -59,9 +60,11 @@ class Cell:
     endorsers: tuple = ()
     # Whether our gateway has no certificate to encrypt answers for.
     anybody: bool = False
-    # The assertions for messages of another operation, which the service describes and nobody calls.
+    # The assertions for messages of another operation, which the service describes and nobody
+    # calls.
     other: str | None = None
-    # Where CXF's client does not do what the policy says: the reason that our gateway gives for refusing it.
+    # Where CXF's client does not do what the policy says: the reason that our gateway gives for
+    # refusing it.
     refused: str | None = None
     # Whether CXF's client can write such messages.
     by_client: bool = True
@@ -249,7 +252,8 @@ def _symmetric():
         yield Cell(f"{name} endorsing", binding + supporting("EndorsingSupportingTokens", CLIENT), both())
         yield Cell(f"{name} signed endorsing", binding + supporting("SignedEndorsingSupportingTokens", CLIENT), both())
         yield Cell(f"{name} signed username", binding + supporting("SignedSupportingTokens", username()), both())
-    # Stacks of 2005 demand derived keys of the endorsing certificate, too, which nothing is derived from.
+    # Stacks of 2005 demand derived keys of the endorsing certificate, too, which nothing is derived
+    # from.
     for name, options in (("XD", ""), ("XD-ES", "<sp:EncryptBeforeSigning/>"), ("XD-SEES", "<sp:EncryptSignature/>")):
         binding = symmetric("Basic128", derived=True, options=options) + wss11("<sp:RequireSignatureConfirmation/>")
         token = x509("AlwaysToRecipient", "<sp:RequireDerivedKeys/><sp:RequireThumbprintReference/>")
@@ -265,11 +269,13 @@ def _symmetric():
         ("symmetric protected tokens", symmetric("Basic256", options="<sp:ProtectTokens/>")),
     ):
         yield from _hidden_endorsements(name, binding + wss11())
-    # A token that is never included is named. CXF's client leaves out the endorsement, too, and its service does not miss it.
+    # A token that is never included is named. CXF's client leaves out the endorsement, too, and its
+    # service does not miss it.
     named = supporting("SignedEndorsingEncryptedSupportingTokens", x509("Never"))
     name = "symmetric signed endorsing encrypted, named"
     yield Cell(name, symmetric("Basic256") + wss11() + named, both(), refused="endorsement-missing")
-    # Two signatures over the same with one key are the same signature, which CXF's service takes for a replay.
+    # Two signatures over the same with one key are the same signature, which CXF's service takes
+    # for a replay.
     kinds = ("endorsing", "signed endorsing", "signed endorsing encrypted")
     for name, derived in (("symmetric", False), ("symmetric derived keys", True)):
         binding = symmetric("Basic256", derived=derived) + wss11()
@@ -281,7 +287,8 @@ def _symmetric():
     for name, kind in (("endorsing", "Endorsing"), ("signed endorsing encrypted", "SignedEndorsingEncrypted")):
         own = supporting(f"{kind}SupportingTokens", CLIENT + body)
         yield Cell(f"symmetric {name}, parts of its own", symmetric("Basic256") + wss11() + own, both())
-    # CXF has the list that deciphers the Body before the signature over its cipher text, which is checked before anything is deciphered.
+    # CXF has the list that deciphers the Body before the signature over its cipher text, which is
+    # checked before anything is deciphered.
     own = supporting("EndorsingSupportingTokens", CLIENT + body)
     binding = symmetric("Basic256", options="<sp:EncryptBeforeSigning/>") + wss11()
     name = "symmetric encrypt-sign endorsing, parts of its own"
@@ -300,7 +307,8 @@ def _asymmetric():
     yield Cell(f"{name} signed endorsing and endorsing", protected + mixed, both(), **SAME)
     endorsing = supporting("EndorsingSupportingTokens", CLIENT)
     yield Cell("asymmetric endorsing", asymmetric("Basic256") + wss10() + endorsing, both())
-    # CXF's service wants every certificate of the message signed or encrypted where an endorsing one is to be.
+    # CXF's service wants every certificate of the message signed or encrypted where an endorsing
+    # one is to be.
     signed = supporting("SignedEndorsingSupportingTokens", CLIENT)
     yield Cell("asymmetric protected tokens signed endorsing", protected + signed, both())
     for name, options in (
@@ -327,7 +335,8 @@ def _asymmetric_derived():
     derived = "<sp:RequireDerivedKeys/>"
     for suite in ("Basic256", "Basic128", "TripleDes", "Basic128GCM"):
         yield Cell(f"asymmetric derived keys for requests {suite}", apart(suite, recipient=derived) + wss10(), both())
-    # Where the signature is encrypted as well, and made first, CXF's client fails before it sends anything.
+    # Where the signature is encrypted as well, and made first, CXF's client fails before it sends
+    # anything.
     for name, options in (
         ("encrypt-sign", "<sp:EncryptBeforeSigning/>"),
         ("encrypt-sign encrypted signature", "<sp:EncryptBeforeSigning/><sp:EncryptSignature/>"),
@@ -335,11 +344,13 @@ def _asymmetric_derived():
     ):
         binding = apart("Basic256", recipient=derived, options=options) + wss10()
         yield Cell(f"asymmetric derived keys for requests, {name}", binding, both())
-    # CXF's service derives the keys of an answer from the one of the request, and names that as if it were in the answer.
+    # CXF's service derives the keys of an answer from the one of the request, and names that as if
+    # it were in the answer.
     astray = {"by_itself": False, "unanswered": "key-not-found"}
     yield Cell("asymmetric derived keys for both", apart("Basic256", derived, derived) + wss10(), both(), **astray)
     yield Cell("asymmetric derived keys for answers", apart("Basic256", derived) + wss10(), both(), **astray)
-    # Where a token signs as well, CXF signs with a key that it derives from one that it wraps for the receiver: so does everybody.
+    # Where a token signs as well, CXF signs with a key that it derives from one that it wraps for
+    # the receiver: so does everybody.
     binding = asymmetric("Basic256", recipient=x509("Never", derived)) + wss10()
     yield Cell("asymmetric derived keys of the recipient", binding, both(), by_itself=False, unanswered="element-unexpected")
     both_tokens = asymmetric("Basic256", initiator=x509("AlwaysToRecipient", derived), recipient=x509("Never", derived)) + wss10()
@@ -370,7 +381,8 @@ def _transport():
     yield Cell("transport endorsing Basic256", transport("Basic256") + wss11() + endorsing, tls=True)
     hidden = supporting("SignedEndorsingEncryptedSupportingTokens", CLIENT + parts("SignedParts"))
     yield Cell("transport signed endorsing encrypted, parts of its own", transport("Basic256") + wss11() + hidden, tls=True)
-    # As in a symmetric binding: one key makes the same signature twice, which CXF's service takes for a replay.
+    # As in a symmetric binding: one key makes the same signature twice, which CXF's service takes
+    # for a replay.
     twice = transport("Basic256") + wss11() + supporting("EndorsingSupportingTokens", CLIENT * 2)
     yield Cell("transport two endorsing", twice, tls=True, by_itself=False, **SAME)
     name = "transport two endorsing, each with a key of its own"
@@ -383,8 +395,8 @@ def _transport():
 def _conversations():
     for suite in ("Basic256", "Basic128GCM"):
         bootstrap = symmetric(suite) + wss11() + trust13() + both()
-        # Under GCM WSS4J enciphers with the whole secret of a context, whatever length the algorithm names: AES-256 under the
-        # name of AES-128. Derived keys have the right length.
+        # Under GCM WSS4J enciphers with the whole secret of a context, whatever length the
+        # algorithm names: AES-256 under the name of AES-128. Derived keys have the right length.
         gcm = suite.endswith("GCM")
         for derived in (True,) if gcm else (False, True):
             name = f"secure-conversation {'derived keys ' if derived else ''}{suite}, symmetric bootstrap"

@@ -19,7 +19,8 @@ ACTION = "urn:soapstone:services:echo:Echo"
 CALLS = 2
 # What Mono's service answers when a message breaks its reader.
 NOTHING = "an empty answer"
-# Mono finds a certificate by issuer and serial number only where both sides write the issuer's name alike.
+# Mono finds a certificate by issuer and serial number only where both sides write the issuer's name
+# alike.
 BY_THUMBPRINT = "<sp:RequireThumbprintReference/>"
 
 
@@ -33,7 +34,8 @@ class Cell:
     # Assertions of the endpoint's policy; none where there is a mechanism.
     policy: str = ""
     message: str = ""
-    # In the namespaces of 2005, which is what clients speak whose version of WS-Trust is that of 2005.
+    # In the namespaces of 2005, which is what clients speak whose version of WS-Trust is that of
+    # 2005.
     draft: bool = False
     # What our endpoint file says beside the policy, or with a mechanism instead of it.
     ours: dict = field(default_factory=dict)

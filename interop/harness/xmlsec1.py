@@ -30,7 +30,8 @@ SIGNATURES = [
 CANONICALIZATIONS = [
     INCLUSIVE, f"{INCLUSIVE}#WithComments", INCLUSIVE11, f"{INCLUSIVE11}#WithComments", f"{EXCLUSIVE}WithComments",
 ]  # fmt: skip
-# Data encryption: key length in bytes, the session key's class and size, the flag that hands the key in.
+# Data encryption: key length in bytes, the session key's class and size, the flag that hands the
+# key in.
 CIPHERS = {
     f"{ENC}tripledes-cbc": (24, "des-192", "--deskey"),
     **{f"{ENC}aes{bits}-cbc": (bits // 8, f"aes-{bits}", "--aeskey") for bits in (128, 192, 256)},

@@ -21,7 +21,7 @@ enum LogFormat {
 /// The least level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogLevel {
-    /// What needs somebody's attention
+    /// What needs an operator's attention
     Error,
     /// What is refused or does not go as it should
     Warn,

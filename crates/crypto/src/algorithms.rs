@@ -23,9 +23,11 @@ macro_rules! algorithms {
             /// Every algorithm of this kind, in the order of the specification's tables.
             pub const ALL: &'static [$name] = &[$( $name::$variant, )*];
 
-            /// The algorithm that `uri` identifies, or `None` when this crate has no such algorithm.
+            /// The algorithm that `uri` identifies, or `None` when this crate has no such
+            /// algorithm.
             ///
-            /// Comparison is octet by octet, as XML Signature and XML Encryption demand of identifiers.
+            /// Comparison is octet by octet, as XML Signature and XML Encryption demand of
+            /// identifiers.
             #[must_use]
             pub fn from_uri(uri: &str) -> Option<Self> {
                 match uri { $( $uri $(| $alias)* => Some($name::$variant), )* _ => None }
@@ -161,7 +163,8 @@ impl DigestAlgorithm {
 }
 
 algorithms! {
-    /// Signature and message authentication algorithms (XML-DSig 1.1 sections 6.3 and 6.4, RFC 9231 sections 2.2 and 2.3).
+    /// Signature and message authentication algorithms (XML-DSig 1.1 sections 6.3 and 6.4, RFC 9231
+    /// sections 2.2 and 2.3).
     SignatureAlgorithm, unknown = "signature algorithm" {
         /// RSASSA-PKCS1-v1_5 with MD5.
         RsaMd5 = "rsa-md5", "http://www.w3.org/2001/04/xmldsig-more#rsa-md5";
@@ -446,7 +449,8 @@ algorithms! {
         Rsa15 = "rsa-1_5", "http://www.w3.org/2001/04/xmlenc#rsa-1_5";
         /// RSAES-OAEP with MGF1-SHA-1; the digest is a parameter, SHA-1 when absent.
         RsaOaepMgf1p = "rsa-oaep-mgf1p", "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p";
-        /// RSAES-OAEP with digest and mask generation function as parameters, both SHA-1 when absent.
+        /// RSAES-OAEP with digest and mask generation function as parameters, both SHA-1 when
+        /// absent.
         RsaOaep = "rsa-oaep", "http://www.w3.org/2009/xmlenc11#rsa-oaep";
     }
 }
@@ -512,7 +516,8 @@ impl KeyAgreement {
 }
 
 algorithms! {
-    /// Derivation of a key from a shared secret or a password (XML-Enc 1.1 section 5.4, RFC 9231 section 2.5).
+    /// Derivation of a key from a shared secret or a password (XML-Enc 1.1 section 5.4, RFC 9231
+    /// section 2.5).
     KeyDerivation, unknown = "key derivation algorithm" {
         /// Concatenation key derivation function (NIST SP 800-56A).
         ConcatKdf = "concat-kdf", "http://www.w3.org/2009/xmlenc11#ConcatKDF";

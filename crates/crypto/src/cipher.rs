@@ -38,7 +38,8 @@ use crate::schedule::Schedule;
 /// initialization vector after `start`.
 ///
 /// ```
-/// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, random::Supply, seal_in_place};
+/// use soapstone_crypto::random::Supply;
+/// use soapstone_crypto::{DataEncryption, SymmetricKey, open_in_place, seal_in_place};
 ///
 /// let (algorithm, key) = (DataEncryption::Aes128Gcm, SymmetricKey::generate(16)?);
 /// let mut buffer = b"head".to_vec();

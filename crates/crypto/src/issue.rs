@@ -10,7 +10,8 @@
 //!
 //! let now = jiff::Timestamp::now();
 //! let validity = Validity::days(now, 365);
-//! let authority = issue::authority("CN=Example CA,O=Acme", KeyKind::Rsa { bits: 2048 }, validity)?;
+//! let kind = KeyKind::Rsa { bits: 2048 };
+//! let authority = issue::authority("CN=Example CA,O=Acme", kind, validity)?;
 //! let template = Template::new("CN=client,O=Acme", validity)?;
 //! let client = issue::identity(&authority, KeyKind::Rsa { bits: 2048 }, &template)?;
 //!

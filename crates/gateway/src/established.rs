@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! message ─▶ context in hand? ── yes ─▶ used; if it ends soon, the next one is asked for meanwhile
-//!                             └─ no ──▶ handshake (one at a time; who needs its context waits) ─▶ used
+//!                             └─ no ──▶ handshake (one at a time; its callers wait) ─▶ used
 //! ```
 //!
 //! A context that is about to end is renewed in a moment without exchanges; or followed by a new

@@ -1,9 +1,9 @@
 //! The contracts: WSDL and XML Schema files as they are in the folder `contract`, served with the
 //! address of the server in them.
 //!
-//! The files stand on their own: they refer to each other by file name and to a server at `http://localhost:9000`. The
-//! one rule it keeps: only these references are replaced, nothing else of a file is changed on its
-//! way.
+//! The files stand on their own: they refer to each other by file name and to a server at
+//! `http://localhost:9000`. The one rule it keeps: only these references are replaced, nothing else
+//! of a file is changed on its way.
 
 use soapstone_xml::escape;
 

@@ -8,7 +8,8 @@
 //! assert_eq!(
 //!     requests::sum(SoapVersion::Soap11, 2, 3),
 //!     "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\"><soap:Body>\
-//!      <Sum xmlns=\"urn:soapstone:services:sum\"><a>2</a><b>3</b></Sum></soap:Body></soap:Envelope>"
+//!      <Sum xmlns=\"urn:soapstone:services:sum\"><a>2</a><b>3</b></Sum>\
+//!      </soap:Body></soap:Envelope>"
 //! );
 //! ```
 

@@ -32,7 +32,8 @@ use crate::service::Service;
 pub struct Config {
     /// Where to listen; port 0 takes a free one. Default: `127.0.0.1:0`.
     pub listen: SocketAddr,
-    /// The URL that the contracts name instead of the request's Host, such as `https://services.example`. No default.
+    /// The URL that the contracts name instead of the request's Host, such as
+    /// `https://services.example`. No default.
     pub public_url: Option<String>,
     /// Where the books are. Default: SQLite in memory.
     pub database: DatabaseLocation,

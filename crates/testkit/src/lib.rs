@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! vectors/              the project's own cases: they always run
-//! vectors directory     cases of other projects: SOAPSTONE_VECTORS, or ../shared/vectors beside the repository
+//! vectors directory     cases of other projects (SOAPSTONE_VECTORS, or ../shared/vectors)
 //! ```
 //!
 //! [`cases`] gives both. Without a vectors directory the cases of other projects are not run; they

@@ -205,7 +205,8 @@ impl Action {
     /// ```
     /// use soapstone_trust::{Action, Operation};
     ///
-    /// let action = Action::from_uri("http://docs.oasis-open.org/ws-sx/ws-trust/200512/RST/SCT/Renew").unwrap();
+    /// let uri = "http://docs.oasis-open.org/ws-sx/ws-trust/200512/RST/SCT/Renew";
+    /// let action = Action::from_uri(uri).unwrap();
     /// assert_eq!(action.operation, Operation::Renew);
     /// assert_eq!(Action::from_uri("urn:books/list"), None);
     /// ```

@@ -145,8 +145,10 @@ impl Envelope {
     /// use soapstone_wss::{Envelope, SoapVersion};
     /// use soapstone_xml::{Buffers, Limits};
     ///
-    /// let bytes = br#"<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope"><e:Body/></e:Envelope>"#;
-    /// let envelope = Envelope::parse(bytes.to_vec(), &Limits::default(), &mut Buffers::default())?;
+    /// let bytes = br#"<Envelope xmlns="http://www.w3.org/2003/05/soap-envelope">
+    ///     <Body/></Envelope>"#;
+    /// let mut buffers = Buffers::default();
+    /// let envelope = Envelope::parse(bytes.to_vec(), &Limits::default(), &mut buffers)?;
     /// assert_eq!(envelope.version(), SoapVersion::V12);
     /// # Ok::<(), soapstone_wss::EnvelopeError>(())
     /// ```

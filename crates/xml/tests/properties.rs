@@ -140,7 +140,8 @@ proptest! {
         let all = nodes(&document);
         let node = all[at.index(all.len())];
         prop_assume!(document.element(node).parent().is_some() || !content);
-        // The document with a stand-in, over which the element, or all that is inside its parent, is grafted.
+        // The document with a stand-in, over which the element, or all that is inside its parent,
+        // is grafted.
         let (cut, kind) = if content {
             let parent = document.element(node).parent().unwrap().id();
             (parent, Graft::Content)

@@ -29,6 +29,8 @@ pub const ENVELOPED_SIGNATURE: &str = "http://www.w3.org/2000/09/xmldsig#envelop
 pub const BASE64: &str = "http://www.w3.org/2000/09/xmldsig#base64";
 /// Transform: XPath filtering (XML-DSig 6.6.3).
 pub const XPATH: &str = "http://www.w3.org/TR/1999/REC-xpath-19991116";
+/// Transform: XPointer (RFC 9231 2.5.1), and the namespace of its parameter.
+pub const XPOINTER: &str = "http://www.w3.org/2001/04/xmldsig-more/xptr";
 /// Transform: XSLT (XML-DSig 6.6.5). Known so that it can be refused by name; never executed.
 pub const XSLT: &str = "http://www.w3.org/TR/1999/REC-xslt-19991116";
 /// Reference type: a `ds:Manifest` (XML-DSig 5.1).

@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     files::write(arguments.output.as_deref(), &secured.bytes)
 }
 
-/// Tells of certificates whose time is not now: whoever gets the message may refuse it for them.
+/// Tells of certificates whose time is not now: the receiver may refuse the message for them.
 fn warn(endpoint: &Endpoint, now: Timestamp) {
     let clock = endpoint.clock(now);
     for dated in endpoint.dated() {

@@ -2,8 +2,9 @@
 //! through whatever stands before the service, while somebody breaks things.
 //!
 //! ```text
-//! begin N contexts ─▶ call at a steady rate; now and then send an accepted message ─▶ audit, when all is calm again: a call
-//!                     once more, or go on with a new context                          with every context, every kept message again
+//! begin N contexts
+//!   ─▶ call at a steady rate; now and then repeat an accepted message or change the context
+//!   ─▶ audit, when all is calm again: a call with every context, every kept message again
 //! ```
 //!
 //! The rule kept here: what is claimed was seen. A conversation counts as kept when it was answered

@@ -119,7 +119,8 @@ impl Agreement {
     /// let limits = PolicyLimits::default();
     /// let agreement = PolicyDocument::parse(wsdl, &limits)?.agreement(&selection, &options)?;
     /// let written = agreement.write().expect("it can be said");
-    /// let again = PolicyDocument::parse(written.to_xml().into_bytes(), &limits)?.agreement(&selection, &options)?;
+    /// let again = PolicyDocument::parse(written.to_xml().into_bytes(), &limits)?
+    ///     .agreement(&selection, &options)?;
     /// assert_eq!(again.request.suite, agreement.request.suite);
     /// # Ok::<(), soapstone_policy::AgreementError>(())
     /// ```

@@ -2,7 +2,8 @@
 //! admitted; in this order.
 //!
 //! ```text
-//! authenticate ─▶ replay keys, tries of the deciphering keys ─▶ open ─▶ operation, late replay keys ─▶ admit
+//! authenticate ─▶ replay keys, tries of the deciphering keys
+//!              ─▶ open ─▶ operation, late replay keys ─▶ admit
 //! ```
 //!
 //! The rule kept here: nothing is deciphered before the replay cache has said that the message is

@@ -1,8 +1,10 @@
 //! Which operation a message is of, where the operations of a port have policies of their own.
 //!
 //! ```text
-//! arrives ─ what can be seen ─▶ operations of one agreement ─ its plan opens ─▶ what was opened is of one of them, or refused
-//! leaves  ─ what the Body holds ─▶ operations of one agreement ─ its plan secures ─▶ the receipt remembers them for the answer
+//! arrives ─ what can be seen ─▶ operations of one agreement
+//!         ─ its plan opens ─▶ the opened message is of one of them, or refused
+//! leaves  ─ what the Body holds ─▶ operations of one agreement
+//!         ─ its plan secures ─▶ the receipt remembers them for the answer
 //! ```
 //!
 //! What can be seen of a message that arrives (`SOAPAction`, `wsa:Action`, the Body) is not proven,

@@ -107,7 +107,8 @@ impl RequestSecurityToken {
     /// Reads the element.
     ///
     /// # Errors
-    /// [`MessageError`]: another element, one that occurs twice, a value that is none, a request type that is unknown.
+    /// [`MessageError`]: another element, one that occurs twice, a value that is none, a request
+    /// type that is unknown.
     pub fn read(element: Element<'_>) -> Result<Self, MessageError> {
         let expected = "`wst:RequestSecurityToken`";
         let version = TrustVersion::from_namespace(element.namespace())

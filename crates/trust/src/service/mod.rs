@@ -211,19 +211,22 @@ impl TokenKind {
 ///
 /// ```
 /// use jiff::Timestamp;
-/// use soapstone_trust::{ClientRules, Effect, PendingIssue, Requester, SecurityTokenService, ServiceRules};
+/// use soapstone_trust::{ClientRules, Effect, PendingIssue, Requester};
+/// use soapstone_trust::{SecurityTokenService, ServiceRules};
 /// use soapstone_wss::ContextOwner;
 /// use soapstone_xml::{Buffers, Document, ParseOptions};
 ///
 /// let now = Timestamp::now();
 /// let (pending, request) = PendingIssue::issue(&ClientRules::default(), None, now);
 ///
-/// // Secured, sent, opened, verified: the service has the Body of the request and knows who sent it.
+/// // Secured, sent, opened, verified: the service has the request's Body and knows its sender.
 /// let body = [b"<Body>".as_slice(), &request.body, b"</Body>"].concat();
 /// let body = Document::parse(body, &ParseOptions::default(), &mut Buffers::new())?;
 /// let service = SecurityTokenService::new(ServiceRules::default());
-/// let requester = Requester { owner: ContextOwner::User("alice".to_owned()), context: None, confidential: true };
-/// let answer = service.answer(body.root(), Some(&request.action), &requester, &|_| Ok(None), now)?;
+/// let owner = ContextOwner::User("alice".to_owned());
+/// let requester = Requester { owner, context: None, confidential: true };
+/// let action = Some(&*request.action);
+/// let answer = service.answer(body.root(), action, &requester, &|_| Ok(None), now)?;
 /// let [Effect::Store(theirs)] = &answer.effects[..] else { panic!("a context") };
 ///
 /// // And back.

@@ -2,7 +2,8 @@
 //! processed in its order, then what was proven is compared with the plan.
 //!
 //! ```text
-//! plan.authenticate ─▶ Authenticated ─ replay keys known ─▶ open ─▶ Opened ─ late replay keys known ─▶ admit ─▶ Verified
+//! plan.authenticate ─▶ Authenticated ─ replay keys known ─▶ open ─▶ Opened
+//!                   ─ late replay keys known ─▶ admit ─▶ Verified
 //! ```
 //!
 //! Every step looks up nodes of one tree. A signature proves nodes; the comparison asks whether the

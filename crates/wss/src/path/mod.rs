@@ -37,8 +37,9 @@ const LONGEST: usize = 4096;
 ///     "w" => Some("urn:w".to_owned()),
 ///     _ => None,
 /// })?;
-/// let source = b"<Envelope xmlns='urn:e'><Header><To xmlns='urn:w'/></Header></Envelope>".to_vec();
-/// let document = Document::parse(source, &ParseOptions::default(), &mut Buffers::new()).unwrap();
+/// let source = b"<Envelope xmlns='urn:e'><Header><To xmlns='urn:w'/></Header></Envelope>";
+/// let options = ParseOptions::default();
+/// let document = Document::parse(source.to_vec(), &options, &mut Buffers::new()).unwrap();
 /// let selected = path.select(&document);
 /// assert_eq!(document.element(selected[0]).local(), "To");
 /// # Ok::<(), soapstone_wss::PathError>(())

@@ -240,7 +240,8 @@ pub struct C14nScratch {
 /// looked at.
 ///
 /// ```
-/// use soapstone_xml::{Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize};
+/// use soapstone_xml::{Apex, C14nOptions, C14nScratch, Canonicalization, canonicalize};
+/// use soapstone_xml::{Buffers, Document, ParseOptions};
 ///
 /// let source = b"<p:a xmlns:p='urn:p' xmlns:q='urn:q'><p:b  y='2' x='1'/></p:a>".to_vec();
 /// let document = Document::parse(source, &ParseOptions::default(), &mut Buffers::new())?;

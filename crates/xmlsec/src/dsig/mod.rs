@@ -14,7 +14,8 @@
 //! // Sign an element that is canonical already.
 //! let (key, method) = (SymmetricKey::generate(32)?, SignatureAlgorithm::HmacSha256);
 //! let body = "<body xml:id=\"b\">text</body>";
-//! let mut writer = SignedInfoWriter::new(Vec::new(), Apex::PLAIN, Canonicalization::Exclusive, method, None);
+//! let form = Canonicalization::Exclusive;
+//! let mut writer = SignedInfoWriter::new(Vec::new(), Apex::PLAIN, form, method, None);
 //! writer.reference(&ReferenceParts {
 //!     id: None,
 //!     uri: Some("#b"),
@@ -37,7 +38,8 @@
 //! let mut scratch = Scratch::default();
 //! signature.verify_value(&document, VerificationKey::Secret(&key), &mut scratch)?;
 //! for reference in &signature.references {
-//!     let target = reference.target(&document)?; // which node was signed: compare it with the one you need
+//!     // The node that was signed: compare it with the node that you need.
+//!     let target = reference.target(&document)?;
 //!     reference.verify(&document, target, &mut NoExtension, &mut scratch)?;
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -28,7 +28,8 @@ impl<'u> SameDocument<'u> {
     ///
     /// ```
     /// use soapstone_xmlsec::dsig::SameDocument;
-    /// assert_eq!(SameDocument::parse("#body"), Some(SameDocument::Element { id: "body", comments: false }));
+    /// let body = SameDocument::Element { id: "body", comments: false };
+    /// assert_eq!(SameDocument::parse("#body"), Some(body));
     /// assert_eq!(SameDocument::parse("http://example.org/"), None);
     /// ```
     #[must_use]

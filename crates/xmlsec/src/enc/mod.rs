@@ -13,7 +13,13 @@
 //! // Encrypt the content of an element.
 //! let (key, method) = (SymmetricKey::generate(16)?, DataEncryption::Aes128Gcm);
 //! let mut message = b"<body>".to_vec();
-//! let start = EncryptedDataStart { id: None, mime_type: None, content_type: &ContentType::Content, method, raw_key_info: None };
+//! let start = EncryptedDataStart {
+//!     id: None,
+//!     mime_type: None,
+//!     content_type: &ContentType::Content,
+//!     method,
+//!     raw_key_info: None,
+//! };
 //! write::begin_encrypted_data(&start, &mut message);
 //! base64::encode_into(&cipher::seal(method, &key, b"<text>secret</text>")?, &mut message);
 //! write::end_encrypted_data(&mut message);

@@ -14,6 +14,7 @@ use soapstone_xml::{Element, NodeId};
 use super::Session;
 use super::error::GenericError;
 use super::key::{Key, Material, Need};
+use super::pointer;
 use super::source::{Reading, Source};
 use super::template::names_nothing;
 use super::trust;
@@ -411,6 +412,8 @@ impl<'s, 'r> Search<'s, 'r> {
     ) -> Result<Option<Key>, GenericError> {
         let options = self.session.options;
         self.session.allow(uri, options.retrieval_method_uris)?;
+        let uri = pointer::without_escapes(uri, reading.source)?;
+        let uri = &*uri;
         let element = reading.document().element(node);
         let transforms = match element.child(DSIG, "Transforms") {
             Some(transforms) => Transform::parse_all(transforms, options.transforms)?,
@@ -468,7 +471,9 @@ impl<'s, 'r> Search<'s, 'r> {
         need: Need,
     ) -> Result<Option<Key>, GenericError> {
         self.session
-            .allow(uri, self.session.options.retrieval_method_uris)?;
+            .allow(uri, self.session.options.key_info_reference_uris)?;
+        let uri = pointer::without_escapes(uri, reading.source)?;
+        let uri = &*uri;
         let Some(SameDocument::Element { id, .. }) = SameDocument::parse(uri) else {
             return Err(GenericError::UriNotEnabled {
                 uri: uri.to_owned(),

@@ -182,7 +182,8 @@ impl Keys {
         self.revocation_lists.push(list.to_vec());
     }
 
-    /// Adds the keys of an XML key file (`--keys-file`): `Keys` of `http://www.aleksey.com/xmlsec/2002` with one `ds:KeyInfo` per key.
+    /// Adds the keys of an XML key file (`--keys-file`): `Keys` of
+    /// `http://www.aleksey.com/xmlsec/2002` with one `ds:KeyInfo` per key.
     ///
     /// Kinds of keys that are not known are left out. Key values are public keys and secrets;
     /// private values beside them are not read (private keys come from PEM or PKCS#12).

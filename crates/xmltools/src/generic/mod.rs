@@ -1,9 +1,9 @@
 //! What `soapstone xml sign|verify|encrypt|decrypt` does: XML-Signature and XML-Encryption in their
 //! full generality, with the options and the key search of `xmlsec1`.
 //!
-//! [`verify`], [`sign`], [`encrypt`] and [`decrypt`] work in a [`Session`]: the caller's [`Keys`], its [`Options`], and a
-//! [`Resolver`] for everything that lies outside the document. Nothing here reads a file, opens a
-//! connection or asks for the time.
+//! [`verify`], [`sign`], [`encrypt`] and [`decrypt`] work in a [`Session`]: the caller's [`Keys`],
+//! its [`Options`], and a [`Resolver`] for everything that lies outside the document. Nothing here
+//! reads a file, opens a connection or asks for the time.
 //!
 //! ```
 //! use soapstone_xmltools::generic::{Keys, NoResolver, Options, SecretKind, Session, sign, verify};
@@ -11,7 +11,8 @@
 //! let template = br#"<doc>text<Signature xmlns="http://www.w3.org/2000/09/xmldsig#"><SignedInfo>
 //!   <CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/>
 //!   <SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#hmac-sha256"/>
-//!   <Reference URI=""><Transforms><Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/></Transforms>
+//!   <Reference URI=""><Transforms>
+//!   <Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/></Transforms>
 //!   <DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><DigestValue/></Reference>
 //!   </SignedInfo><SignatureValue/></Signature></doc>"#;
 //! let mut keys = Keys::new();
@@ -34,6 +35,7 @@ mod key;
 mod key_info;
 mod keys;
 mod options;
+mod pointer;
 mod relationship;
 mod sign;
 mod signature_value;

@@ -212,8 +212,10 @@ pub struct Options {
     /// URIs of references in signatures. The default is the document itself; what a `--url-map`
     /// names is allowed besides.
     pub reference_uris: EnabledUris,
-    /// URIs of `ds:RetrievalMethod` and `dsig11:KeyInfoReference`.
+    /// URIs of `ds:RetrievalMethod`.
     pub retrieval_method_uris: EnabledUris,
+    /// URIs of `dsig11:KeyInfoReference`.
+    pub key_info_reference_uris: EnabledUris,
     /// URIs of `xenc:CipherReference`.
     pub cipher_reference_uris: EnabledUris,
     /// Which key information is read from the message.
@@ -257,6 +259,7 @@ impl Options {
             start: StartNode::First,
             reference_uris: EnabledUris::SAME_DOCUMENT,
             retrieval_method_uris: EnabledUris::SAME_DOCUMENT,
+            key_info_reference_uris: EnabledUris::SAME_DOCUMENT,
             cipher_reference_uris: EnabledUris::SAME_DOCUMENT,
             key_data: EnabledKeyData::default(),
             lax_key_search: false,

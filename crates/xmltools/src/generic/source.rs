@@ -88,6 +88,12 @@ impl Source {
         }
     }
 
+    /// Whether any element has this id, or seems to.
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.lookalikes().contains_key(id)
+            || self.by_id(id) != Err(SignatureError::NotFound { id: id.to_owned() }.into())
+    }
+
     /// Elements by what stands in an attribute that somebody may take for an id, declared or not.
     /// Where two elements are alike, whoever reads the document after us may find another one
     /// than we did.

@@ -1,5 +1,5 @@
-//! Transforms of the generic path (XML-DSig 6.6): canonicalization, base64, XPath, XPath Filter
-//! 2.0, enveloped signature.
+//! Transforms of the generic path (XML-DSig 6.6, RFC 9231 2.5): canonicalization, base64, XPath,
+//! XPath Filter 2.0, XPointer, enveloped signature.
 //!
 //! Data is octets or a set of nodes; where a transform needs the other kind, the data is parsed or
 //! canonicalized (XML-DSig 4.4.3.2). Chains that the strict path knows take it.
@@ -14,10 +14,10 @@ use soapstone_xml::{Apex, Element, NodeId};
 
 use super::Session;
 use super::error::GenericError;
-use super::relationship;
 use super::source::Reading;
+use super::{pointer, relationship};
 use soapstone_xmlsec::dsig::{CanonicalizationMethod, SameDocument, Scratch, Transform};
-use soapstone_xmlsec::namespaces::{BASE64, DSIG, XPATH, XPATH_FILTER2};
+use soapstone_xmlsec::namespaces::{BASE64, DSIG, XPATH, XPATH_FILTER2, XPOINTER};
 use soapstone_xmlsec::structure::StructureError;
 
 /// What a transform works on.
@@ -45,6 +45,8 @@ impl Reading<'_> {
         signature: Option<NodeId>,
         session: &mut Session<'_>,
     ) -> Result<Vec<u8>, GenericError> {
+        let uri = pointer::without_escapes(uri, self.source)?;
+        let uri = &*uri;
         let selection = SameDocument::parse(uri);
         if let Some(selection) = selection
             && let Some(octets) = self.fast(selection, transforms, signature)?
@@ -70,9 +72,9 @@ impl Reading<'_> {
                 Data::Nodes(tree, tree.subtree_set(node, comments))
             }
             None => match uri.strip_prefix('#') {
-                Some(pointer) => {
+                Some(fragment) => {
                     let tree = self.tree()?;
-                    Data::Nodes(tree, point(tree, pointer)?)
+                    Data::Nodes(tree, pointer::point(tree, fragment)?)
                 }
                 None => Data::Octets(session.fetch(uri)?),
             },
@@ -211,6 +213,15 @@ impl Chain<'_, '_> {
                         }
                         filter::filter2(&mut evaluation, &filters, &set).map_err(failed(element))?
                     }
+                    XPOINTER => {
+                        let parameter = element
+                            .child(XPOINTER, "XPointer")
+                            .ok_or_else(|| structure(element, "`XPointer`"))?;
+                        // RFC 9231 2.5.1: as a same-document XPointer, over the data so far.
+                        let mut selected = pointer::point(tree, &parameter.text())?;
+                        selected.intersect(&set);
+                        selected
+                    }
                     _ => return Err(GenericError::TransformRefused { uri: uri.clone() }),
                 };
                 self.run(rest, Data::Nodes(tree, set), session)
@@ -299,65 +310,4 @@ pub(super) fn select<'u>(
     };
     let expression = Expression::parse(text, namespaces).map_err(failed)?;
     Evaluation::new(tree).select(&expression).map_err(failed)
-}
-
-/// A full XPointer: `xmlns(p=uri)` parts, and one `xpointer(expression)`. What it points to counts
-/// with all that is in it.
-fn point(tree: &Tree<'_>, pointer: &str) -> Result<NodeSet, GenericError> {
-    let refused = |reason: &str| GenericError::XPath {
-        expression: format!("#{pointer}"),
-        reason: reason.to_owned(),
-    };
-    let mut namespaces: Vec<(String, String)> = Vec::new();
-    let mut rest = pointer.trim();
-    while let Some((scheme, after)) = rest.split_once('(') {
-        let end = closing(after).ok_or_else(|| refused("unbalanced parentheses"))?;
-        let (data, behind) = (&after[..end], &after[end + 1..]);
-        match scheme.trim() {
-            "xmlns" => {
-                let (prefix, uri) = data
-                    .split_once('=')
-                    .ok_or_else(|| refused("expected `xmlns(prefix=uri)`"))?;
-                namespaces.push((prefix.trim().to_owned(), uri.trim().to_owned()));
-            }
-            "xpointer" => {
-                let lookup = |prefix: &str| {
-                    namespaces
-                        .iter()
-                        .rev()
-                        .find(|(known, _)| known == prefix)
-                        .map(|(_, uri)| uri.as_str())
-                };
-                let selected = select(tree, data, &lookup)?;
-                let mut set = NodeSet::empty(tree.len());
-                for node in selected.iter() {
-                    set.unite(&tree.subtree_set(node, true));
-                }
-                return Ok(set);
-            }
-            _ => return Err(refused("only the schemes `xmlns` and `xpointer` are known")),
-        }
-        rest = behind.trim_start();
-    }
-    Err(refused("expected an XPointer"))
-}
-
-/// Where the parenthesis closes that opened just before `text`; `^` escapes.
-fn closing(text: &str) -> Option<usize> {
-    let (mut depth, mut escaped) = (1u32, false);
-    for (at, character) in text.char_indices() {
-        match character {
-            _ if escaped => escaped = false,
-            '^' => escaped = true,
-            '(' => depth += 1,
-            ')' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }

@@ -63,7 +63,7 @@ const DEFAULT_SUITE: &str = "Basic256GCM";
 /// Bits of RSA keys, as `soapstone keys new` makes them unless told otherwise.
 const BITS: u32 = 2048;
 
-/// Octets of a password that nobody has to remember.
+/// Bytes of a password that nobody has to remember.
 const PASSWORD_OCTETS: usize = 24;
 
 /// How far behind its port a gateway tells of its health: 9901, the port of guides, for a gateway
@@ -310,7 +310,7 @@ fn loopback(address: SocketAddr) -> IpAddr {
     }
 }
 
-/// The address to call somebody who listens there.
+/// The address to call a server that listens there.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     if listen.ip().is_unspecified() {
         SocketAddr::new(loopback(listen), listen.port())

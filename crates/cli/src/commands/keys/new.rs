@@ -75,7 +75,7 @@ pub struct Arguments {
     /// Also make NAME.p12, a PKCS#12 file
     #[arg(long, requires = "PasswordArguments")]
     pkcs12: bool,
-    /// Make a shared key of so many octets instead
+    /// Make a shared key of so many bytes instead
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(16..=1024),
         conflicts_with_all = ["kind", "subject", "san", "days", "not_before", "ca", "signed_by", "pkcs12"])]
     symmetric: Option<u16>,

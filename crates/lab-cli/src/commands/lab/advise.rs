@@ -50,16 +50,16 @@ const EFFORT: Effort = Effort {
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AdviseArguments {
-    /// Octets of a request without security, such as 2000, 20kB or 1MiB
+    /// Bytes of a request without security, such as 2000, 20kB or 1MiB
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "2000", conflicts_with = "sample")]
     bytes: f64,
     /// Elements of a request; as many as records of that size have, if not given
     #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "sample")]
     elements: Option<f64>,
-    /// Octets of a response; as many as a request, if not given
+    /// Bytes of a response; as many as a request, if not given
     #[arg(long, value_name = "SIZE", value_parser = size)]
     response_bytes: Option<f64>,
-    /// A captured request, without security, that octets and elements are taken from
+    /// A captured request, without security, that bytes and elements are taken from
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
     /// Calls of a conversation, or of a connection, before it ends
@@ -82,7 +82,7 @@ pub struct AdviseArguments {
     /// What the network carries, in megabits a second; no limit, if not given
     #[arg(long, value_name = "MBIT/S", value_parser = positive)]
     bandwidth: Option<f64>,
-    /// What octets take to the other side and back, in milliseconds
+    /// What bytes take to the other side and back, in milliseconds
     #[arg(long, value_name = "MS", value_parser = positive)]
     round_trip: Option<f64>,
     /// Cores of each side; those of this machine, if not given

@@ -4,9 +4,9 @@
 //!
 //! | arm | what it does |
 //! |---|---|
-//! | `two-pass` | each signed part is written anew for its digest, and then again into the message |
-//! | `buffered` | the canonical form of each signed part is collected in a buffer, runs of the source as they are, and digested from there |
-//! | `streaming` | runs of the source go to the digest where they lie, and the message to its sink in pieces: nothing is assembled |
+//! | `two-pass` | each signed part is written for its digest, and again into the message |
+//! | `buffered` | each signed part's canonical form is collected in a buffer and digested there |
+//! | `streaming` | runs of the source go to the digest, the message to its sink: nothing is assembled |
 //! | `prehashed` | as `two-pass`, for parts that changed; of others the digest is known |
 //! | `streaming-prehashed` | both |
 //!
