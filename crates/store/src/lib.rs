@@ -13,6 +13,9 @@ mod breaker;
 mod canary;
 mod certificates;
 mod contexts;
+mod doubt;
+#[cfg(test)]
+mod excursions;
 mod file;
 mod ledger;
 mod marks;
@@ -213,19 +216,6 @@ impl Attempts for Replay {
     ) -> Result<Vec<Tally>, ReplayError> {
         self.attempts().end(names, outcome, until, now)
     }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        self.attempts().record_failure(name, until, now)
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        self.attempts().failures(name, now)
-    }
 }
 
 /// The store of security contexts that a configuration asks for.
@@ -315,19 +305,13 @@ impl ContextStore for Contexts {
     }
 }
 
-/// How many failures there are after one more, by the tally of before.
-fn failures_after(before: &[Tally]) -> u32 {
-    let failed = before.first().map_or(0, |tally| tally.failed);
-    failed.saturating_add(1)
-}
-
-/// Why a message is refused that ends no later than marks that are dropped, by the second of their
-/// end: in time it would have been too old.
+/// Why a message is refused that ends when marks ended that are dropped, by the last second of
+/// these: without a change of the clock it would have been too old, or too new.
 fn set_back(forgotten: i64) -> ReplayError {
     let ended = Timestamp::from_second(forgotten).unwrap_or(Timestamp::MAX);
     ReplayError::Unavailable {
         problem: format!(
-            "marks that ended by {ended} are dropped, and the clock was set back since: whether the message was seen before is not known"
+            "marks that ended like it, by {ended}, are dropped, and the clock was set since: whether the message was seen before is not known"
         ),
     }
 }

@@ -9,22 +9,29 @@
 //! are checked and remembered while all shards concerned are locked, in the order of their numbers,
 //! so two copies of a message cannot both be first.
 //!
-//! The rule kept here: an unexpired mark is never dropped. When no more fit, messages are refused;
-//! and when the clock is set back, so are those that end no later than what was dropped by its
-//! former word.
+//! The clock of the host may be set, and set right again. A message that proves its end is
+//! remembered by the clock, and longer where the clock was set forth a moment ago. What is dropped
+//! is noted by its end, so that a clock which is set back makes no copy new. A message that proves
+//! no end is held for as long as it takes, whatever the clock does.
+//!
+//! The rule kept here: an unexpired mark is never dropped, unless a clock that was set made it end
+//! later than any message can that is good now. When no more fit, messages are refused; and so is a
+//! message that ends when a mark ended that was dropped.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use soapstone::clock::{Elapsed, Forgotten, Steps};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark};
+use soapstone::wss::{End, FirstSeen, Mark};
 
+use crate::doubt::Doubt;
 use crate::room::{Place, Room};
-use crate::tallies::{Change, Tallies};
+use crate::tallies::{Change, Tallies, rounded_up};
 
 const SHARDS: usize = 16;
 
@@ -39,18 +46,32 @@ pub struct ProcessMemory(Arc<Memory>);
 struct Memory {
     shards: [Mutex<Shard>; SHARDS],
     tallies: Tallies,
-    /// The millisecond from which all messages are expired that a former store accepted and that
-    /// found no room here.
-    in_doubt: AtomicI64,
+    /// How long marks are held whose messages prove no end.
+    elapsed: Elapsed,
+    /// In seconds, the longest time for which a message was still good when it was accepted.
+    longest: AtomicI64,
+    /// What a former store accepted and found no room here.
+    doubt: Mutex<Doubt>,
+    /// Whether there is any, so that nobody asks where there is none.
+    is_doubtful: AtomicBool,
+}
+
+impl Memory {
+    fn by(elapsed: Elapsed) -> Self {
+        Self {
+            shards: Default::default(),
+            tallies: Tallies::default(),
+            elapsed,
+            longest: AtomicI64::new(0),
+            doubt: Mutex::default(),
+            is_doubtful: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self {
-            shards: Default::default(),
-            tallies: Tallies::default(),
-            in_doubt: AtomicI64::new(i64::MIN),
-        }
+        Self::by(Elapsed::since_now())
     }
 }
 
@@ -66,23 +87,86 @@ pub struct MemoryReplay {
 struct Shard {
     /// 128 bits of the mark's hash.
     marks: HashMap<[u8; 16], Held>,
-    /// The same by epoch of expiry.
+    /// Those that expire by the clock, by epoch of expiry.
     epochs: BTreeMap<i64, Vec<[u8; 16]>>,
-    /// The latest second from which a mark that was dropped is expired.
-    forgotten: Option<i64>,
+    /// Those that are held for a time, by epoch of the time elapsed.
+    counted: BTreeMap<i64, Vec<[u8; 16]>>,
+    /// The seconds from which marks are expired that were dropped.
+    forgotten: Forgotten,
+    steps: Steps,
 }
 
 #[derive(Debug)]
 struct Held {
-    /// The second from which the mark is expired.
-    until: i64,
+    life: Life,
     _place: Place,
 }
 
+/// The second from which a mark is expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Life {
+    /// Of the clock.
+    Clock(i64),
+    /// Of the time elapsed.
+    Counted(i64),
+}
+
+/// Seconds of both clocks.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    clock: i64,
+    elapsed: i64,
+}
+
+impl Life {
+    fn is_over(self, now: Moment) -> bool {
+        match self {
+            Self::Clock(until) => until <= now.clock,
+            Self::Counted(until) => until <= now.elapsed,
+        }
+    }
+}
+
+/// A mark as it is kept: its shard, 128 bits of its key, and its life.
+type Kept = (usize, [u8; 16], Life);
+
 impl ProcessMemory {
-    /// Notes that messages which expire by a millisecond were accepted and are not remembered.
-    pub(crate) fn doubt(&self, until: i64) {
-        self.0.in_doubt.fetch_max(until, Ordering::Relaxed);
+    /// A memory that is to hold marks for the time that such a clock measures.
+    pub fn by(elapsed: Elapsed) -> Self {
+        Self(Arc::new(Memory::by(elapsed)))
+    }
+
+    /// What measures how long marks are held.
+    pub(crate) fn elapsed(&self) -> &Elapsed {
+        &self.0.elapsed
+    }
+
+    /// Notes that messages were accepted and are not remembered.
+    pub(crate) fn doubt(&self, doubt: &Doubt) {
+        let mut known = self.0.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        known.join(doubt);
+        self.0.is_doubtful.store(true, Ordering::SeqCst);
+    }
+
+    fn moment(&self, now: Timestamp) -> Moment {
+        Moment {
+            clock: now.as_second(),
+            elapsed: self.0.elapsed.milliseconds().div_euclid(1000),
+        }
+    }
+
+    /// Where a mark is kept, and how long.
+    fn place(&self, mark: &Mark, now: Timestamp) -> Kept {
+        let mut key = [0; 16];
+        key.copy_from_slice(&mark.key[16..]);
+        let life = match mark.end {
+            End::Proven => Life::Clock(rounded_up(mark.until)),
+            End::Counted => {
+                let end = crate::doubt::counted_end(mark, now, &self.0.elapsed);
+                Life::Counted(end.div_euclid(1000).saturating_add(1))
+            }
+        };
+        (usize::from(mark.key[0]) % SHARDS, key, life)
     }
 
     fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
@@ -92,9 +176,25 @@ impl ProcessMemory {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn drop_expired(&self, now: i64) {
+    fn drop_expired(&self, now: Moment) {
         for shard in 0..SHARDS {
             self.lock(shard).drop_expired(now);
+        }
+    }
+
+    /// Drops what is expired by the clock, though it was set forth a moment ago.
+    fn drop_doubted(&self, now: Moment) {
+        for shard in 0..SHARDS {
+            self.lock(shard).drop_ended(now.clock);
+        }
+    }
+
+    /// Drops what ends later than any message that is good now: it was accepted before the clock
+    /// was set back.
+    fn drop_ahead(&self, now: Moment) {
+        let last = now.clock.saturating_add(self.0.longest.load(Ordering::Relaxed));
+        for shard in 0..SHARDS {
+            self.lock(shard).drop_ahead(last);
         }
     }
 }
@@ -148,11 +248,24 @@ impl MemoryReplay {
 
     /// Whether one of the marks is remembered, whichever endpoint took it.
     pub(crate) fn holds(&self, marks: &[Mark], now: Timestamp) -> bool {
-        let now = now.as_second();
-        marks.iter().map(place).any(|(shard, key, _)| {
+        let moment = self.memory.moment(now);
+        marks.iter().any(|mark| {
+            let (shard, key, _) = self.memory.place(mark, now);
             let shard = self.memory.lock(shard);
-            shard.holds(&key, now)
+            shard.holds(&key, moment)
         })
+    }
+
+    /// Refuses a message that ends when marks ended that were dropped.
+    pub(crate) fn recalls(&self, marks: &[Mark], now: Timestamp) -> Result<(), ReplayError> {
+        let forgotten = marks.iter().find_map(|mark| {
+            let (shard, _, life) = self.memory.place(mark, now);
+            self.memory.lock(shard).forgot(life)
+        });
+        match forgotten {
+            Some(forgotten) => Err(crate::set_back(forgotten)),
+            None => Ok(()),
+        }
     }
 
     /// Changes tallies, which are those of before.
@@ -174,30 +287,45 @@ impl MemoryReplay {
     }
 
     /// Makes room for so many marks, or says that there is none.
-    fn reserve(&self, count: usize, now: i64) -> Result<Vec<Place>, ReplayError> {
+    fn reserve(&self, count: usize, now: Moment) -> Result<Vec<Place>, ReplayError> {
         let take = || Room::take_marks(&self.room, count, self.capacity);
-        if let Some(places) = take() {
-            return Ok(places);
-        }
-        self.memory.drop_expired(now);
-        take().ok_or(ReplayError::Full {
+        let expired = || {
+            self.memory.drop_expired(now);
+            take()
+        };
+        let doubted = || {
+            self.memory.drop_doubted(now);
+            take()
+        };
+        let ahead = || {
+            self.memory.drop_ahead(now);
+            take()
+        };
+        let places = take().or_else(expired).or_else(doubted).or_else(ahead);
+        places.ok_or(ReplayError::Full {
             capacity: self.capacity,
         })
     }
 
     /// Forgets marks whose message was not admitted after all.
     pub(crate) fn forget(&self, marks: &[Mark]) {
-        for (shard, key, _) in marks.iter().map(place) {
+        for mark in marks {
+            // Only its place matters.
+            let (shard, key, _) = self.memory.place(mark, mark.until);
             self.memory.lock(shard).marks.remove(&key);
         }
     }
 
-    /// Refuses while a former store may have accepted what nobody remembers.
-    pub(crate) fn certain(&self, now: Timestamp) -> Result<(), ReplayError> {
-        let in_doubt = self.memory.0.in_doubt.load(Ordering::Relaxed);
-        match now.as_millisecond() < in_doubt {
-            true => Err(doubtful(in_doubt)),
-            false => Ok(()),
+    /// Refuses what a former store may have accepted and nobody remembers.
+    pub(crate) fn certain(&self, marks: &[Mark], now: Timestamp) -> Result<(), ReplayError> {
+        let memory = &self.memory.0;
+        if !memory.is_doubtful.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let doubt = memory.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        match doubt.about(marks, now, &memory.elapsed) {
+            Some(until) => Err(doubtful(until)),
+            None => Ok(()),
         }
     }
 
@@ -207,13 +335,15 @@ impl MemoryReplay {
         marks: &[Mark],
         now: Timestamp,
     ) -> Result<FirstSeen, ReplayError> {
-        let mut places = match self.reserve(marks.len(), now.as_second()) {
+        let moment = self.memory.moment(now);
+        let mut places = match self.reserve(marks.len(), moment) {
             // A copy takes no room.
             Err(_) if self.holds(marks, now) => return Err(ReplayError::Seen),
             reserved => reserved?,
         };
-        let now = now.as_second();
-        let mut wanted: Vec<(usize, [u8; 16], i64)> = marks.iter().map(place).collect();
+        let kept = |mark| self.memory.place(mark, now);
+        let mut wanted: Vec<Kept> = marks.iter().map(kept).collect();
+        let now = moment;
         wanted.sort_unstable();
         let mut guards: Vec<(usize, MutexGuard<'_, Shard>)> = Vec::with_capacity(wanted.len());
         for (shard, ..) in &wanted {
@@ -234,18 +364,20 @@ impl MemoryReplay {
             return Err(ReplayError::Seen);
         }
         let forgotten = guards.iter().find_map(|(number, shard)| {
-            let forgotten = shard.forgotten?;
-            let ended =
-                |(place, _, until): &(usize, [u8; 16], i64)| place == number && *until <= forgotten;
-            wanted.iter().any(ended).then_some(forgotten)
+            let mut wanted = wanted.iter().filter(|(shard, ..)| shard == number);
+            wanted.find_map(|(.., life)| shard.forgot(*life))
         });
         if let Some(forgotten) = forgotten {
             return Err(crate::set_back(forgotten));
         }
         for (number, shard) in &mut guards {
             let wanted = wanted.iter().filter(|(shard, ..)| shard == number);
-            for ((_, key, until), place) in wanted.zip(std::iter::from_fn(|| places.pop())) {
-                shard.remember(*key, *until, place);
+            for ((_, key, life), place) in wanted.zip(std::iter::from_fn(|| places.pop())) {
+                if let Life::Clock(until) = life {
+                    let left = until.saturating_sub(now.clock);
+                    self.memory.0.longest.fetch_max(left, Ordering::Relaxed);
+                }
+                shard.remember(*key, *life, place);
             }
         }
         Ok(FirstSeen::assertion(marks))
@@ -254,9 +386,7 @@ impl MemoryReplay {
 
 impl ReplayCache for MemoryReplay {
     fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
-        if !marks.is_empty() {
-            self.certain(now)?;
-        }
+        self.certain(marks, now)?;
         self.remember(marks, now)
     }
 }
@@ -287,70 +417,96 @@ impl Attempts for MemoryReplay {
     ) -> Result<Vec<Tally>, ReplayError> {
         self.change(names, Change::ended(outcome), until, now)
     }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        let before = self.change(std::slice::from_ref(name), Change::FAILURE, until, now)?;
-        Ok(crate::failures_after(&before))
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        Ok(self.tally(name, now).failed)
-    }
 }
 
 impl Shard {
-    fn holds(&self, key: &[u8; 16], now: i64) -> bool {
-        self.marks.get(key).is_some_and(|held| held.until > now)
+    fn holds(&self, key: &[u8; 16], now: Moment) -> bool {
+        self.marks.get(key).is_some_and(|held| !held.life.is_over(now))
     }
 
-    fn remember(&mut self, key: [u8; 16], until: i64, place: Place) {
-        // One that is expired and still there gives up its place.
-        let before = self.marks.get(&key).map_or(until, |held| held.until);
+    /// Whether a mark of such a life may have been dropped: the last second of those that were.
+    fn forgot(&self, life: Life) -> Option<i64> {
+        match life {
+            Life::Clock(until) => self.forgotten.last_beside(until),
+            Life::Counted(_) => None,
+        }
+    }
+
+    fn remember(&mut self, key: [u8; 16], life: Life, place: Place) {
+        let (epochs, second) = match life {
+            Life::Clock(until) => (&mut self.epochs, until),
+            Life::Counted(until) => (&mut self.counted, until),
+        };
+        let epoch = epochs.entry(second.div_euclid(EPOCH_SECONDS));
+        epoch.or_default().push(key);
         let held = Held {
-            until: until.max(before),
+            life,
             _place: place,
         };
-        self.marks.insert(key, held);
-        self.epochs
-            .entry(until.div_euclid(EPOCH_SECONDS))
-            .or_default()
-            .push(key);
+        // One that is expired and still there gives up its place.
+        let before = self.marks.insert(key, held);
+        if let Some(before) = before
+            && before.life != life
+        {
+            self.note(before.life);
+        }
+    }
+
+    /// Notes that a mark is dropped.
+    fn note(&mut self, life: Life) {
+        if let Life::Clock(until) = life {
+            self.forgotten.note(until, until);
+        }
     }
 
     /// Drops what is expired for good, epoch by epoch.
-    fn drop_expired(&mut self, now: i64) {
-        while let Some(epoch) = self.epochs.first_entry() {
-            if (*epoch.key() + 1) * EPOCH_SECONDS > now {
-                break;
-            }
-            for key in epoch.remove() {
-                // A mark that was remembered again lives on in a later epoch.
-                if let Entry::Occupied(mark) = self.marks.entry(key)
-                    && mark.get().until <= now
-                {
-                    self.forgotten = self.forgotten.max(Some(mark.remove().until));
-                }
+    fn drop_expired(&mut self, now: Moment) {
+        let earliest = self.steps.earliest(now.clock, now.elapsed);
+        self.drop_ended(earliest);
+        while let Some(epoch) = self.counted.first_entry()
+            && (*epoch.key() + 1) * EPOCH_SECONDS <= now.elapsed
+        {
+            let keys = epoch.remove();
+            self.drop_all(keys, |life| life.is_over(now));
+        }
+    }
+
+    /// Drops what ends by the clock until such a second, epoch by epoch.
+    fn drop_ended(&mut self, last: i64) {
+        while let Some(epoch) = self.epochs.first_entry()
+            && (*epoch.key() + 1) * EPOCH_SECONDS <= last
+        {
+            let keys = epoch.remove();
+            self.drop_all(keys, |life| matches!(life, Life::Clock(until) if until <= last));
+        }
+    }
+
+    /// Drops what ends by the clock after such a second, epoch by epoch.
+    fn drop_ahead(&mut self, last: i64) {
+        while let Some(epoch) = self.epochs.last_entry()
+            && *epoch.key() * EPOCH_SECONDS > last
+        {
+            let keys = epoch.remove();
+            self.drop_all(keys, |life| matches!(life, Life::Clock(until) if until > last));
+        }
+    }
+
+    /// Drops those of the marks that are to be dropped.
+    fn drop_all(&mut self, keys: Vec<[u8; 16]>, is_dropped: impl Fn(Life) -> bool) {
+        for key in keys {
+            // A mark that was remembered again lives on in another epoch.
+            if let Entry::Occupied(mark) = self.marks.entry(key)
+                && is_dropped(mark.get().life)
+            {
+                let life = mark.remove().life;
+                self.note(life);
             }
         }
     }
 }
 
-/// Shard, 128 bits of the mark's key, and the first second at which it is expired.
-fn place(mark: &Mark) -> (usize, [u8; 16], i64) {
-    let mut key = [0; 16];
-    key.copy_from_slice(&mark.key[16..]);
-    let until = crate::tallies::rounded_up(mark.until);
-    (usize::from(mark.key[0]) % SHARDS, key, until)
-}
-
 /// Why a message is refused that a former store may have accepted.
-fn doubtful(until: i64) -> ReplayError {
-    let until = Timestamp::from_millisecond(until).unwrap_or(Timestamp::MAX);
+fn doubtful(until: Timestamp) -> ReplayError {
     ReplayError::Unavailable {
         problem: format!(
             "the store that was used before has accepted more messages than this process remembers: \
@@ -362,11 +518,23 @@ fn doubtful(until: i64) -> ReplayError {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicU32;
+    use std::time::Duration;
 
     use super::*;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).expect("a moment")
+    }
+
+    /// A memory whose time elapsed is set as well.
+    fn measured() -> (ProcessMemory, Arc<AtomicI64>) {
+        let seconds = Arc::new(AtomicI64::new(0));
+        let read = Arc::clone(&seconds);
+        let elapsed = Elapsed::read_by(move || {
+            let seconds = read.load(Ordering::Relaxed);
+            Duration::from_secs(seconds.try_into().expect("time passes"))
+        });
+        (ProcessMemory::by(elapsed), seconds)
     }
 
     fn mark(number: u32, until: i64) -> Mark {
@@ -376,6 +544,7 @@ mod tests {
         Mark {
             key,
             until: at(until),
+            end: End::Proven,
         }
     }
 
@@ -456,16 +625,18 @@ mod tests {
     /// messages are good.
     #[test]
     fn a_clock_that_is_set_forth_and_back_lets_no_copy_in() {
-        let cache = MemoryReplay::new(10);
+        let (process, elapsed) = measured();
+        let cache = MemoryReplay::new(10).within(&process);
         cache
             .first_seen(&[mark(1, 360)], at(0))
             .expect("the first time");
         // A message that the clock of then takes for fresh, in the same shard.
+        elapsed.store(400, Ordering::Relaxed);
         cache
             .first_seen(&[mark(17, 660)], at(400))
             .expect("the first time");
-        let problem = "marks that ended by 2027-01-15T08:06:00Z are dropped, and the clock was set back since: \
-                       whether the message was seen before is not known";
+        let problem = "marks that ended like it, by 2027-01-15T08:06:00Z, are dropped, and the clock was set \
+                       since: whether the message was seen before is not known";
         assert_eq!(
             cache.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
             ReplayError::Unavailable {
@@ -476,6 +647,85 @@ mod tests {
             .first_seen(&[mark(33, 361)], at(61))
             .expect("nothing that ends so late was dropped");
         assert_eq!(cache.len(), 2);
+    }
+
+    /// As shown by `reliability/03`.
+    #[test]
+    fn after_an_excursion_of_the_clock_messages_are_accepted_at_once_and_no_copy_ever() {
+        let (process, elapsed) = measured();
+        let cache = MemoryReplay::new(1000).within(&process);
+        let day = 86_400;
+        // All in one shard.
+        let mark = |number: i64, until| mark(u32::try_from(16 * number).expect("few"), until);
+        let offer = |number, until, now| cache.first_seen(&[mark(number, until)], at(now)).map(drop);
+        assert_eq!(offer(0, 360, 0), Ok(()));
+        // Ten minutes a day ahead.
+        for minute in 0..10 {
+            elapsed.fetch_add(60, Ordering::Relaxed);
+            let now = day + 60 * minute;
+            assert_eq!(offer(minute + 1, now + 360, now), Ok(()));
+        }
+        for minute in 0..10 {
+            elapsed.fetch_add(60, Ordering::Relaxed);
+            let now = 600 + 60 * minute;
+            assert_eq!(offer(minute + 100, now + 360, now), Ok(()));
+        }
+        elapsed.store(day, Ordering::Relaxed);
+        // The clock gets there by itself.
+        for minute in 0..10 {
+            let now = day + 60 * minute;
+            elapsed.store(now, Ordering::Relaxed);
+            assert_eq!(offer(minute + 1, now + 360, now), Err(ReplayError::Seen));
+            assert_eq!(offer(minute + 200, now + 361, now), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_message_that_proves_no_end_is_a_copy_for_its_time_wherever_the_clock_is_set() {
+        let (process, elapsed) = measured();
+        let cache = MemoryReplay::new(10).within(&process);
+        let offer = |now: i64| {
+            let mark = Mark {
+                end: End::Counted,
+                ..mark(1, now + 360)
+            };
+            cache.first_seen(&[mark], at(now)).map(drop)
+        };
+        assert_eq!(offer(0), Ok(()));
+        elapsed.store(359, Ordering::Relaxed);
+        for now in [86_400, 359, -86_400, 400] {
+            assert_eq!(offer(now), Err(ReplayError::Seen), "{now}");
+        }
+        elapsed.store(361, Ordering::Relaxed);
+        assert_eq!(offer(0), Ok(()));
+        // What was dropped of such messages speaks against no others.
+        elapsed.store(10_000, Ordering::Relaxed);
+        let other = cache.first_seen(&[mark(17, 360)], at(0));
+        assert_eq!(other.map(drop), Ok(()));
+        assert_eq!(cache.len(), 1);
+    }
+
+    #[test]
+    fn what_is_accepted_in_an_excursion_does_not_fill_the_memory_when_the_clock_is_right() {
+        let (process, elapsed) = measured();
+        let cache = MemoryReplay::new(10).within(&process);
+        let day = 86_400;
+        for number in 0..10 {
+            cache
+                .first_seen(&[mark(number, day + 360)], at(day))
+                .expect("room is left");
+        }
+        let fresh = |number, now| cache.first_seen(&[mark(number, now + 360)], at(now)).map(drop);
+        elapsed.store(10, Ordering::Relaxed);
+        assert_eq!(fresh(20, 10), Ok(()));
+        assert_eq!(cache.len(), 1);
+        // When the clock gets there, none of them is known to be new.
+        elapsed.store(day, Ordering::Relaxed);
+        let problem = "marks that ended like it, by 2027-01-16T08:06:00Z, are dropped, and the clock was set \
+                       since: whether the message was seen before is not known";
+        let problem = problem.to_owned();
+        assert_eq!(fresh(3, day), Err(ReplayError::Unavailable { problem }));
+        assert_eq!(fresh(3, day + 1), Ok(()));
     }
 
     #[test]
@@ -490,8 +740,9 @@ mod tests {
         assert_eq!(begin(), Err(ReplayError::Seen));
         let ended = cache.end(&names, Outcome::Failed, at(60), at(0));
         assert_eq!(ended, Ok(vec![Tally { failed: 0, open: 1 }]));
-        assert_eq!(cache.record_failure(&names[0], at(60), at(0)), Ok(2));
-        assert_eq!(cache.failures(&names[0], at(59)), Ok(2));
+        let again = cache.begin(&[], &names, at(60), at(59));
+        let tallies = again.map(|(_, tallies)| tallies);
+        assert_eq!(tallies, Ok(vec![Tally { failed: 1, open: 0 }]));
     }
 
     /// Two endpoints of one process.
@@ -557,19 +808,21 @@ mod tests {
     #[test]
     fn what_a_former_store_accepted_and_nobody_remembers_is_refused_until_it_is_expired() {
         let [one, other] = endpoints([10, 10]);
-        let end = at(60).as_millisecond();
-        one.memory().doubt(end);
+        let mut missed = Doubt::default();
+        let elapsed = one.memory().elapsed().clone();
+        missed.note(&[mark(1, 60), mark(2, 90)], at(0), &elapsed);
+        one.memory().doubt(&missed);
         let problem = "the store that was used before has accepted more messages than this process remembers: \
-                       until 2027-01-15T08:01:00Z it is not known whether the message was one of them";
+                       until 2027-01-15T08:01:30Z it is not known whether the message was one of them";
         assert_eq!(
-            other.first_seen(&[mark(1, 90)], at(59)).unwrap_err(),
+            other.first_seen(&[mark(3, 70)], at(0)).unwrap_err(),
             ReplayError::Unavailable {
                 problem: problem.to_owned()
             }
         );
         other
-            .first_seen(&[mark(1, 90)], at(60))
-            .expect("all of it is expired");
+            .first_seen(&[mark(3, 91)], at(0))
+            .expect("none of it ends so late");
     }
 
     #[test]
