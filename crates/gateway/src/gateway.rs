@@ -552,6 +552,7 @@ fn serving(config: Config, former: &[&Route], memory: &Remembered) -> Serving {
             tracing::info!(route = route.name, "{LEADS_AROUND} {}", other.path);
         }
     }
+    memory.accepted.reconfigured();
     let dated = dated_in(&config);
     tell(&dated, Timestamp::now());
     let routes: Vec<Route> = config
@@ -594,12 +595,13 @@ fn put_into_use(
     }
     let predecessor = former.iter().find(|route| route.name == config.name);
     if let Some(route) = predecessor {
+        let stays = route.is_at(&config.path, &config.backend);
         for (new, old) in [
             (&mut config.inbound, &route.inbound),
             (&mut config.outbound, &route.outbound),
         ] {
             if let (Some(new), Some(old)) = (new, old) {
-                new.keep_memory_of(old);
+                new.keep_memory_of(old, stays);
             }
         }
     }

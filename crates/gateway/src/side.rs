@@ -197,8 +197,13 @@ impl Side {
     /// Goes on with what a predecessor kept in this process, so that a reload lets no replay in and
     /// ends no conversation of a client. Conversations that we began are begun anew: the keys
     /// that began them may be those that changed.
-    pub(crate) fn keep_memory_of(&mut self, predecessor: &Self) {
-        self.replay_mut().follow(&predecessor.replay);
+    /// `stays` says whether it is where its predecessor was.
+    pub(crate) fn keep_memory_of(&mut self, predecessor: &Self, stays: bool) {
+        let replay = self.replay_mut();
+        replay.follow(&predecessor.replay);
+        if stays {
+            replay.stay(&predecessor.replay);
+        }
         let same_scope = self.endpoint.scope() == predecessor.endpoint.scope();
         if same_scope
             && matches!(

@@ -48,8 +48,8 @@ impl fmt::Debug for Elapsed {
     }
 }
 
-/// Seconds for which a clock that was set forth is not believed to be right: 1 h. What ends later by
-/// its former word is remembered as long, so that nothing is forgotten where it is set right
+/// Seconds for which a clock that was set forth is not believed to be right: 1 h. What ends later
+/// by its former word is remembered as long, so that nothing is forgotten where it is set right
 /// within that time. After it, what has ended is dropped: memory is bounded.
 const DOUBTED: i64 = 3600;
 
@@ -107,11 +107,18 @@ impl Forgotten {
         let near = |span: &(i64, i64)| {
             span.0 <= last.saturating_add(JOINED) && first <= span.1.saturating_add(JOINED)
         };
-        let from = self.spans.partition_point(|span| span.1.saturating_add(JOINED) < first);
-        let joined = self.spans[from..].iter().take_while(|span| near(span)).count();
+        let from = self
+            .spans
+            .partition_point(|span| span.1.saturating_add(JOINED) < first);
+        let joined = self.spans[from..]
+            .iter()
+            .take_while(|span| near(span))
+            .count();
         let whole = self.spans[from..from + joined]
             .iter()
-            .fold((first, last), |whole, span| (whole.0.min(span.0), whole.1.max(span.1)));
+            .fold((first, last), |whole, span| {
+                (whole.0.min(span.0), whole.1.max(span.1))
+            });
         self.spans.splice(from..from + joined, [whole]);
         if self.spans.len() > MOST_SPANS {
             let lowest = self.spans.remove(0);
@@ -151,9 +158,18 @@ mod tests {
             spans(&[(0, 10), (86_400, 86_500), (20, 20), (86_501, 86_501)]),
             [(0, 20), (86_400, 86_501)]
         );
-        assert_eq!(spans(&[(200, 200), (0, 0), (100, 100)]), [(0, 0), (100, 100), (200, 200)]);
-        assert_eq!(spans(&[(0, 0), (100, 100), (200, 200), (61, 150)]), [(0, 0), (61, 200)]);
-        assert_eq!(spans(&[(i64::MAX, i64::MAX), (i64::MIN, i64::MIN)]).len(), 2);
+        assert_eq!(
+            spans(&[(200, 200), (0, 0), (100, 100)]),
+            [(0, 0), (100, 100), (200, 200)]
+        );
+        assert_eq!(
+            spans(&[(0, 0), (100, 100), (200, 200), (61, 150)]),
+            [(0, 0), (61, 200)]
+        );
+        assert_eq!(
+            spans(&[(i64::MAX, i64::MAX), (i64::MIN, i64::MIN)]).len(),
+            2
+        );
     }
 
     #[test]

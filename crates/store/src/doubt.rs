@@ -21,7 +21,10 @@ pub(crate) struct Doubt {
 /// The millisecond of the time elapsed until which a mark is held whose message proves no end.
 pub(crate) fn counted_end(mark: &Mark, now: Timestamp, elapsed: &Elapsed) -> i64 {
     let life = mark.until.as_millisecond() - now.as_millisecond();
-    elapsed.milliseconds().saturating_add(life.max(0)).saturating_add(1)
+    elapsed
+        .milliseconds()
+        .saturating_add(life.max(0))
+        .saturating_add(1)
 }
 
 impl Doubt {

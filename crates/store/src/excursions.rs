@@ -135,9 +135,7 @@ impl InFile {
         let mut replay = FileReplay::open(&path, capacity)
             .expect("the folder is writable")
             .measured_by(passed.clock());
-        replay
-            .own_mut()
-            .share(&ProcessMemory::by(passed.clock()));
+        replay.own_mut().share(&ProcessMemory::by(passed.clock()));
         replay
     }
 }
@@ -253,7 +251,18 @@ fn live(store: impl Store, dice: &mut Dice, course: &Course) {
     for _ in 0..4 {
         let begin = world.time;
         world.ahead = dice.one_of(&[
-            0, 10, 100, 500, 4000, 86_400, 315_000_000, -10, -100, -500, -4000, -86_400,
+            0,
+            10,
+            100,
+            500,
+            4000,
+            86_400,
+            315_000_000,
+            -10,
+            -100,
+            -500,
+            -4000,
+            -86_400,
         ]);
         for _ in 0..60 {
             match dice.below(10) {

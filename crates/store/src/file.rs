@@ -645,8 +645,7 @@ mod tests {
     fn measured(folder: &Folder, capacity: usize) -> (FileReplay, Arc<AtomicU64>) {
         let seconds = Arc::new(AtomicU64::new(0));
         let read = Arc::clone(&seconds);
-        let running =
-            Elapsed::read_by(move || Duration::from_secs(read.load(Ordering::Relaxed)));
+        let running = Elapsed::read_by(move || Duration::from_secs(read.load(Ordering::Relaxed)));
         (folder.cache(capacity).measured_by(running), seconds)
     }
 

@@ -102,6 +102,11 @@ impl Replay {
         self.know(predecessor);
     }
 
+    /// Is the same endpoint as a predecessor, in the same place: it goes on in its scope.
+    pub fn stay(&mut self, predecessor: &Self) {
+        self.own_mut().in_the_scope_of(predecessor.own());
+    }
+
     /// Knows what any endpoint of the former configuration knew of a store that both ask.
     pub fn know(&mut self, former: &Self) {
         if let (Self::Redis(replay), Self::Redis(before)) = (self, former) {

@@ -9,6 +9,9 @@
 //! are checked and remembered while all shards concerned are locked, in the order of their numbers,
 //! so two copies of a message cannot both be first.
 //!
+//! An endpoint may have a [`Scope`] of its own: it knows its own messages, and takes what others
+//! accepted. It holds marks of its own beside those that the others know.
+//!
 //! The clock of the host may be set, and set right again. A message that proves its end is
 //! remembered by the clock, and longer where the clock was set forth a moment ago. What is dropped
 //! is noted by its end, so that a clock which is set back makes no copy new. A message that proves
@@ -20,12 +23,13 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::clock::{Elapsed, Forgotten, Steps};
+use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, Mark};
 
@@ -50,6 +54,8 @@ struct Memory {
     elapsed: Elapsed,
     /// In seconds, the longest time for which a message was still good when it was accepted.
     longest: AtomicI64,
+    /// How many configurations there were.
+    configurations: AtomicU32,
     /// What a former store accepted and found no room here.
     doubt: Mutex<Doubt>,
     /// Whether there is any, so that nobody asks where there is none.
@@ -63,6 +69,7 @@ impl Memory {
             tallies: Tallies::default(),
             elapsed,
             longest: AtomicI64::new(0),
+            configurations: AtomicU32::new(0),
             doubt: Mutex::default(),
             is_doubtful: AtomicBool::new(false),
         }
@@ -81,6 +88,26 @@ pub struct MemoryReplay {
     memory: ProcessMemory,
     room: Arc<Room>,
     capacity: usize,
+    /// Of which configuration it is.
+    configuration: u32,
+    /// `None` where what any endpoint accepted is a copy.
+    scope: Option<Scope>,
+}
+
+/// What an endpoint knows that takes what others accepted.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    /// Makes marks of its own out of those that all know: no two scopes have the same.
+    name: [u8; 16],
+    /// The configuration since which it is there as it is. What was accepted before may have been
+    /// accepted by the same endpoint under another name.
+    since: u32,
+}
+
+impl Scope {
+    fn own(&self, key: &[u8; 16]) -> [u8; 16] {
+        std::array::from_fn(|index| key[index] ^ self.name[index])
+    }
 }
 
 #[derive(Debug, Default)]
@@ -99,6 +126,8 @@ struct Shard {
 #[derive(Debug)]
 struct Held {
     life: Life,
+    /// The first configuration in which its message was accepted.
+    configuration: u32,
     _place: Place,
 }
 
@@ -134,6 +163,11 @@ impl ProcessMemory {
     /// A memory that is to hold marks for the time that such a clock measures.
     pub fn by(elapsed: Elapsed) -> Self {
         Self(Arc::new(Memory::by(elapsed)))
+    }
+
+    /// Notes that another configuration follows, before its endpoints share this memory.
+    pub fn reconfigured(&self) {
+        self.0.configurations.fetch_add(1, Ordering::SeqCst);
     }
 
     /// What measures how long marks are held.
@@ -192,7 +226,9 @@ impl ProcessMemory {
     /// Drops what ends later than any message that is good now: it was accepted before the clock
     /// was set back.
     fn drop_ahead(&self, now: Moment) {
-        let last = now.clock.saturating_add(self.0.longest.load(Ordering::Relaxed));
+        let last = now
+            .clock
+            .saturating_add(self.0.longest.load(Ordering::Relaxed));
         for shard in 0..SHARDS {
             self.lock(shard).drop_ahead(last);
         }
@@ -206,15 +242,35 @@ impl MemoryReplay {
             memory: ProcessMemory::default(),
             room: Arc::default(),
             capacity,
+            configuration: 0,
+            scope: None,
+        }
+    }
+
+    /// Takes messages that other endpoints of the process accepted.
+    #[must_use]
+    pub fn apart(self) -> Self {
+        let scope = Scope {
+            name: random::bytes(),
+            since: self.configuration,
+        };
+        Self {
+            scope: Some(scope),
+            ..self
         }
     }
 
     /// Shares what all endpoints of a process remember.
     #[must_use]
-    pub fn within(self, memory: &ProcessMemory) -> Self {
-        Self {
-            memory: memory.clone(),
-            ..self
+    pub fn within(mut self, memory: &ProcessMemory) -> Self {
+        self.share(memory);
+        self
+    }
+
+    /// Goes on in the scope of a predecessor that was the same endpoint.
+    pub(crate) fn in_the_scope_of(&mut self, predecessor: &Self) {
+        if let (Some(scope), Some(before)) = (&mut self.scope, predecessor.scope) {
+            *scope = before;
         }
     }
 
@@ -225,6 +281,10 @@ impl MemoryReplay {
 
     pub(crate) fn share(&mut self, memory: &ProcessMemory) {
         self.memory = memory.clone();
+        self.configuration = memory.0.configurations.load(Ordering::SeqCst);
+        if let Some(scope) = &mut self.scope {
+            scope.since = self.configuration;
+        }
     }
 
     pub(crate) fn memory(&self) -> &ProcessMemory {
@@ -246,14 +306,26 @@ impl MemoryReplay {
         self.len() == 0
     }
 
-    /// Whether one of the marks is remembered, whichever endpoint took it.
+    /// Whether one of the marks is remembered, whichever endpoint took it, or as far as the scope
+    /// goes.
     pub(crate) fn holds(&self, marks: &[Mark], now: Timestamp) -> bool {
         let moment = self.memory.moment(now);
         marks.iter().any(|mark| {
             let (shard, key, _) = self.memory.place(mark, now);
             let shard = self.memory.lock(shard);
-            shard.holds(&key, moment)
+            self.is_copy(&shard, &key, moment)
         })
+    }
+
+    fn is_copy(&self, shard: &Shard, key: &[u8; 16], now: Moment) -> bool {
+        match &self.scope {
+            None => shard.holds(key, now),
+            Some(scope) => {
+                let accepted = shard.accepted(key, now);
+                let was_before = accepted.is_some_and(|accepted| accepted < scope.since);
+                was_before || shard.holds(&scope.own(key), now)
+            }
+        }
     }
 
     /// Refuses a message that ends when marks ended that were dropped.
@@ -336,7 +408,8 @@ impl MemoryReplay {
         now: Timestamp,
     ) -> Result<FirstSeen, ReplayError> {
         let moment = self.memory.moment(now);
-        let mut places = match self.reserve(marks.len(), moment) {
+        let each = if self.scope.is_some() { 2 } else { 1 };
+        let mut places = match self.reserve(each * marks.len(), moment) {
             // A copy takes no room.
             Err(_) if self.holds(marks, now) => return Err(ReplayError::Seen),
             reserved => reserved?,
@@ -358,7 +431,7 @@ impl MemoryReplay {
         let seen = guards.iter().any(|(number, shard)| {
             wanted
                 .iter()
-                .any(|(wanted_shard, key, _)| wanted_shard == number && shard.holds(key, now))
+                .any(|(place, key, _)| place == number && self.is_copy(shard, key, now))
         });
         if seen {
             return Err(ReplayError::Seen);
@@ -372,12 +445,25 @@ impl MemoryReplay {
         }
         for (number, shard) in &mut guards {
             let wanted = wanted.iter().filter(|(shard, ..)| shard == number);
-            for ((_, key, life), place) in wanted.zip(std::iter::from_fn(|| places.pop())) {
+            for (_, key, life) in wanted {
                 if let Life::Clock(until) = life {
                     let left = until.saturating_sub(now.clock);
                     self.memory.0.longest.fetch_max(left, Ordering::Relaxed);
                 }
-                shard.remember(*key, *life, place);
+                let mut remember = |key, place| {
+                    let held = Held {
+                        life: *life,
+                        configuration: self.configuration,
+                        _place: place,
+                    };
+                    shard.remember(key, held, now);
+                };
+                let own = self.scope.map(|scope| scope.own(key));
+                for key in std::iter::once(*key).chain(own) {
+                    if let Some(place) = places.pop() {
+                        remember(key, place);
+                    }
+                }
             }
         }
         Ok(FirstSeen::assertion(marks))
@@ -421,7 +507,15 @@ impl Attempts for MemoryReplay {
 
 impl Shard {
     fn holds(&self, key: &[u8; 16], now: Moment) -> bool {
-        self.marks.get(key).is_some_and(|held| !held.life.is_over(now))
+        self.marks
+            .get(key)
+            .is_some_and(|held| !held.life.is_over(now))
+    }
+
+    /// The first configuration in which a message was accepted that has such a mark.
+    fn accepted(&self, key: &[u8; 16], now: Moment) -> Option<u32> {
+        let held = self.marks.get(key)?;
+        (!held.life.is_over(now)).then_some(held.configuration)
     }
 
     /// Whether a mark of such a life may have been dropped: the last second of those that were.
@@ -432,24 +526,23 @@ impl Shard {
         }
     }
 
-    fn remember(&mut self, key: [u8; 16], life: Life, place: Place) {
-        let (epochs, second) = match life {
+    fn remember(&mut self, key: [u8; 16], mut held: Held, now: Moment) {
+        if let Some(before) = self.marks.remove(&key) {
+            if before.life.is_over(now) {
+                self.note(before.life);
+            } else {
+                // Another scope's, whose message it is as well.
+                held.life = held.life.max(before.life);
+                held.configuration = held.configuration.min(before.configuration);
+            }
+        }
+        let (epochs, second) = match held.life {
             Life::Clock(until) => (&mut self.epochs, until),
             Life::Counted(until) => (&mut self.counted, until),
         };
         let epoch = epochs.entry(second.div_euclid(EPOCH_SECONDS));
         epoch.or_default().push(key);
-        let held = Held {
-            life,
-            _place: place,
-        };
-        // One that is expired and still there gives up its place.
-        let before = self.marks.insert(key, held);
-        if let Some(before) = before
-            && before.life != life
-        {
-            self.note(before.life);
-        }
+        self.marks.insert(key, held);
     }
 
     /// Notes that a mark is dropped.
@@ -477,7 +570,10 @@ impl Shard {
             && (*epoch.key() + 1) * EPOCH_SECONDS <= last
         {
             let keys = epoch.remove();
-            self.drop_all(keys, |life| matches!(life, Life::Clock(until) if until <= last));
+            self.drop_all(
+                keys,
+                |life| matches!(life, Life::Clock(until) if until <= last),
+            );
         }
     }
 
@@ -487,7 +583,10 @@ impl Shard {
             && *epoch.key() * EPOCH_SECONDS > last
         {
             let keys = epoch.remove();
-            self.drop_all(keys, |life| matches!(life, Life::Clock(until) if until > last));
+            self.drop_all(
+                keys,
+                |life| matches!(life, Life::Clock(until) if until > last),
+            );
         }
     }
 
@@ -657,7 +756,8 @@ mod tests {
         let day = 86_400;
         // All in one shard.
         let mark = |number: i64, until| mark(u32::try_from(16 * number).expect("few"), until);
-        let offer = |number, until, now| cache.first_seen(&[mark(number, until)], at(now)).map(drop);
+        let offer =
+            |number, until, now| cache.first_seen(&[mark(number, until)], at(now)).map(drop);
         assert_eq!(offer(0, 360, 0), Ok(()));
         // Ten minutes a day ahead.
         for minute in 0..10 {
@@ -715,7 +815,11 @@ mod tests {
                 .first_seen(&[mark(number, day + 360)], at(day))
                 .expect("room is left");
         }
-        let fresh = |number, now| cache.first_seen(&[mark(number, now + 360)], at(now)).map(drop);
+        let fresh = |number, now| {
+            cache
+                .first_seen(&[mark(number, now + 360)], at(now))
+                .map(drop)
+        };
         elapsed.store(10, Ordering::Relaxed);
         assert_eq!(fresh(20, 10), Ok(()));
         assert_eq!(cache.len(), 1);

@@ -40,10 +40,7 @@ fn openings_are_counted_by_all_nodes(nodes: [&Replay; 2]) {
     );
     let again = other.begin(&[], &[name(0)], at(300), at(1));
     assert_eq!(again.map(|(_, tallies)| tallies), Ok(vec![tally(1, 0)]));
-    assert_eq!(
-        end(one, &[name(0)], Outcome::Failed),
-        Ok(vec![tally(1, 1)])
-    );
+    assert_eq!(end(one, &[name(0)], Outcome::Failed), Ok(vec![tally(1, 1)]));
     // The tallies come in the order of their names.
     assert_eq!(
         begin(one, 3, &[name(4), name(0)]),

@@ -87,9 +87,15 @@ fn a_node_whose_clock_is_far_ahead_of_the_servers_is_refused_until_it_is_right()
     assert_eq!(offer(1), Ok(()));
     assert_eq!(offer(3000), Ok(()));
     let refused = offer(86_400).unwrap_err().to_string();
-    let (begin, end) = ("the store of replay marks: its clock is 86", " s behind this node's: \
-         whether the message was seen before is not known");
-    assert!(refused.starts_with(begin) && refused.ends_with(end), "{refused}");
+    let (begin, end) = (
+        "the store of replay marks: its clock is 86",
+        " s behind this node's: \
+         whether the message was seen before is not known",
+    );
+    assert!(
+        refused.starts_with(begin) && refused.ends_with(end),
+        "{refused}"
+    );
     assert_eq!(server.keys().len(), 2);
     assert_eq!(offer(2), Ok(()));
     let () = server.ask(&["ACL", "SETUSER", "default", "-time"]);
@@ -103,11 +109,18 @@ fn a_node_whose_clock_is_set_back_accepts_nothing_that_ended_by_the_servers() {
     let (hour, marks) = (3600, [mark(1, -3300)]);
     let node = node_at(&server).replay;
     let refused = node.first_seen(&marks, at(-hour)).unwrap_err().to_string();
-    let (begin, end) = ("the store of replay marks: its clock is 36", " s ahead of this node's: \
-         whether the message was seen before is not known");
-    assert!(refused.starts_with(begin) && refused.ends_with(end), "{refused}");
+    let (begin, end) = (
+        "the store of replay marks: its clock is 36",
+        " s ahead of this node's: \
+         whether the message was seen before is not known",
+    );
+    assert!(
+        refused.starts_with(begin) && refused.ends_with(end),
+        "{refused}"
+    );
     assert_eq!(server.keys(), Vec::<String>::new());
-    node.first_seen(&[mark(1, 300)], at(0)).expect("its clock is right");
+    node.first_seen(&[mark(1, 300)], at(0))
+        .expect("its clock is right");
     // A message that proves no end has none by any clock.
     let unproven = Mark {
         end: End::Counted,
@@ -124,8 +137,10 @@ fn a_node_whose_clock_is_set_back_accepts_nothing_that_ended_by_the_servers() {
 fn a_node_knows_which_marks_are_gone_when_its_clock_is_set_back() {
     let server = Server::start(&[]);
     let full = node_with_room_for_one(&server);
-    full.first_seen(&[mark(2, 300)], at(0)).expect("the first time");
-    full.first_seen(&[mark(3, 700)], at(310)).expect("the first time");
+    full.first_seen(&[mark(2, 300)], at(0))
+        .expect("the first time");
+    full.first_seen(&[mark(3, 700)], at(310))
+        .expect("the first time");
     let () = server.ask(&["FLUSHALL"]);
     let refused = full.first_seen(&[mark(2, 300)], at(1)).unwrap_err();
     let problem = format!(

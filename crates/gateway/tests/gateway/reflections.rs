@@ -256,7 +256,11 @@ async fn no_reload_and_no_other_route_takes_what_was_sent_for_a_request() {
         ("renamed", &[&renamed], "/echo"),
         ("moved", &[&moved], "/other"),
         ("moved and back", &[&moved, &str::to_owned], "/echo"),
-        ("unprotected and back", &[&unprotected, &str::to_owned], "/echo"),
+        (
+            "unprotected and back",
+            &[&unprotected, &str::to_owned],
+            "/echo",
+        ),
         ("beside another", &[&second], "/other"),
     ];
     for (name, reloads, path) in changes {

@@ -3,7 +3,6 @@
 //! Names become algorithms, files become keys, a preset becomes a policy with the file's changes;
 //! and whatever is wrong with any of them is reported together, each with its place in the file.
 
-
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };

@@ -153,7 +153,9 @@ impl SentMessages {
             // Rounded up, too.
             let counted = present.elapsed.saturating_add(life).saturating_add(1);
             let ending = Ending { until, counted };
-            room.remember(mark, (ending, life), present, |ended| self.0.forget([ended]));
+            room.remember(mark, (ending, life), present, |ended| {
+                self.0.forget([ended])
+            });
         }
     }
 
@@ -193,7 +195,9 @@ impl Everybody {
 
     fn forgotten(&self) -> MutexGuard<'_, Forgotten> {
         // What a panic could leave behind is a span too many, which only refuses.
-        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
+        self.forgotten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn present(&self, now: Timestamp) -> Present {
@@ -260,7 +264,12 @@ impl Sent {
         let mut spans = Vec::new();
         for shard in 0..SHARDS {
             let shard = self.lock(shard);
-            spans.extend(shard.order.iter().map(|(_, ending, life)| good(*ending, *life)));
+            spans.extend(
+                shard
+                    .order
+                    .iter()
+                    .map(|(_, ending, life)| good(*ending, *life)),
+            );
         }
         spans
     }

@@ -33,8 +33,8 @@ use self::scope::{Declarations, Scope};
 use crate::confirmation;
 use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, range};
-use crate::facts::Receipt;
 use crate::evidence::End;
+use crate::facts::Receipt;
 use crate::freshness;
 use crate::marks;
 use crate::operation::{Operation, OperationObserver};
@@ -494,7 +494,9 @@ impl<'p> Securing<'p> {
             Some(_) => End::Proven,
             None => End::Counted,
         };
-        self.receipt.marks.extend(marks::ending((until, end), [key]));
+        self.receipt
+            .marks
+            .extend(marks::ending((until, end), [key]));
     }
 
     /// Whether cipher text is to be remembered: it is all that there is to know the message by, and
