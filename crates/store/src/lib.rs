@@ -53,7 +53,7 @@ pub use stores::Stores;
 
 /// Most unexpired marks held when the configuration does not say: 1,048,576.
 ///
-/// At five minutes of life that is 3,500 messages a second; in memory they take some 80 MB.
+/// At five minutes of life that is 3,500 messages a second; in memory they take some 120 MB.
 pub const DEFAULT_CAPACITY: usize = 1 << 20;
 
 /// Most conversations held in memory when the configuration does not say: 65,536.
