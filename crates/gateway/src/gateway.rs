@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use jiff::Timestamp;
+use soapstone::endpoint::SentMessages;
 use soapstone_store::ProcessMemory;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -41,7 +42,7 @@ use crate::workers::Workers;
 pub(crate) struct Shared {
     serving: RwLock<Arc<Serving>>,
     /// The messages that any route has accepted under any configuration.
-    memory: ProcessMemory,
+    memory: Remembered,
     pub(crate) workers: Workers,
     pub(crate) buffers: Arc<SharedBuffers>,
     pub(crate) room: Arc<Room>,
@@ -337,7 +338,7 @@ async fn begin(
     traces.configure(config.traces.take());
     let drain = config.timeouts.drain;
     let room = Room::new(config.limits.buffered);
-    let memory = ProcessMemory::default();
+    let memory = Remembered::default();
     let fitting = descriptors::clients_that_fit();
     descriptors::tell_if_out_of_reach(config.limits.connections, fitting);
     let shared = Arc::new(Shared {
@@ -524,7 +525,17 @@ impl fmt::Debug for Running {
     }
 }
 
-fn serving(config: Config, former: &[&Route], memory: &ProcessMemory) -> Serving {
+/// What the process remembers of messages, whichever route they came to or left from.
+#[derive(Debug, Default)]
+struct Remembered {
+    accepted: ProcessMemory,
+    /// Of inbound sides, which are services.
+    answers: SentMessages,
+    /// Of outbound sides, which are clients.
+    requests: SentMessages,
+}
+
+fn serving(config: Config, former: &[&Route], memory: &Remembered) -> Serving {
     let idle = config.timeouts.idle;
     for risk in config.risks() {
         let problem = &risk.problem;
@@ -550,6 +561,7 @@ fn serving(config: Config, former: &[&Route], memory: &ProcessMemory) -> Serving
             tracing::info!(route = route.name, "{LEADS_AROUND} {}", other.path);
         }
     }
+    memory.accepted.reconfigured();
     let dated = dated_in(&config);
     tell(&dated, Timestamp::now());
     let routes: Vec<Route> = config
@@ -578,20 +590,27 @@ fn put_into_use(
     mut config: RouteConfig,
     idle: Duration,
     former: &[&Route],
-    memory: &ProcessMemory,
+    memory: &Remembered,
 ) -> Option<Route> {
-    let sides = [&mut config.inbound, &mut config.outbound];
-    for side in sides.into_iter().flatten() {
-        side.share(memory, former.iter().flat_map(|route| route.sides()));
+    let sides = [
+        (&mut config.inbound, &memory.answers),
+        (&mut config.outbound, &memory.requests),
+    ];
+    for (side, sent) in sides {
+        if let Some(side) = side {
+            let former = former.iter().flat_map(|route| route.sides());
+            side.share(&memory.accepted, sent, former);
+        }
     }
     let predecessor = former.iter().find(|route| route.name == config.name);
     if let Some(route) = predecessor {
+        let stays = route.is_at(&config.path, &config.backend);
         for (new, old) in [
             (&mut config.inbound, &route.inbound),
             (&mut config.outbound, &route.outbound),
         ] {
             if let (Some(new), Some(old)) = (new, old) {
-                new.keep_memory_of(old);
+                new.keep_memory_of(old, stays);
             }
         }
     }

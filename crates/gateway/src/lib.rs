@@ -28,6 +28,7 @@ mod audit;
 mod backend;
 mod body;
 mod buffers;
+mod client_trust;
 mod config;
 mod conversing;
 mod dated;

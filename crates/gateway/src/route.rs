@@ -49,6 +49,11 @@ impl Route {
             .filter_map(|side| side.as_deref())
     }
 
+    /// Whether it leads from a path to a backend.
+    pub(crate) fn is_at(&self, path: &str, backend: &Uri) -> bool {
+        self.path == path && self.backend_url == *backend
+    }
+
     /// Puts a configured route into use. Numbers of a route of the same name and mechanisms in
     /// `former` go on counting.
     pub(crate) fn new(

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
-use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::endpoint::{Endpoint, Memory, Role, SentMessages};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
@@ -197,8 +197,13 @@ impl Side {
     /// Goes on with what a predecessor kept in this process, so that a reload lets no replay in and
     /// ends no conversation of a client. Conversations that we began are begun anew: the keys
     /// that began them may be those that changed.
-    pub(crate) fn keep_memory_of(&mut self, predecessor: &Self) {
-        self.replay_mut().follow(&predecessor.replay);
+    /// `stays` says whether it is where its predecessor was.
+    pub(crate) fn keep_memory_of(&mut self, predecessor: &Self, stays: bool) {
+        let replay = self.replay_mut();
+        replay.follow(&predecessor.replay);
+        if stays {
+            replay.stay(&predecessor.replay);
+        }
         let same_scope = self.endpoint.scope() == predecessor.endpoint.scope();
         if same_scope
             && matches!(
@@ -208,16 +213,15 @@ impl Side {
         {
             self.contexts = Arc::clone(&predecessor.contexts);
         }
-        Arc::get_mut(&mut self.endpoint)
-            .expect("a route that is not in use yet has its endpoints to itself")
-            .keep_memory_of(&predecessor.endpoint);
+        self.endpoint_mut().keep_memory_of(&predecessor.endpoint);
     }
 
-    /// Knows the messages that any endpoint of this process has accepted, and what the endpoints
-    /// of the former configuration know of its store.
+    /// Knows the messages that any endpoint of this process has accepted, those that any of its
+    /// role has sent, and what the endpoints of the former configuration know of its store.
     pub(crate) fn share<'s>(
         &mut self,
         memory: &ProcessMemory,
+        sent: &SentMessages,
         former: impl IntoIterator<Item = &'s Self>,
     ) {
         let replay = self.replay_mut();
@@ -225,6 +229,12 @@ impl Side {
         for side in former {
             replay.know(&side.replay);
         }
+        self.endpoint_mut().share_sent(sent);
+    }
+
+    fn endpoint_mut(&mut self) -> &mut Endpoint {
+        Arc::get_mut(&mut self.endpoint)
+            .expect("a route that is not in use yet has its endpoints to itself")
     }
 
     fn replay_mut(&mut self) -> &mut Replay {

@@ -20,6 +20,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use crate::client_trust::ClientTrust;
+
 /// TLS as clients find it.
 pub(crate) struct ServerTls {
     pub(crate) config: Arc<ServerConfig>,
@@ -104,15 +106,17 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     let is_optional = required.is_some_and(|required| !required.value);
     let verifier = client_ca.map(|files| {
         let place = table.place_of("client_ca").unwrap_or_default();
-        let roots = Arc::new(roots_of(&table, &files, place)?);
+        let (roots, named) = roots_of(&table, &files, place)?;
+        let roots = Arc::new(roots);
         let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
         if is_optional {
             builder = builder.allow_unauthenticated();
         }
         let built = builder.build();
-        built
+        let paths = built
             .map_err(|error| table.report(place, format!("`client_ca` cannot be used: {error}")))
-            .ok()
+            .ok()?;
+        Some(Arc::new(ClientTrust::new(paths, named)))
     });
     let place = table.place();
     let file = table.document().file().to_path_buf();
@@ -297,10 +301,16 @@ fn certificates(table: &Table<'_>, file: &LoadedFile) -> Option<Vec<CertificateD
     }
 }
 
-fn roots_of(table: &Table<'_>, files: &[LoadedFile], place: Place) -> Option<RootCertStore> {
-    let mut roots = RootCertStore::empty();
+/// The authorities of files, and their certificates as they are.
+fn roots_of(
+    table: &Table<'_>,
+    files: &[LoadedFile],
+    place: Place,
+) -> Option<(RootCertStore, Vec<CertificateDer<'static>>)> {
+    let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
     for file in files {
         for certificate in certificates(table, file)? {
+            named.push(certificate.clone());
             if let Err(error) = roots.add(certificate) {
                 table.report(
                     place,
@@ -313,7 +323,7 @@ fn roots_of(table: &Table<'_>, files: &[LoadedFile], place: Place) -> Option<Roo
             }
         }
     }
-    Some(roots)
+    Some((roots, named))
 }
 
 /// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and

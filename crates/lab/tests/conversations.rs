@@ -86,19 +86,6 @@ impl Attempts for Node {
     ) -> Result<Vec<Tally>, ReplayError> {
         self.replay.end(names, outcome, until, now)
     }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        self.replay.record_failure(name, until, now)
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        self.replay.failures(name, now)
-    }
 }
 
 impl ContextStore for Node {

@@ -64,21 +64,4 @@ pub trait Attempts: Send + Sync {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Vec<Tally>, ReplayError>;
-
-    /// Counts a failure that no opening began, and says how many there are with it.
-    ///
-    /// # Errors
-    /// Why the store does not answer. The failure may be counted.
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError>;
-
-    /// How many openings under a name failed.
-    ///
-    /// # Errors
-    /// Why the store does not answer.
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError>;
 }

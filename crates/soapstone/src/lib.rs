@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attempts;
+pub mod clock;
 pub mod config;
 pub mod conversation;
 pub mod endpoint;

@@ -82,11 +82,4 @@ impl Attempts for ForgetfulReplayCache {
     ) -> Result<Vec<Tally>, ReplayError> {
         Ok(vec![Tally::default(); names.len()])
     }
-    fn record_failure(&self, _: &KeyName, _: Timestamp, _: Timestamp) -> Result<u32, ReplayError> {
-        Ok(1)
-    }
-
-    fn failures(&self, _: &KeyName, _: Timestamp) -> Result<u32, ReplayError> {
-        Ok(0)
-    }
 }

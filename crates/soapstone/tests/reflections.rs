@@ -44,14 +44,6 @@ impl Attempts for Untouched {
     ) -> Result<Vec<Tally>, ReplayError> {
         panic!("what was sent from here begins no opening")
     }
-
-    fn record_failure(&self, _: &KeyName, _: Timestamp, _: Timestamp) -> Result<u32, ReplayError> {
-        panic!("what was sent from here begins no opening")
-    }
-
-    fn failures(&self, _: &KeyName, _: Timestamp) -> Result<u32, ReplayError> {
-        panic!("what was sent from here begins no opening")
-    }
 }
 
 fn endpoint(role: Role, more: &str) -> Endpoint {

@@ -7,8 +7,12 @@
 //!
 //! A new file is made beside and put in place when it is whole.
 //!
-//! The rule kept here: a mark is on disk before its message is admitted, and a message that ends no
-//! later than a mark that was dropped is not admitted when the clock is set back.
+//! Marks of messages that prove their end are kept by the clock of the host, and the others for as
+//! long as it takes. The file has a measure of the time elapsed for these: it goes on with the
+//! machine's time since its start, and stands still where that begins anew.
+//!
+//! The rule kept here: a mark is on disk before its message is admitted, and a message that ends
+//! when a mark ended that was dropped is not admitted, wherever the clock was set.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Read};
@@ -18,12 +22,14 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use redb::{
-    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageError, Table,
-    TableDefinition, TableError, WriteTransaction,
+    Database, ReadableTable, ReadableTableMetadata, StorageError, Table, TableDefinition,
+    WriteTransaction,
 };
+use rustix::time::{ClockId, clock_gettime};
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use soapstone::clock::{Elapsed, Forgotten, Steps};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark};
+use soapstone::wss::{End, FirstSeen, Mark};
 
 use crate::StoreError;
 use crate::memory::MemoryReplay;
@@ -45,16 +51,26 @@ const CACHE: usize = 1 << 20;
 /// The first bytes of every `redb` database.
 const MAGIC: &[u8; 4] = b"redb";
 
-/// Marks, with the second from which each is expired.
+/// Marks of messages that prove their end, with the second from which each is expired.
 const MARKS: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("marks");
 /// The same by their end.
 const MARK_ENDS: Ends<'_> = TableDefinition::new("mark ends");
+/// Marks of messages that prove no end, with the millisecond of the time elapsed from which each is
+/// expired.
+const COUNTED: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("counted marks");
+/// The same by their end.
+const COUNTED_ENDS: Ends<'_> = TableDefinition::new("counted mark ends");
+/// The time elapsed, and the time since the machine's start when it was noted, in milliseconds; in
+/// seconds, the longest time for which a message was still good when it was accepted, and the steps
+/// of the clock.
+const TIME: TableDefinition<'_, (), (i64, i64, i64, i64, i64, i64)> =
+    TableDefinition::new("time elapsed");
 /// Tallies: failed, open, and the second from which each is expired.
 const TALLIES: TableDefinition<'_, &[u8; 32], (u32, u32, i64)> = TableDefinition::new("tallies");
 /// The same by their end.
 const TALLY_ENDS: Ends<'_> = TableDefinition::new("tally ends");
-/// Of all marks that were dropped, the latest second from which one is expired.
-const FORGOTTEN: TableDefinition<'_, (), i64> = TableDefinition::new("forgotten");
+/// The seconds from which marks are expired that were dropped: spans, by their first.
+const FORGOTTEN: TableDefinition<'_, i64, i64> = TableDefinition::new("forgotten spans");
 
 type Ends<'t> = TableDefinition<'t, (i64, &'static [u8; 32]), ()>;
 type EndsTable<'t> = Table<'t, (i64, &'static [u8; 32]), ()>;
@@ -68,8 +84,20 @@ pub struct FileReplay {
     /// Among the threads of this process, so that they do not look at the lock all at once.
     turn: Mutex<()>,
     longest_wait: Duration,
+    /// The time since the machine's start.
+    running: Elapsed,
     /// What this process accepted, to be known under another store as well.
     own: MemoryReplay,
+}
+
+/// What is known of the present beside the clock.
+struct Times {
+    /// The millisecond of the time elapsed.
+    elapsed: i64,
+    /// The earliest second that it may be.
+    earliest: i64,
+    /// In seconds, the longest time for which a message was still good when it was accepted.
+    longest: i64,
 }
 
 /// A failure of a turn.
@@ -105,6 +133,7 @@ impl FileReplay {
             capacity,
             turn: Mutex::default(),
             longest_wait: LONGEST_WAIT,
+            running: Elapsed::read_by(since_start),
             // The file bounds it.
             own: MemoryReplay::new(usize::MAX),
         };
@@ -115,6 +144,12 @@ impl FileReplay {
         let _turn = cache.turn().map_err(failed(&cache.lock))?;
         cache.make_ready().map_err(failed(path))?;
         Ok(cache)
+    }
+
+    /// Measures the time elapsed by another clock.
+    #[cfg(test)]
+    pub(crate) fn measured_by(self, running: Elapsed) -> Self {
+        Self { running, ..self }
     }
 
     pub(crate) fn own(&self) -> &MemoryReplay {
@@ -217,53 +252,108 @@ impl FileReplay {
         &self,
         transaction: &WriteTransaction,
         marks: &[Mark],
-        now: i64,
+        now: Timestamp,
     ) -> Result<(), Failure> {
-        let mut held = transaction.open_table(MARKS)?;
-        let mut ends = transaction.open_table(MARK_ENDS)?;
-        let mut notes = transaction.open_table(FORGOTTEN)?;
+        let Times {
+            elapsed,
+            earliest,
+            longest,
+        } = self.time(transaction, marks, now.as_second())?;
+        let mut proven = Shelf::open(transaction, (MARKS, MARK_ENDS), now.as_second())?;
+        let mut counted = Shelf::open(transaction, (COUNTED, COUNTED_ENDS), elapsed)?;
+        let mut forgotten = read_forgotten(transaction)?;
+        let known = forgotten.clone();
         for mark in marks {
-            let until = held.get(&mark.key)?.map(|until| until.value());
-            if until.is_some_and(|until| until > now) {
+            if proven.holds(&mark.key)? || counted.holds(&mark.key)? {
                 return Err(Failure::Replay(ReplayError::Seen));
             }
-        }
-        let forgotten = notes.get(())?.map(|until| until.value());
-        if let Some(forgotten) = forgotten
-            && marks.iter().any(|mark| rounded_up(mark.until) <= forgotten)
-        {
-            return Err(Failure::Replay(crate::set_back(forgotten)));
-        }
-        let mut latest = None;
-        let mut clear = |held: &mut Table<'_, &[u8; 32], i64>, most| {
-            clear(&mut ends, now, most, |key, until| {
-                held.remove(key)?;
-                latest = latest.max(Some(until));
-                Ok(())
-            })
-        };
-        clear(&mut held, CLEARED + marks.len())?;
-        let full = |held: &Table<'_, &[u8; 32], i64>| -> Result<bool, StorageError> {
-            Ok(held.len()? + marks.len() as u64 > self.capacity as u64)
-        };
-        if full(&held)? {
-            clear(&mut held, usize::MAX)?;
-            if full(&held)? {
-                return Err(Failure::Replay(self.full()));
+            if mark.end == End::Proven
+                && let Some(last) = forgotten.last_beside(rounded_up(mark.until))
+            {
+                return Err(Failure::Replay(crate::set_back(last)));
             }
         }
-        if let Some(latest) = latest.max(forgotten) {
-            notes.insert((), latest)?;
+        let mut note = |until| forgotten.note(until, until);
+        proven.clear(earliest, CLEARED + marks.len(), &mut note)?;
+        counted.clear(elapsed, CLEARED + marks.len(), &mut |_| ())?;
+        let is_full = |proven: &Shelf<'_>, counted: &Shelf<'_>| -> Result<bool, StorageError> {
+            let held = proven.marks.len()? + counted.marks.len()?;
+            Ok(held + marks.len() as u64 > self.capacity as u64)
+        };
+        if is_full(&proven, &counted)? {
+            proven.clear(earliest, usize::MAX, &mut note)?;
+            counted.clear(elapsed, usize::MAX, &mut |_| ())?;
+        }
+        if is_full(&proven, &counted)? {
+            proven.clear(proven.now, usize::MAX, &mut note)?;
+        }
+        if is_full(&proven, &counted)? {
+            // What ends later than any message that is good now was accepted before the clock was
+            // set back.
+            proven.clear_ahead(proven.now.saturating_add(longest), &mut note)?;
+        }
+        if is_full(&proven, &counted)? {
+            return Err(Failure::Replay(self.full()));
         }
         for mark in marks {
-            let until = rounded_up(mark.until);
-            let before = held.insert(&mark.key, until)?.map(|until| until.value());
-            if let Some(before) = before {
-                ends.remove((before, &mark.key))?;
-            }
-            ends.insert((until, &mark.key), ())?;
+            let before = match mark.end {
+                End::Proven => proven.put(&mark.key, rounded_up(mark.until))?,
+                End::Counted => {
+                    let life = mark.until.as_millisecond() - now.as_millisecond();
+                    // Rounded up.
+                    let end = elapsed.saturating_add(life.max(0)).saturating_add(1);
+                    counted.put(&mark.key, end)?;
+                    None
+                }
+            };
+            before
+                .into_iter()
+                .filter(|before| *before != rounded_up(mark.until))
+                .for_each(&mut note);
+        }
+        if forgotten != known {
+            write_forgotten(transaction, &forgotten)?;
         }
         Ok(())
+    }
+
+    /// The time elapsed, of which no more is counted than has passed: nothing, where the machine
+    /// was started anew.
+    fn time(
+        &self,
+        transaction: &WriteTransaction,
+        marks: &[Mark],
+        now: i64,
+    ) -> Result<Times, Failure> {
+        let mut time = transaction.open_table(TIME)?;
+        let running = self.running.milliseconds();
+        let known = time.get(())?.map(|known| known.value());
+        let mut steps = Steps::default();
+        let (mut elapsed, mut longest) = (0, 0);
+        if let Some((passed, noted, most, begin, before, since)) = known {
+            elapsed = passed.saturating_add((running - noted).max(0));
+            longest = most;
+            steps = Steps {
+                begin,
+                before,
+                since,
+            };
+        }
+        let earliest = steps.earliest(now, elapsed.div_euclid(1000));
+        let proven = marks.iter().filter(|mark| mark.end == End::Proven);
+        let left = proven.map(|mark| rounded_up(mark.until) - now);
+        longest = left.fold(longest, i64::max);
+        let Steps {
+            begin,
+            before,
+            since,
+        } = steps;
+        time.insert((), (elapsed, running, longest, begin, before, since))?;
+        Ok(Times {
+            elapsed,
+            earliest,
+            longest,
+        })
     }
 
     fn change(
@@ -318,6 +408,98 @@ impl FileReplay {
     }
 }
 
+/// Marks with their ends, by one clock.
+struct Shelf<'t> {
+    marks: Table<'t, &'static [u8; 32], i64>,
+    ends: EndsTable<'t>,
+    /// The present by that clock.
+    now: i64,
+}
+
+impl<'t> Shelf<'t> {
+    fn open(
+        transaction: &'t WriteTransaction,
+        (marks, ends): (TableDefinition<'_, &'static [u8; 32], i64>, Ends<'_>),
+        now: i64,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            marks: transaction.open_table(marks)?,
+            ends: transaction.open_table(ends)?,
+            now,
+        })
+    }
+
+    fn holds(&self, key: &[u8; 32]) -> Result<bool, StorageError> {
+        let until = self.marks.get(key)?.map(|until| until.value());
+        Ok(until.is_some_and(|until| until > self.now))
+    }
+
+    /// Puts a mark there, and says when one ended that was there.
+    fn put(&mut self, key: &[u8; 32], until: i64) -> Result<Option<i64>, StorageError> {
+        let before = self.marks.insert(key, until)?.map(|until| until.value());
+        if let Some(before) = before {
+            self.ends.remove((before, key))?;
+        }
+        self.ends.insert((until, key), ())?;
+        Ok(before)
+    }
+
+    /// Drops so many of the marks that end by `last`.
+    fn clear(
+        &mut self,
+        last: i64,
+        most: usize,
+        note: &mut impl FnMut(i64),
+    ) -> Result<(), StorageError> {
+        let Self { marks, ends, .. } = self;
+        clear(ends, last, most, |key, until| {
+            note(until);
+            marks.remove(key).map(drop)
+        })
+    }
+
+    /// Drops all marks that end later than `last`.
+    fn clear_ahead(&mut self, last: i64, note: &mut impl FnMut(i64)) -> Result<(), StorageError> {
+        loop {
+            let latest = self.ends.last()?.map(|(end, _)| {
+                let (until, key) = end.value();
+                (until, *key)
+            });
+            let Some((until, key)) = latest.filter(|(until, _)| *until > last) else {
+                return Ok(());
+            };
+            self.ends.remove((until, &key))?;
+            self.marks.remove(&key)?;
+            note(until);
+        }
+    }
+}
+
+fn read_forgotten(transaction: &WriteTransaction) -> Result<Forgotten, Failure> {
+    let table = transaction.open_table(FORGOTTEN)?;
+    let mut forgotten = Forgotten::default();
+    for span in table.iter()? {
+        let (first, last) = span?;
+        forgotten.note(first.value(), last.value());
+    }
+    Ok(forgotten)
+}
+
+fn write_forgotten(transaction: &WriteTransaction, forgotten: &Forgotten) -> Result<(), Failure> {
+    let mut table = transaction.open_table(FORGOTTEN)?;
+    table.retain(|_, _| false)?;
+    for (first, last) in forgotten.spans() {
+        table.insert(first, last)?;
+    }
+    Ok(())
+}
+
+/// The time since the machine's start, with what it slept through.
+fn since_start() -> Duration {
+    // A machine was not started before its start.
+    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+}
+
 /// Drops so many of the expired entries, those that ended first.
 fn clear(
     ends: &mut EndsTable<'_>,
@@ -359,16 +541,14 @@ impl Attempts for FileReplay {
         if marks.is_empty() && names.is_empty() {
             return Ok((FirstSeen::assertion(marks), Vec::new()));
         }
-        if !marks.is_empty() {
-            self.own.certain(now)?;
-        }
+        self.own.certain(marks, now)?;
         if self.own.holds(marks, now) {
             return Err(ReplayError::Seen);
         }
         let second = now.as_second();
         let tallies = self.write(|transaction| {
             if !marks.is_empty() {
-                self.remember(transaction, marks, second)?;
+                self.remember(transaction, marks, now)?;
             }
             if names.is_empty() {
                 return Ok(Vec::new());
@@ -391,33 +571,6 @@ impl Attempts for FileReplay {
         }
         let change = Change::ended(outcome);
         self.write(|transaction| self.change(transaction, names, change, until, now.as_second()))
-    }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        let (names, now) = (std::slice::from_ref(name), now.as_second());
-        let before =
-            self.write(|transaction| self.change(transaction, names, Change::FAILURE, until, now))?;
-        Ok(crate::failures_after(&before))
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        self.work(|database| {
-            let transaction = database.begin_read()?;
-            let tallies = match transaction.open_table(TALLIES) {
-                Ok(tallies) => tallies,
-                // No opening was counted yet.
-                Err(TableError::TableDoesNotExist(_)) => return Ok(0),
-                Err(error) => return Err(error.into()),
-            };
-            let known = tallies.get(name)?.map(|known| known.value());
-            let unexpired = known.filter(|(.., until)| *until > now.as_second());
-            Ok(unexpired.map_or(0, |(failed, ..)| failed))
-        })
     }
 }
 
@@ -447,292 +600,4 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("soapstone-store-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-            Self(path)
-        }
-
-        fn cache(&self, capacity: usize) -> FileReplay {
-            FileReplay::open(&self.0.join("marks"), capacity).expect("the folder is writable")
-        }
-
-        /// How many marks the file has, expired ones included.
-        fn marks(&self) -> u64 {
-            let database = Database::open(self.0.join("marks")).expect("nobody uses it");
-            let transaction = database.begin_read().expect("it is whole");
-            let marks = transaction.open_table(MARKS).expect("it is there");
-            marks.len().expect("it is whole")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            std::fs::remove_dir_all(&self.0).ok();
-        }
-    }
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).expect("a moment")
-    }
-
-    fn mark(number: u16, until: i64) -> Mark {
-        let mut key = [7; 32];
-        key[..2].copy_from_slice(&number.to_be_bytes());
-        key[30..].copy_from_slice(&number.to_be_bytes());
-        Mark {
-            key,
-            until: at(until),
-        }
-    }
-
-    #[test]
-    fn a_second_call_sees_what_the_first_one_remembered() {
-        let folder = Folder::new("second-call");
-        folder
-            .cache(10)
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("the first time");
-        assert_eq!(
-            folder
-                .cache(10)
-                .first_seen(&[mark(1, 60)], at(1))
-                .unwrap_err(),
-            ReplayError::Seen
-        );
-        folder
-            .cache(10)
-            .first_seen(&[mark(1, 120)], at(60))
-            .expect("it is expired");
-    }
-
-    #[test]
-    fn expired_marks_are_dropped_faster_than_new_ones_come() {
-        let folder = Folder::new("clear");
-        let cache = folder.cache(1000);
-        let marks: Vec<Mark> = (0..300).map(|number| mark(number, 60)).collect();
-        cache.first_seen(&marks, at(0)).expect("the first time");
-        assert_eq!(folder.marks(), 300);
-        let later = |number: u16| cache.first_seen(&[mark(number, 200)], at(61));
-        later(500).expect("the first time");
-        assert_eq!(folder.marks(), 300 - CLEARED as u64);
-        for number in 501..520 {
-            later(number).expect("the first time");
-        }
-        assert_eq!(folder.marks(), 20);
-        assert_eq!(later(500).unwrap_err(), ReplayError::Seen);
-    }
-
-    #[test]
-    fn what_was_dropped_is_not_admitted_when_the_clock_is_set_back() {
-        let folder = Folder::new("set-back");
-        let cache = folder.cache(1000);
-        cache
-            .first_seen(&[mark(1, 360)], at(0))
-            .expect("the first time");
-        cache
-            .first_seen(&[mark(500, 660)], at(400))
-            .expect("the first time");
-        let problem = "marks that ended by 2027-01-15T08:06:00Z are dropped, and the clock was set back since: \
-                       whether the message was seen before is not known";
-        let other = folder.cache(1000);
-        assert_eq!(
-            other.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
-            ReplayError::Unavailable {
-                problem: problem.to_owned()
-            }
-        );
-        other
-            .first_seen(&[mark(501, 361)], at(61))
-            .expect("nothing that ends so late was dropped");
-    }
-
-    #[test]
-    fn a_full_file_refuses() {
-        let folder = Folder::new("full");
-        let cache = folder.cache(1);
-        cache
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("room is left");
-        assert_eq!(
-            cache.first_seen(&[mark(2, 60)], at(1)).unwrap_err(),
-            ReplayError::Full { capacity: 1 }
-        );
-    }
-
-    #[test]
-    fn a_full_file_makes_room_by_dropping_all_that_is_expired() {
-        let folder = Folder::new("room");
-        let cache = folder.cache(100);
-        let marks: Vec<Mark> = (0..100).map(|number| mark(number, 60)).collect();
-        cache.first_seen(&marks, at(0)).expect("room is left");
-        let marks: Vec<Mark> = (100..200).map(|number| mark(number, 90)).collect();
-        assert_eq!(
-            cache.first_seen(&marks, at(59)).unwrap_err(),
-            ReplayError::Full { capacity: 100 }
-        );
-        cache.first_seen(&marks, at(60)).expect("all are expired");
-    }
-
-    #[test]
-    fn openings_are_counted_by_all_who_use_the_file() {
-        let folder = Folder::new("openings");
-        let names = [[1; 32], [2; 32]];
-        let tally = |failed, open| Tally { failed, open };
-        let begin = |number| {
-            let marks = [mark(number, 60)];
-            let begun = folder.cache(10).begin(&marks, &names, at(60), at(0));
-            begun.map(|(_, tallies)| tallies)
-        };
-        assert_eq!(begin(1), Ok(vec![tally(0, 0); 2]));
-        assert_eq!(begin(1), Err(ReplayError::Seen));
-        assert_eq!(begin(2), Ok(vec![tally(0, 1); 2]));
-        let end = |outcome| folder.cache(10).end(&names, outcome, at(90), at(1));
-        assert_eq!(end(Outcome::Failed), Ok(vec![tally(0, 2); 2]));
-        assert_eq!(end(Outcome::Succeeded), Ok(vec![tally(1, 1); 2]));
-        let cache = folder.cache(2);
-        assert_eq!(cache.record_failure(&names[0], at(30), at(2)), Ok(2));
-        assert_eq!(cache.failures(&names[0], at(89)), Ok(2));
-        assert_eq!(cache.failures(&names[0], at(90)), Ok(0));
-        assert_eq!(
-            cache.record_failure(&[3; 32], at(90), at(89)),
-            Err(ReplayError::Full { capacity: 2 })
-        );
-        assert_eq!(cache.record_failure(&[3; 32], at(120), at(90)), Ok(1));
-    }
-
-    #[test]
-    fn a_message_that_was_seen_begins_no_opening_and_a_full_store_admits_no_message() {
-        let folder = Folder::new("together");
-        let cache = folder.cache(1);
-        cache
-            .begin(&[mark(1, 60)], &[[1; 32]], at(60), at(0))
-            .expect("there is room");
-        let end = |outcome| cache.end(&[[1; 32]], outcome, at(60), at(0));
-        end(Outcome::Failed).expect("it is there");
-        let seen = cache.begin(&[mark(1, 60)], &[[1; 32]], at(60), at(0));
-        assert_eq!(seen.unwrap_err(), ReplayError::Seen);
-        assert_eq!(cache.failures(&[1; 32], at(0)), Ok(1));
-        let cache = FileReplay {
-            capacity: 2,
-            ..cache
-        };
-        cache
-            .begin(&[], &[[2; 32]], at(60), at(0))
-            .expect("there is room");
-        let full = cache.begin(&[mark(2, 60)], &[[3; 32]], at(60), at(0));
-        assert_eq!(full.unwrap_err(), ReplayError::Full { capacity: 2 });
-        assert_eq!(folder.marks(), 1);
-    }
-
-    #[test]
-    fn a_damaged_file_admits_nothing() {
-        let folder = Folder::new("damaged");
-        let cache = folder.cache(10);
-        for damaged in ["nonsense\n", ""] {
-            std::fs::write(&cache.path, damaged).expect("the file is writable");
-            let refused = cache.first_seen(&[mark(1, 60)], at(0)).unwrap_err();
-            let problem = format!("{}: ", cache.path.display());
-            assert!(
-                matches!(&refused, ReplayError::Unavailable { problem: told } if told.starts_with(&problem)),
-                "{refused}"
-            );
-        }
-        std::fs::remove_file(&cache.path).expect("it is there");
-        let problem = format!(
-            "{}: No such file or directory (os error 2)",
-            cache.path.display()
-        );
-        assert_eq!(
-            cache.first_seen(&[mark(1, 60)], at(0)).unwrap_err(),
-            ReplayError::Unavailable { problem }
-        );
-    }
-
-    #[test]
-    fn a_file_of_another_form_is_called_what_it_is() {
-        let folder = Folder::new("earlier");
-        let path = folder.0.join("marks");
-        let line = format!("{} 1800000060\n", "07".repeat(32));
-        for (text, problem) in [
-            (
-                line.as_str(),
-                "an earlier version wrote it, as text; remove it when no message that it names could be accepted \
-                 any more, `ttl` and `skew` after its last use, or name another file",
-            ),
-            ("nonsense\n", "it is no file of replay marks"),
-        ] {
-            std::fs::write(&path, text).expect("the folder is writable");
-            let error = FileReplay::open(&path, 10).unwrap_err();
-            let expected = format!(
-                "the file of replay marks {} cannot be used: {problem}",
-                path.display()
-            );
-            assert_eq!(error.to_string(), expected);
-            let kept = std::fs::read_to_string(&path).expect("it is there");
-            assert_eq!(kept, text);
-        }
-    }
-
-    #[test]
-    fn whoever_waits_for_the_file_too_long_says_so() {
-        let folder = Folder::new("wait");
-        let mut cache = folder.cache(10);
-        let turn = cache.turn().expect("nobody uses it");
-        cache.longest_wait = Duration::from_millis(20);
-        let problem = format!("{}: other processes used it for 20ms", cache.path.display());
-        assert_eq!(
-            cache.first_seen(&[mark(1, 60)], at(0)).unwrap_err(),
-            ReplayError::Unavailable { problem }
-        );
-        drop(turn);
-        cache
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("it was not remembered");
-    }
-
-    #[test]
-    fn of_many_copies_at_once_one_is_first() {
-        let folder = Folder::new("copies");
-        let shared = folder.cache(1000);
-        let first = std::sync::atomic::AtomicU32::new(0);
-        std::thread::scope(|scope| {
-            for number in 0..4 {
-                let (shared, folder, first) = (&shared, &folder, &first);
-                scope.spawn(move || {
-                    // As threads of one process, and as processes do.
-                    let own = folder.cache(1000);
-                    let cache = if number % 2 == 0 { shared } else { &own };
-                    for number in 0..20 {
-                        match cache.first_seen(&[mark(number, 60)], at(0)) {
-                            Ok(_) => {
-                                first.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                            }
-                            Err(error) => assert_eq!(error, ReplayError::Seen),
-                        }
-                    }
-                });
-            }
-        });
-        assert_eq!(first.into_inner(), 20);
-    }
-
-    #[test]
-    fn a_folder_that_does_not_exist_is_reported_at_once() {
-        let folder = Folder::new("absent");
-        let path = folder.0.join("absent/marks");
-        let error = FileReplay::open(&path, 10).unwrap_err();
-        let expected = format!(
-            "the file of replay marks {}.lock cannot be used: No such file or directory (os error 2)",
-            path.display()
-        );
-        assert_eq!(error.to_string(), expected);
-    }
-}
+mod tests;

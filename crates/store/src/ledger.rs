@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use redis::{Cmd, Value};
 use soapstone::attempts::{KeyName, Tally};
 use soapstone::crypto::random;
-use soapstone::wss::Mark;
+use soapstone::wss::{End, Mark};
 
 use crate::remote::{Effect, Remote, Unanswered};
 use crate::tallies::Change;
@@ -27,8 +27,9 @@ use soapstone::crypto::hexadecimal;
 /// and replicas differ by that much.
 const MARGIN_MILLISECONDS: i64 = 5_000;
 
-/// By how much the server's clock lengthens the life of keys at most: no message that is accepted
-/// with a clock that is further ahead is good by that of others.
+/// By how much the server's clock lengthens the life of keys at most. A mark that would have to
+/// live longer is not set: with a clock that is further ahead, a node would fill the store with
+/// marks, or leave marks that end before their messages do.
 const MOST_AHEAD_MILLISECONDS: i64 = 3_600_000;
 
 /// Sets all marks for the caller, unless one is set by another, and then changes all tallies, which
@@ -36,12 +37,14 @@ const MOST_AHEAD_MILLISECONDS: i64 = 3_600_000;
 /// otherwise two numbers for each tally, of before the change.
 ///
 /// A key lives until its end by the clock of the caller or of the server, whichever comes later: a
-/// node whose clock was set forth accepts messages that end soon by its clock only. A server that
-/// may not be asked for the time has none.
+/// node whose clock was set forth accepts messages that end soon by its clock only. A mark that has
+/// ended by the server's clock may have been there, and one that would live too long is not set:
+/// the answer is the server's clock as a negative number of milliseconds then. A server that may
+/// not be asked for the time has none, and a mark without an end lives by the server's alone.
 ///
 /// KEYS: marks, then tallies. ARGV: caller, how much the server's clock may lengthen lives, number
 /// of marks, change of failed, change of open; for each key how many milliseconds it lives, and the
-/// millisecond of its end.
+/// millisecond of its end, or 0.
 const RECORD: &str = "\
 local marks = tonumber(ARGV[3])
 for i = 1, marks do
@@ -54,6 +57,10 @@ local function life(i)
   local life = tonumber(ARGV[2 * i + 4])
   if now then life = math.max(life, math.min(tonumber(ARGV[2 * i + 5]) - now, life + tonumber(ARGV[2]))) end
   return life
+end
+for i = 1, marks do
+  local ends = tonumber(ARGV[2 * i + 5])
+  if now and ends ~= 0 and (ends <= now or ends - now > life(i)) then return -now end
 end
 for i = 1, marks do
   redis.call('SET', KEYS[i], ARGV[1], 'PX', string.format('%.0f', life(i)))
@@ -99,7 +106,7 @@ struct Entry {
     key: String,
     /// For how many milliseconds by our clock.
     life: i64,
-    /// Until which millisecond.
+    /// Until which millisecond; 0 where no clock says it.
     end: i64,
 }
 
@@ -151,6 +158,9 @@ impl Ledger {
                 .ask(slot.number, &command, Effect::Writes, deadline);
             let outcome = match answer {
                 Ok(Value::Int(0)) if !slot.marks.is_empty() => Ok(None),
+                Ok(Value::Int(clock)) if clock < 0 && !slot.marks.is_empty() => {
+                    Err(other_clock(clock.saturating_neg(), now))
+                }
                 Ok(Value::Int(1)) if slot.tallies.is_empty() => continue,
                 Ok(Value::Array(numbers)) if slot.read(&numbers, &mut before) => continue,
                 Ok(_) => Err(unexpected()),
@@ -162,25 +172,6 @@ impl Ledger {
             return outcome;
         }
         Ok(Some(before))
-    }
-
-    /// How many openings under a name failed.
-    pub(crate) fn failures(&self, name: &KeyName) -> Result<u32, Unanswered> {
-        let key = self.tally_key(name);
-        let mut command = redis::cmd("GET");
-        command.arg(&key);
-        let slot = self.remote.slot(&key);
-        let deadline = self.remote.deadline();
-        let value = match self.remote.ask(slot, &command, Effect::Reads, deadline)? {
-            Value::Nil => return Ok(0),
-            Value::BulkString(value) => value,
-            _ => return Err(unexpected()),
-        };
-        let text = std::str::from_utf8(&value).ok();
-        let failed = text
-            .and_then(|text| text.split_once(':'))
-            .and_then(|(failed, _)| failed.parse().ok());
-        failed.ok_or_else(unexpected)
     }
 
     /// As far as the time reaches: what stays behind refuses a message that is refused anyway, and
@@ -211,7 +202,10 @@ impl Ledger {
     ) -> Vec<Slot> {
         let mut slots: BTreeMap<u16, Slot> = BTreeMap::new();
         for mark in marks {
-            let entry = Entry::new(self.mark_key(mark), mark.until, now);
+            let mut entry = Entry::new(self.mark_key(mark), mark.until, now);
+            if mark.end == End::Counted {
+                entry.end = 0;
+            }
             self.remote.note_life(entry.life);
             let slot = slots.entry(self.remote.slot(&entry.key)).or_default();
             slot.marks.push(entry);
@@ -295,6 +289,16 @@ fn script<'e>(script: &str, entries: impl Iterator<Item = &'e Entry>) -> Cmd {
     let mut command = redis::cmd("EVAL");
     command.arg(script).arg(keys.len()).arg(keys);
     command
+}
+
+/// The store has another present than this node.
+fn other_clock(store: i64, now: Timestamp) -> Unanswered {
+    let apart = (store - now.as_millisecond()) / 1000;
+    let direction = if apart < 0 { "behind" } else { "ahead of" };
+    Unanswered::Refused(format!(
+        "its clock is {} s {direction} this node's: whether the message was seen before is not known",
+        apart.abs()
+    ))
 }
 
 fn unexpected() -> Unanswered {

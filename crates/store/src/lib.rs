@@ -13,6 +13,9 @@ mod breaker;
 mod canary;
 mod certificates;
 mod contexts;
+mod doubt;
+#[cfg(test)]
+mod excursions;
 mod file;
 mod ledger;
 mod marks;
@@ -50,7 +53,7 @@ pub use stores::Stores;
 
 /// Most unexpired marks held when the configuration does not say: 1,048,576.
 ///
-/// At five minutes of life that is 3,500 messages a second; in memory they take some 80 MB.
+/// At five minutes of life that is 3,500 messages a second; in memory they take some 120 MB.
 pub const DEFAULT_CAPACITY: usize = 1 << 20;
 
 /// Most conversations held in memory when the configuration does not say: 65,536.
@@ -97,6 +100,11 @@ impl Replay {
     pub fn follow(&mut self, predecessor: &Self) {
         self.own_mut().in_the_room_of(predecessor.own());
         self.know(predecessor);
+    }
+
+    /// Is the same endpoint as a predecessor, in the same place: it goes on in its scope.
+    pub fn stay(&mut self, predecessor: &Self) {
+        self.own_mut().in_the_scope_of(predecessor.own());
     }
 
     /// Knows what any endpoint of the former configuration knew of a store that both ask.
@@ -213,19 +221,6 @@ impl Attempts for Replay {
     ) -> Result<Vec<Tally>, ReplayError> {
         self.attempts().end(names, outcome, until, now)
     }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        self.attempts().record_failure(name, until, now)
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        self.attempts().failures(name, now)
-    }
 }
 
 /// The store of security contexts that a configuration asks for.
@@ -315,19 +310,13 @@ impl ContextStore for Contexts {
     }
 }
 
-/// How many failures there are after one more, by the tally of before.
-fn failures_after(before: &[Tally]) -> u32 {
-    let failed = before.first().map_or(0, |tally| tally.failed);
-    failed.saturating_add(1)
-}
-
-/// Why a message is refused that ends no later than marks that are dropped, by the second of their
-/// end: in time it would have been too old.
+/// Why a message is refused that ends when marks ended that are dropped, by the last second of
+/// these: without a change of the clock it would have been too old, or too new.
 fn set_back(forgotten: i64) -> ReplayError {
     let ended = Timestamp::from_second(forgotten).unwrap_or(Timestamp::MAX);
     ReplayError::Unavailable {
         problem: format!(
-            "marks that ended by {ended} are dropped, and the clock was set back since: whether the message was seen before is not known"
+            "marks that ended like it, by {ended}, are dropped, and the clock was set since: whether the message was seen before is not known"
         ),
     }
 }

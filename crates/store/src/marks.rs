@@ -5,8 +5,8 @@
 //! replicas have them as was asked for; or, where the configuration says so, on the word of this
 //! node while the store is away.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
@@ -14,6 +14,7 @@ use soapstone::config::{StoreConfig, StoreServers, WhenUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark};
 
+use crate::doubt::Doubt;
 use crate::ledger::Ledger;
 use crate::memory::MemoryReplay;
 use crate::remote::{Remote, Unanswered};
@@ -39,12 +40,17 @@ pub struct RedisReplay {
 }
 
 /// What the store accepted, and this process found no room for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Missed {
-    /// The millisecond from which all of it is expired.
-    until: AtomicI64,
+    messages: Mutex<Doubt>,
     /// Whether endpoints with another store follow, which are to know of it.
     retired: AtomicBool,
+}
+
+impl Missed {
+    fn messages(&self) -> MutexGuard<'_, Doubt> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl RedisReplay {
@@ -58,10 +64,7 @@ impl RedisReplay {
             ledger: Ledger::new(remote, &config.prefix),
             data: (config.servers.clone(), config.database),
             own: MemoryReplay::new(capacity),
-            missed: Arc::new(Missed {
-                until: AtomicI64::new(i64::MIN),
-                retired: AtomicBool::new(false),
-            }),
+            missed: Arc::default(),
             is_other: true,
             may_decide_alone: when_unavailable == WhenUnavailable::Accept,
             decided_alone: AtomicU64::new(0),
@@ -90,8 +93,11 @@ impl RedisReplay {
             self.missed = Arc::clone(&predecessor.missed);
             self.is_other = false;
         } else {
-            let until = predecessor.missed.until.load(Ordering::SeqCst);
-            self.missed.until.fetch_max(until, Ordering::SeqCst);
+            if Arc::ptr_eq(&self.missed, &predecessor.missed) {
+                return;
+            }
+            let before = predecessor.missed.messages().clone();
+            self.missed.messages().join(&before);
         }
     }
 
@@ -104,8 +110,7 @@ impl RedisReplay {
     /// hand may still do.
     pub(crate) fn retire(&self) {
         self.missed.retired.store(true, Ordering::SeqCst);
-        let until = self.missed.until.load(Ordering::SeqCst);
-        self.own.memory().doubt(until);
+        self.own.memory().doubt(&self.missed.messages());
     }
 
     /// How many messages were accepted on the word of this node alone, because the store did not
@@ -120,14 +125,12 @@ impl RedisReplay {
     }
 
     /// Notes marks of an accepted message that found no room here.
-    fn miss(&self, marks: &[Mark]) {
-        let ends = marks.iter().map(|mark| mark.until.as_millisecond());
-        let Some(until) = ends.max().map(|end| end.saturating_add(1)) else {
-            return;
-        };
-        self.missed.until.fetch_max(until, Ordering::SeqCst);
+    fn miss(&self, marks: &[Mark], now: Timestamp) {
+        let memory = self.own.memory();
+        let mut missed = self.missed.messages();
+        missed.note(marks, now, memory.elapsed());
         if self.missed.retired.load(Ordering::SeqCst) {
-            self.own.memory().doubt(until);
+            memory.doubt(&missed);
         }
     }
 
@@ -158,21 +161,23 @@ impl RedisReplay {
         if marks.is_empty() && names.is_empty() {
             return Ok((FirstSeen::assertion(marks), Vec::new()));
         }
-        if self.is_other && !marks.is_empty() {
-            self.own.certain(now)?;
-        }
-        if self.may_decide_alone {
-            return self.admit_perhaps_alone(marks, names, until, now);
+        if self.is_other {
+            self.own.certain(marks, now)?;
         }
         if self.own.holds(marks, now) {
             return Err(ReplayError::Seen);
+        }
+        // Its mark in the store may have ended as well.
+        self.own.recalls(marks, now)?;
+        if self.may_decide_alone {
+            return self.admit_perhaps_alone(marks, names, until, now);
         }
         match self.ledger.record(marks, names, Change::BEGUN, until, now) {
             Ok(Some(before)) => {
                 // Not before the answer: whoever is told to try again is no copy of himself.
                 match self.own.remember(marks, now) {
                     Err(ReplayError::Seen) => return Err(ReplayError::Seen),
-                    Err(_) => self.miss(marks),
+                    Err(_) => self.miss(marks, now),
                     Ok(_) => {}
                 }
                 let known = before.into_iter().zip(names);
@@ -202,14 +207,15 @@ impl RedisReplay {
         let outcome = match self.ledger.record(marks, names, Change::BEGUN, until, now) {
             Ok(Some(before)) => {
                 if !is_remembered {
-                    self.miss(marks);
+                    self.miss(marks, now);
                 }
                 return Ok((FirstSeen::assertion(marks), before));
             }
             Ok(None) => Err(ReplayError::Seen),
             Err(problem) => {
                 // It has no word when it may have seen more than it remembers.
-                let missing = now.as_millisecond() < self.missed.until.load(Ordering::SeqCst);
+                let elapsed = self.own.memory().elapsed();
+                let missing = self.missed.messages().about(marks, now, elapsed).is_some();
                 let full = ReplayError::Full {
                     capacity: self.own.capacity(),
                 };
@@ -285,23 +291,5 @@ impl Attempts for RedisReplay {
             return Ok(Vec::new());
         }
         self.change(names, Change::ended(outcome), until, now)
-    }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        let before = self.change(std::slice::from_ref(name), Change::FAILURE, until, now)?;
-        Ok(crate::failures_after(&before))
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        let own = self.own.failures(name, now);
-        match self.ledger.failures(name) {
-            Ok(failed) => own.map(|own| own.max(failed)),
-            Err(problem) => self.unanswered_by(problem, self.may_decide_alone.then_some(own)),
-        }
     }
 }

@@ -9,22 +9,33 @@
 //! are checked and remembered while all shards concerned are locked, in the order of their numbers,
 //! so two copies of a message cannot both be first.
 //!
-//! The rule kept here: an unexpired mark is never dropped. When no more fit, messages are refused;
-//! and when the clock is set back, so are those that end no later than what was dropped by its
-//! former word.
+//! An endpoint may have a [`Scope`] of its own: it knows its own messages, and takes what others
+//! accepted. It holds marks of its own beside those that the others know.
+//!
+//! The clock of the host may be set, and set right again. A message that proves its end is
+//! remembered by the clock, and longer where the clock was set forth a moment ago. What is dropped
+//! is noted by its end, so that a clock which is set back makes no copy new. A message that proves
+//! no end is held for as long as it takes, whatever the clock does.
+//!
+//! The rule kept here: an unexpired mark is never dropped, unless a clock that was set made it end
+//! later than any message can that is good now. When no more fit, messages are refused; and so is a
+//! message that ends when a mark ended that was dropped.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use soapstone::clock::{Elapsed, Forgotten, Steps};
+use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark};
+use soapstone::wss::{End, FirstSeen, Mark};
 
+use crate::doubt::Doubt;
 use crate::room::{Place, Room};
-use crate::tallies::{Change, Tallies};
+use crate::tallies::{Change, Tallies, rounded_up};
 
 const SHARDS: usize = 16;
 
@@ -39,18 +50,35 @@ pub struct ProcessMemory(Arc<Memory>);
 struct Memory {
     shards: [Mutex<Shard>; SHARDS],
     tallies: Tallies,
-    /// The millisecond from which all messages are expired that a former store accepted and that
-    /// found no room here.
-    in_doubt: AtomicI64,
+    /// How long marks are held whose messages prove no end.
+    elapsed: Elapsed,
+    /// In seconds, the longest time for which a message was still good when it was accepted.
+    longest: AtomicI64,
+    /// How many configurations there were.
+    configurations: AtomicU32,
+    /// What a former store accepted and found no room here.
+    doubt: Mutex<Doubt>,
+    /// Whether there is any, so that nobody asks where there is none.
+    is_doubtful: AtomicBool,
+}
+
+impl Memory {
+    fn by(elapsed: Elapsed) -> Self {
+        Self {
+            shards: Default::default(),
+            tallies: Tallies::default(),
+            elapsed,
+            longest: AtomicI64::new(0),
+            configurations: AtomicU32::new(0),
+            doubt: Mutex::default(),
+            is_doubtful: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self {
-            shards: Default::default(),
-            tallies: Tallies::default(),
-            in_doubt: AtomicI64::new(i64::MIN),
-        }
+        Self::by(Elapsed::since_now())
     }
 }
 
@@ -60,29 +88,119 @@ pub struct MemoryReplay {
     memory: ProcessMemory,
     room: Arc<Room>,
     capacity: usize,
+    /// Of which configuration it is.
+    configuration: u32,
+    /// `None` where what any endpoint accepted is a copy.
+    scope: Option<Scope>,
+}
+
+/// What an endpoint knows that takes what others accepted.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    /// Makes marks of its own out of those that all know: no two scopes have the same.
+    name: [u8; 16],
+    /// The configuration since which it is there as it is. What was accepted before may have been
+    /// accepted by the same endpoint under another name.
+    since: u32,
+}
+
+impl Scope {
+    fn own(&self, key: &[u8; 16]) -> [u8; 16] {
+        std::array::from_fn(|index| key[index] ^ self.name[index])
+    }
 }
 
 #[derive(Debug, Default)]
 struct Shard {
     /// 128 bits of the mark's hash.
     marks: HashMap<[u8; 16], Held>,
-    /// The same by epoch of expiry.
+    /// Those that expire by the clock, by epoch of expiry.
     epochs: BTreeMap<i64, Vec<[u8; 16]>>,
-    /// The latest second from which a mark that was dropped is expired.
-    forgotten: Option<i64>,
+    /// Those that are held for a time, by epoch of the time elapsed.
+    counted: BTreeMap<i64, Vec<[u8; 16]>>,
+    /// The seconds from which marks are expired that were dropped.
+    forgotten: Forgotten,
+    steps: Steps,
 }
 
 #[derive(Debug)]
 struct Held {
-    /// The second from which the mark is expired.
-    until: i64,
+    life: Life,
+    /// The first configuration in which its message was accepted.
+    configuration: u32,
     _place: Place,
 }
 
+/// The second from which a mark is expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Life {
+    /// Of the clock.
+    Clock(i64),
+    /// Of the time elapsed.
+    Counted(i64),
+}
+
+/// Seconds of both clocks.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    clock: i64,
+    elapsed: i64,
+}
+
+impl Life {
+    fn is_over(self, now: Moment) -> bool {
+        match self {
+            Self::Clock(until) => until <= now.clock,
+            Self::Counted(until) => until <= now.elapsed,
+        }
+    }
+}
+
+/// A mark as it is kept: its shard, 128 bits of its key, and its life.
+type Kept = (usize, [u8; 16], Life);
+
 impl ProcessMemory {
-    /// Notes that messages which expire by a millisecond were accepted and are not remembered.
-    pub(crate) fn doubt(&self, until: i64) {
-        self.0.in_doubt.fetch_max(until, Ordering::Relaxed);
+    /// A memory that is to hold marks for the time that such a clock measures.
+    pub fn by(elapsed: Elapsed) -> Self {
+        Self(Arc::new(Memory::by(elapsed)))
+    }
+
+    /// Notes that another configuration follows, before its endpoints share this memory.
+    pub fn reconfigured(&self) {
+        self.0.configurations.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// What measures how long marks are held.
+    pub(crate) fn elapsed(&self) -> &Elapsed {
+        &self.0.elapsed
+    }
+
+    /// Notes that messages were accepted and are not remembered.
+    pub(crate) fn doubt(&self, doubt: &Doubt) {
+        let mut known = self.0.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        known.join(doubt);
+        self.0.is_doubtful.store(true, Ordering::SeqCst);
+    }
+
+    fn moment(&self, now: Timestamp) -> Moment {
+        Moment {
+            clock: now.as_second(),
+            elapsed: self.0.elapsed.milliseconds().div_euclid(1000),
+        }
+    }
+
+    /// Where a mark is kept, and how long.
+    fn place(&self, mark: &Mark, now: Timestamp) -> Kept {
+        let mut key = [0; 16];
+        key.copy_from_slice(&mark.key[16..]);
+        let life = match mark.end {
+            End::Proven => Life::Clock(rounded_up(mark.until)),
+            End::Counted => {
+                let end = crate::doubt::counted_end(mark, now, &self.0.elapsed);
+                Life::Counted(end.div_euclid(1000).saturating_add(1))
+            }
+        };
+        (usize::from(mark.key[0]) % SHARDS, key, life)
     }
 
     fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
@@ -92,9 +210,27 @@ impl ProcessMemory {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn drop_expired(&self, now: i64) {
+    fn drop_expired(&self, now: Moment) {
         for shard in 0..SHARDS {
             self.lock(shard).drop_expired(now);
+        }
+    }
+
+    /// Drops what is expired by the clock, though it was set forth a moment ago.
+    fn drop_doubted(&self, now: Moment) {
+        for shard in 0..SHARDS {
+            self.lock(shard).drop_ended(now.clock);
+        }
+    }
+
+    /// Drops what ends later than any message that is good now: it was accepted before the clock
+    /// was set back.
+    fn drop_ahead(&self, now: Moment) {
+        let last = now
+            .clock
+            .saturating_add(self.0.longest.load(Ordering::Relaxed));
+        for shard in 0..SHARDS {
+            self.lock(shard).drop_ahead(last);
         }
     }
 }
@@ -106,15 +242,35 @@ impl MemoryReplay {
             memory: ProcessMemory::default(),
             room: Arc::default(),
             capacity,
+            configuration: 0,
+            scope: None,
+        }
+    }
+
+    /// Takes messages that other endpoints of the process accepted.
+    #[must_use]
+    pub fn apart(self) -> Self {
+        let scope = Scope {
+            name: random::bytes(),
+            since: self.configuration,
+        };
+        Self {
+            scope: Some(scope),
+            ..self
         }
     }
 
     /// Shares what all endpoints of a process remember.
     #[must_use]
-    pub fn within(self, memory: &ProcessMemory) -> Self {
-        Self {
-            memory: memory.clone(),
-            ..self
+    pub fn within(mut self, memory: &ProcessMemory) -> Self {
+        self.share(memory);
+        self
+    }
+
+    /// Goes on in the scope of a predecessor that was the same endpoint.
+    pub(crate) fn in_the_scope_of(&mut self, predecessor: &Self) {
+        if let (Some(scope), Some(before)) = (&mut self.scope, predecessor.scope) {
+            *scope = before;
         }
     }
 
@@ -125,6 +281,10 @@ impl MemoryReplay {
 
     pub(crate) fn share(&mut self, memory: &ProcessMemory) {
         self.memory = memory.clone();
+        self.configuration = memory.0.configurations.load(Ordering::SeqCst);
+        if let Some(scope) = &mut self.scope {
+            scope.since = self.configuration;
+        }
     }
 
     pub(crate) fn memory(&self) -> &ProcessMemory {
@@ -146,13 +306,38 @@ impl MemoryReplay {
         self.len() == 0
     }
 
-    /// Whether one of the marks is remembered, whichever endpoint took it.
+    /// Whether one of the marks is remembered, whichever endpoint took it, or as far as the scope
+    /// goes.
     pub(crate) fn holds(&self, marks: &[Mark], now: Timestamp) -> bool {
-        let now = now.as_second();
-        marks.iter().map(place).any(|(shard, key, _)| {
+        let moment = self.memory.moment(now);
+        marks.iter().any(|mark| {
+            let (shard, key, _) = self.memory.place(mark, now);
             let shard = self.memory.lock(shard);
-            shard.holds(&key, now)
+            self.is_copy(&shard, &key, moment)
         })
+    }
+
+    fn is_copy(&self, shard: &Shard, key: &[u8; 16], now: Moment) -> bool {
+        match &self.scope {
+            None => shard.holds(key, now),
+            Some(scope) => {
+                let accepted = shard.accepted(key, now);
+                let was_before = accepted.is_some_and(|accepted| accepted < scope.since);
+                was_before || shard.holds(&scope.own(key), now)
+            }
+        }
+    }
+
+    /// Refuses a message that ends when marks ended that were dropped.
+    pub(crate) fn recalls(&self, marks: &[Mark], now: Timestamp) -> Result<(), ReplayError> {
+        let forgotten = marks.iter().find_map(|mark| {
+            let (shard, _, life) = self.memory.place(mark, now);
+            self.memory.lock(shard).forgot(life)
+        });
+        match forgotten {
+            Some(forgotten) => Err(crate::set_back(forgotten)),
+            None => Ok(()),
+        }
     }
 
     /// Changes tallies, which are those of before.
@@ -174,30 +359,45 @@ impl MemoryReplay {
     }
 
     /// Makes room for so many marks, or says that there is none.
-    fn reserve(&self, count: usize, now: i64) -> Result<Vec<Place>, ReplayError> {
+    fn reserve(&self, count: usize, now: Moment) -> Result<Vec<Place>, ReplayError> {
         let take = || Room::take_marks(&self.room, count, self.capacity);
-        if let Some(places) = take() {
-            return Ok(places);
-        }
-        self.memory.drop_expired(now);
-        take().ok_or(ReplayError::Full {
+        let expired = || {
+            self.memory.drop_expired(now);
+            take()
+        };
+        let doubted = || {
+            self.memory.drop_doubted(now);
+            take()
+        };
+        let ahead = || {
+            self.memory.drop_ahead(now);
+            take()
+        };
+        let places = take().or_else(expired).or_else(doubted).or_else(ahead);
+        places.ok_or(ReplayError::Full {
             capacity: self.capacity,
         })
     }
 
     /// Forgets marks whose message was not admitted after all.
     pub(crate) fn forget(&self, marks: &[Mark]) {
-        for (shard, key, _) in marks.iter().map(place) {
+        for mark in marks {
+            // Only its place matters.
+            let (shard, key, _) = self.memory.place(mark, mark.until);
             self.memory.lock(shard).marks.remove(&key);
         }
     }
 
-    /// Refuses while a former store may have accepted what nobody remembers.
-    pub(crate) fn certain(&self, now: Timestamp) -> Result<(), ReplayError> {
-        let in_doubt = self.memory.0.in_doubt.load(Ordering::Relaxed);
-        match now.as_millisecond() < in_doubt {
-            true => Err(doubtful(in_doubt)),
-            false => Ok(()),
+    /// Refuses what a former store may have accepted and nobody remembers.
+    pub(crate) fn certain(&self, marks: &[Mark], now: Timestamp) -> Result<(), ReplayError> {
+        let memory = &self.memory.0;
+        if !memory.is_doubtful.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let doubt = memory.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        match doubt.about(marks, now, &memory.elapsed) {
+            Some(until) => Err(doubtful(until)),
+            None => Ok(()),
         }
     }
 
@@ -207,13 +407,16 @@ impl MemoryReplay {
         marks: &[Mark],
         now: Timestamp,
     ) -> Result<FirstSeen, ReplayError> {
-        let mut places = match self.reserve(marks.len(), now.as_second()) {
+        let moment = self.memory.moment(now);
+        let each = if self.scope.is_some() { 2 } else { 1 };
+        let mut places = match self.reserve(each * marks.len(), moment) {
             // A copy takes no room.
             Err(_) if self.holds(marks, now) => return Err(ReplayError::Seen),
             reserved => reserved?,
         };
-        let now = now.as_second();
-        let mut wanted: Vec<(usize, [u8; 16], i64)> = marks.iter().map(place).collect();
+        let kept = |mark| self.memory.place(mark, now);
+        let mut wanted: Vec<Kept> = marks.iter().map(kept).collect();
+        let now = moment;
         wanted.sort_unstable();
         let mut guards: Vec<(usize, MutexGuard<'_, Shard>)> = Vec::with_capacity(wanted.len());
         for (shard, ..) in &wanted {
@@ -228,24 +431,39 @@ impl MemoryReplay {
         let seen = guards.iter().any(|(number, shard)| {
             wanted
                 .iter()
-                .any(|(wanted_shard, key, _)| wanted_shard == number && shard.holds(key, now))
+                .any(|(place, key, _)| place == number && self.is_copy(shard, key, now))
         });
         if seen {
             return Err(ReplayError::Seen);
         }
         let forgotten = guards.iter().find_map(|(number, shard)| {
-            let forgotten = shard.forgotten?;
-            let ended =
-                |(place, _, until): &(usize, [u8; 16], i64)| place == number && *until <= forgotten;
-            wanted.iter().any(ended).then_some(forgotten)
+            let mut wanted = wanted.iter().filter(|(shard, ..)| shard == number);
+            wanted.find_map(|(.., life)| shard.forgot(*life))
         });
         if let Some(forgotten) = forgotten {
             return Err(crate::set_back(forgotten));
         }
         for (number, shard) in &mut guards {
             let wanted = wanted.iter().filter(|(shard, ..)| shard == number);
-            for ((_, key, until), place) in wanted.zip(std::iter::from_fn(|| places.pop())) {
-                shard.remember(*key, *until, place);
+            for (_, key, life) in wanted {
+                if let Life::Clock(until) = life {
+                    let left = until.saturating_sub(now.clock);
+                    self.memory.0.longest.fetch_max(left, Ordering::Relaxed);
+                }
+                let mut remember = |key, place| {
+                    let held = Held {
+                        life: *life,
+                        configuration: self.configuration,
+                        _place: place,
+                    };
+                    shard.remember(key, held, now);
+                };
+                let own = self.scope.map(|scope| scope.own(key));
+                for key in std::iter::once(*key).chain(own) {
+                    if let Some(place) = places.pop() {
+                        remember(key, place);
+                    }
+                }
             }
         }
         Ok(FirstSeen::assertion(marks))
@@ -254,9 +472,7 @@ impl MemoryReplay {
 
 impl ReplayCache for MemoryReplay {
     fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
-        if !marks.is_empty() {
-            self.certain(now)?;
-        }
+        self.certain(marks, now)?;
         self.remember(marks, now)
     }
 }
@@ -287,70 +503,109 @@ impl Attempts for MemoryReplay {
     ) -> Result<Vec<Tally>, ReplayError> {
         self.change(names, Change::ended(outcome), until, now)
     }
-
-    fn record_failure(
-        &self,
-        name: &KeyName,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<u32, ReplayError> {
-        let before = self.change(std::slice::from_ref(name), Change::FAILURE, until, now)?;
-        Ok(crate::failures_after(&before))
-    }
-
-    fn failures(&self, name: &KeyName, now: Timestamp) -> Result<u32, ReplayError> {
-        Ok(self.tally(name, now).failed)
-    }
 }
 
 impl Shard {
-    fn holds(&self, key: &[u8; 16], now: i64) -> bool {
-        self.marks.get(key).is_some_and(|held| held.until > now)
+    fn holds(&self, key: &[u8; 16], now: Moment) -> bool {
+        self.marks
+            .get(key)
+            .is_some_and(|held| !held.life.is_over(now))
     }
 
-    fn remember(&mut self, key: [u8; 16], until: i64, place: Place) {
-        // One that is expired and still there gives up its place.
-        let before = self.marks.get(&key).map_or(until, |held| held.until);
-        let held = Held {
-            until: until.max(before),
-            _place: place,
+    /// The first configuration in which a message was accepted that has such a mark.
+    fn accepted(&self, key: &[u8; 16], now: Moment) -> Option<u32> {
+        let held = self.marks.get(key)?;
+        (!held.life.is_over(now)).then_some(held.configuration)
+    }
+
+    /// Whether a mark of such a life may have been dropped: the last second of those that were.
+    fn forgot(&self, life: Life) -> Option<i64> {
+        match life {
+            Life::Clock(until) => self.forgotten.last_beside(until),
+            Life::Counted(_) => None,
+        }
+    }
+
+    fn remember(&mut self, key: [u8; 16], mut held: Held, now: Moment) {
+        if let Some(before) = self.marks.remove(&key) {
+            if before.life.is_over(now) {
+                self.note(before.life);
+            } else {
+                // Another scope's, whose message it is as well.
+                held.life = held.life.max(before.life);
+                held.configuration = held.configuration.min(before.configuration);
+            }
+        }
+        let (epochs, second) = match held.life {
+            Life::Clock(until) => (&mut self.epochs, until),
+            Life::Counted(until) => (&mut self.counted, until),
         };
+        let epoch = epochs.entry(second.div_euclid(EPOCH_SECONDS));
+        epoch.or_default().push(key);
         self.marks.insert(key, held);
-        self.epochs
-            .entry(until.div_euclid(EPOCH_SECONDS))
-            .or_default()
-            .push(key);
+    }
+
+    /// Notes that a mark is dropped.
+    fn note(&mut self, life: Life) {
+        if let Life::Clock(until) = life {
+            self.forgotten.note(until, until);
+        }
     }
 
     /// Drops what is expired for good, epoch by epoch.
-    fn drop_expired(&mut self, now: i64) {
-        while let Some(epoch) = self.epochs.first_entry() {
-            if (*epoch.key() + 1) * EPOCH_SECONDS > now {
-                break;
-            }
-            for key in epoch.remove() {
-                // A mark that was remembered again lives on in a later epoch.
-                if let Entry::Occupied(mark) = self.marks.entry(key)
-                    && mark.get().until <= now
-                {
-                    self.forgotten = self.forgotten.max(Some(mark.remove().until));
-                }
+    fn drop_expired(&mut self, now: Moment) {
+        let earliest = self.steps.earliest(now.clock, now.elapsed);
+        self.drop_ended(earliest);
+        while let Some(epoch) = self.counted.first_entry()
+            && (*epoch.key() + 1) * EPOCH_SECONDS <= now.elapsed
+        {
+            let keys = epoch.remove();
+            self.drop_all(keys, |life| life.is_over(now));
+        }
+    }
+
+    /// Drops what ends by the clock until such a second, epoch by epoch.
+    fn drop_ended(&mut self, last: i64) {
+        while let Some(epoch) = self.epochs.first_entry()
+            && (*epoch.key() + 1) * EPOCH_SECONDS <= last
+        {
+            let keys = epoch.remove();
+            self.drop_all(
+                keys,
+                |life| matches!(life, Life::Clock(until) if until <= last),
+            );
+        }
+    }
+
+    /// Drops what ends by the clock after such a second, epoch by epoch.
+    fn drop_ahead(&mut self, last: i64) {
+        while let Some(epoch) = self.epochs.last_entry()
+            && *epoch.key() * EPOCH_SECONDS > last
+        {
+            let keys = epoch.remove();
+            self.drop_all(
+                keys,
+                |life| matches!(life, Life::Clock(until) if until > last),
+            );
+        }
+    }
+
+    /// Drops those of the marks that are to be dropped.
+    fn drop_all(&mut self, keys: Vec<[u8; 16]>, is_dropped: impl Fn(Life) -> bool) {
+        for key in keys {
+            // A mark that was remembered again lives on in another epoch.
+            if let Entry::Occupied(mark) = self.marks.entry(key)
+                && is_dropped(mark.get().life)
+            {
+                let life = mark.remove().life;
+                self.note(life);
             }
         }
     }
 }
 
-/// Shard, 128 bits of the mark's key, and the first second at which it is expired.
-fn place(mark: &Mark) -> (usize, [u8; 16], i64) {
-    let mut key = [0; 16];
-    key.copy_from_slice(&mark.key[16..]);
-    let until = crate::tallies::rounded_up(mark.until);
-    (usize::from(mark.key[0]) % SHARDS, key, until)
-}
-
 /// Why a message is refused that a former store may have accepted.
-fn doubtful(until: i64) -> ReplayError {
-    let until = Timestamp::from_millisecond(until).unwrap_or(Timestamp::MAX);
+fn doubtful(until: Timestamp) -> ReplayError {
     ReplayError::Unavailable {
         problem: format!(
             "the store that was used before has accepted more messages than this process remembers: \
@@ -360,223 +615,4 @@ fn doubtful(until: i64) -> ReplayError {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicU32;
-
-    use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).expect("a moment")
-    }
-
-    fn mark(number: u32, until: i64) -> Mark {
-        let mut key = [0; 32];
-        key[0] = number.to_le_bytes()[0];
-        key[28..].copy_from_slice(&number.to_le_bytes());
-        Mark {
-            key,
-            until: at(until),
-        }
-    }
-
-    #[test]
-    fn a_mark_is_seen_until_it_expires() {
-        let cache = MemoryReplay::new(10);
-        cache
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("the first time");
-        assert_eq!(
-            cache.first_seen(&[mark(1, 60)], at(59)).unwrap_err(),
-            ReplayError::Seen
-        );
-        cache
-            .first_seen(&[mark(1, 90)], at(60))
-            .expect("it is expired");
-    }
-
-    #[test]
-    fn one_mark_seen_refuses_all_and_remembers_none() {
-        let cache = MemoryReplay::new(10);
-        cache
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("the first time");
-        assert_eq!(
-            cache
-                .first_seen(&[mark(2, 60), mark(1, 60)], at(1))
-                .unwrap_err(),
-            ReplayError::Seen
-        );
-        assert_eq!(cache.len(), 1);
-        cache
-            .first_seen(&[mark(2, 60)], at(2))
-            .expect("it was not remembered");
-    }
-
-    #[test]
-    fn a_full_cache_refuses_until_marks_expire() {
-        let cache = MemoryReplay::new(100);
-        for number in 0..100 {
-            cache
-                .first_seen(&[mark(number, 60)], at(0))
-                .expect("room is left");
-        }
-        assert_eq!(
-            cache.first_seen(&[mark(100, 60)], at(59)).unwrap_err(),
-            ReplayError::Full { capacity: 100 }
-        );
-        assert_eq!(cache.len(), 100);
-        // The epoch in which the marks expire has passed.
-        cache
-            .first_seen(&[mark(100, 200)], at(60 + EPOCH_SECONDS))
-            .expect("the others are expired");
-        assert_eq!(cache.len(), 1);
-    }
-
-    #[test]
-    fn of_many_copies_at_once_one_is_first() {
-        let cache = MemoryReplay::new(1000);
-        let first = AtomicU32::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for number in 0..50 {
-                        let marks = [mark(number, 60), mark(number + 1000, 60)];
-                        if cache.first_seen(&marks, at(0)).is_ok() {
-                            first.fetch_add(1, Ordering::Relaxed);
-                        }
-                    }
-                });
-            }
-        });
-        assert_eq!(first.load(Ordering::Relaxed), 50);
-        assert_eq!(cache.len(), 100);
-    }
-
-    /// Whoever can set a clock forth and back (RFC 7384, 3.2) would have marks dropped while their
-    /// messages are good.
-    #[test]
-    fn a_clock_that_is_set_forth_and_back_lets_no_copy_in() {
-        let cache = MemoryReplay::new(10);
-        cache
-            .first_seen(&[mark(1, 360)], at(0))
-            .expect("the first time");
-        // A message that the clock of then takes for fresh, in the same shard.
-        cache
-            .first_seen(&[mark(17, 660)], at(400))
-            .expect("the first time");
-        let problem = "marks that ended by 2027-01-15T08:06:00Z are dropped, and the clock was set back since: \
-                       whether the message was seen before is not known";
-        assert_eq!(
-            cache.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
-            ReplayError::Unavailable {
-                problem: problem.to_owned()
-            }
-        );
-        cache
-            .first_seen(&[mark(33, 361)], at(61))
-            .expect("nothing that ends so late was dropped");
-        assert_eq!(cache.len(), 2);
-    }
-
-    #[test]
-    fn a_message_that_was_seen_begins_no_opening() {
-        let cache = MemoryReplay::new(10);
-        let names = [[1; 32]];
-        let begin = || {
-            let begun = cache.begin(&[mark(1, 60)], &names, at(60), at(0));
-            begun.map(|(_, tallies)| tallies)
-        };
-        assert_eq!(begin(), Ok(vec![Tally::default()]));
-        assert_eq!(begin(), Err(ReplayError::Seen));
-        let ended = cache.end(&names, Outcome::Failed, at(60), at(0));
-        assert_eq!(ended, Ok(vec![Tally { failed: 0, open: 1 }]));
-        assert_eq!(cache.record_failure(&names[0], at(60), at(0)), Ok(2));
-        assert_eq!(cache.failures(&names[0], at(59)), Ok(2));
-    }
-
-    /// Two endpoints of one process.
-    fn endpoints(capacities: [usize; 2]) -> [MemoryReplay; 2] {
-        let process = ProcessMemory::default();
-        capacities.map(|capacity| MemoryReplay::new(capacity).within(&process))
-    }
-
-    #[test]
-    fn what_one_endpoint_of_a_process_took_is_a_copy_for_the_others() {
-        let [one, other] = endpoints([10, 10]);
-        one.first_seen(&[mark(1, 60)], at(0))
-            .expect("the first time");
-        let copy = other.first_seen(&[mark(1, 60)], at(1)).unwrap_err();
-        assert_eq!(copy, ReplayError::Seen);
-        // It outlives who took it.
-        drop(one);
-        let copy = other.first_seen(&[mark(1, 60)], at(59)).unwrap_err();
-        assert_eq!(copy, ReplayError::Seen);
-        other
-            .first_seen(&[mark(1, 90)], at(60))
-            .expect("it is expired");
-    }
-
-    #[test]
-    fn each_endpoint_fills_its_own_room() {
-        let [small, large] = endpoints([1, 2]);
-        small
-            .first_seen(&[mark(1, 60)], at(0))
-            .expect("room is left");
-        let full = ReplayError::Full { capacity: 1 };
-        let refused = small.first_seen(&[mark(2, 60)], at(0)).unwrap_err();
-        assert_eq!(refused, full);
-        for number in [2, 3] {
-            large
-                .first_seen(&[mark(number, 60)], at(0))
-                .expect("room is left");
-        }
-        assert_eq!((small.len(), large.len()), (1, 2));
-        // A copy is told as one, though there is no room for it.
-        let copy = small.first_seen(&[mark(1, 60)], at(1)).unwrap_err();
-        assert_eq!(copy, ReplayError::Seen);
-        let tally = |replay: &MemoryReplay, name| {
-            let begun = replay.begin(&[], &[[name; 32]], at(60), at(0));
-            begun.map(|(_, tallies)| tallies[0].open)
-        };
-        assert_eq!(tally(&small, 1), Ok(0));
-        assert_eq!(tally(&large, 1), Ok(1));
-        assert_eq!(tally(&small, 2), Err(full));
-    }
-
-    #[test]
-    fn a_mark_that_another_endpoint_takes_again_leaves_the_room_of_the_first() {
-        let [one, other] = endpoints([10, 10]);
-        one.first_seen(&[mark(1, 60)], at(0))
-            .expect("the first time");
-        other
-            .first_seen(&[mark(1, 90)], at(60))
-            .expect("it is expired");
-        assert_eq!((one.len(), other.len()), (0, 1));
-    }
-
-    #[test]
-    fn what_a_former_store_accepted_and_nobody_remembers_is_refused_until_it_is_expired() {
-        let [one, other] = endpoints([10, 10]);
-        let end = at(60).as_millisecond();
-        one.memory().doubt(end);
-        let problem = "the store that was used before has accepted more messages than this process remembers: \
-                       until 2027-01-15T08:01:00Z it is not known whether the message was one of them";
-        assert_eq!(
-            other.first_seen(&[mark(1, 90)], at(59)).unwrap_err(),
-            ReplayError::Unavailable {
-                problem: problem.to_owned()
-            }
-        );
-        other
-            .first_seen(&[mark(1, 90)], at(60))
-            .expect("all of it is expired");
-    }
-
-    #[test]
-    fn a_message_without_marks_is_always_first() {
-        let cache = MemoryReplay::new(0);
-        cache
-            .first_seen(&[], at(0))
-            .expect("there is nothing to remember");
-    }
-}
+mod tests;

@@ -117,9 +117,7 @@ impl ServerCertVerifier for ServerTrust {
             return Ok(ServerCertVerified::assertion());
         }
         if self.named.contains(server) {
-            let certificate = read(server)?;
-            check_dates(&certificate, now)?;
-            check_purpose(&certificate)?;
+            check_named(server, "serverAuth", now)?;
             verify_server_name(&ParsedCertificate::try_from(server)?, name)?;
             return Ok(ServerCertVerified::assertion());
         }
@@ -165,6 +163,28 @@ impl ServerCertVerifier for ServerTrust {
     }
 }
 
+/// Checks a certificate that a file of authorities holds, and that its owner shows: its dates, and
+/// that it is for such a purpose, as RFC 5280 calls it in 4.2.1.12, if it names any.
+///
+/// # Errors
+///
+/// What it is not good for.
+pub fn check_named(
+    shown: &CertificateDer<'_>,
+    purpose: &str,
+    now: UnixTime,
+) -> Result<(), rustls::Error> {
+    let certificate = read(shown)?;
+    check_dates(&certificate, now)?;
+    let serves = |known: &KeyPurpose| known.is_any() || known.to_string() == purpose;
+    match certificate.extended_key_usage() {
+        Some(usage) if !usage.purposes.iter().any(serves) => {
+            Err(CertificateError::InvalidPurpose.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read(server: &CertificateDer<'_>) -> Result<Certificate, rustls::Error> {
     Certificate::from_der(server).map_err(|_| CertificateError::BadEncoding.into())
 }
@@ -178,17 +198,6 @@ fn check_dates(certificate: &Certificate, now: UnixTime) -> Result<(), rustls::E
         return Err(CertificateError::Expired.into());
     }
     Ok(())
-}
-
-/// A server's certificate that names purposes names that of a server (RFC 5280 section 4.2.1.12).
-fn check_purpose(certificate: &Certificate) -> Result<(), rustls::Error> {
-    let serves = |purpose: &KeyPurpose| purpose.is_any() || purpose.to_string() == "serverAuth";
-    match certificate.extended_key_usage() {
-        Some(usage) if !usage.purposes.iter().any(serves) => {
-            Err(CertificateError::InvalidPurpose.into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What the TLS library has no words for.

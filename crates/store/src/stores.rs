@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use soapstone::config::{
-    ConversationStoreConfig, ConversationsConfig, LoadedFile, ReplayConfig, ReplayStoreConfig,
-    StoreConfig, StoreLogin, StoreTlsConfig,
+    ConversationStoreConfig, ConversationsConfig, LoadedFile, ReplayConfig, ReplayScope,
+    ReplayStoreConfig, StoreConfig, StoreLogin, StoreTlsConfig,
 };
 
 use crate::canary::Canary;
@@ -41,7 +41,12 @@ impl Stores {
         let capacity = capacity(config.and_then(|config| config.capacity), DEFAULT_CAPACITY);
         match config.map(|config| &config.store) {
             None | Some(ReplayStoreConfig::Memory) => {
-                Ok(Replay::Memory(MemoryReplay::new(capacity)))
+                let memory = MemoryReplay::new(capacity);
+                let is_apart = config.is_some_and(|config| config.scope == ReplayScope::Route);
+                Ok(Replay::Memory(match is_apart {
+                    true => memory.apart(),
+                    false => memory,
+                }))
             }
             Some(ReplayStoreConfig::File { path }) => {
                 Ok(Replay::File(FileReplay::open(path, capacity)?))

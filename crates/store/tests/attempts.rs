@@ -38,10 +38,9 @@ fn openings_are_counted_by_all_nodes(nodes: [&Replay; 2]) {
         end(other, &names[..2], Outcome::Succeeded),
         Ok(vec![tally(1, 1); 2])
     );
-    assert_eq!(other.failures(&name(0), at(1)), Ok(1));
-    assert_eq!(one.record_failure(&name(0), at(300), at(1)), Ok(2));
-    assert_eq!(other.failures(&name(0), at(1)), Ok(2));
-    assert_eq!(other.failures(&name(9), at(1)), Ok(0));
+    let again = other.begin(&[], &[name(0)], at(300), at(1));
+    assert_eq!(again.map(|(_, tallies)| tallies), Ok(vec![tally(1, 0)]));
+    assert_eq!(end(one, &[name(0)], Outcome::Failed), Ok(vec![tally(1, 1)]));
     // The tallies come in the order of their names.
     assert_eq!(
         begin(one, 3, &[name(4), name(0)]),
@@ -112,7 +111,7 @@ fn a_tally_lives_until_the_latest_end_that_it_was_given() {
     for seconds in [600, 60] {
         let until = now + jiff::SignedDuration::from_secs(seconds);
         replay
-            .record_failure(&name(1), until, now)
+            .end(&[name(1)], Outcome::Failed, until, now)
             .expect("there is room");
         let life = life();
         assert!((590_000..=605_000).contains(&life), "{life} ms");
@@ -132,7 +131,6 @@ fn a_value_that_is_no_tally_is_no_permission() {
     for refused in [
         begin(&replay, 1, &[name(1)]).map(drop),
         end(&replay, &[name(1)], Outcome::Failed).map(drop),
-        replay.failures(&name(1), at(0)).map(drop),
     ] {
         assert!(
             matches!(refused, Err(ReplayError::Unavailable { .. })),
@@ -156,8 +154,6 @@ fn a_store_that_is_away_counts_nothing_unless_the_node_may_decide_alone() {
     for refused in [
         begin(&strict, 2, &[name(1)]).map(drop),
         end(&strict, &[name(1)], Outcome::Failed).map(drop),
-        strict.record_failure(&name(1), at(300), at(0)).map(drop),
-        strict.failures(&name(1), at(0)).map(drop),
     ] {
         assert!(
             matches!(refused, Err(ReplayError::Unavailable { .. })),
@@ -167,8 +163,7 @@ fn a_store_that_is_away_counts_nothing_unless_the_node_may_decide_alone() {
     // The word of the node itself, with what it counted while the store was there.
     assert_eq!(begin(&alone, 2, &[name(1)]), Ok(vec![tally(1, 0)]));
     assert_eq!(begin(&alone, 2, &[name(1)]), Err(ReplayError::Seen));
-    assert_eq!(alone.failures(&name(1), at(0)), Ok(1));
-    assert_eq!(alone.record_failure(&name(1), at(300), at(0)), Ok(2));
+    assert_eq!(begin(&alone, 3, &[name(1)]), Ok(vec![tally(1, 1)]));
 }
 
 #[test]

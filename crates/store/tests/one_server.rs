@@ -14,7 +14,7 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{KeyKind, PrivateKey};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::Mark;
+use soapstone::wss::{End, Mark};
 use soapstone_store::{MemoryContexts, MemoryReplay, ProcessMemory, Replay, StoreProblem};
 
 #[test]
@@ -68,13 +68,92 @@ fn a_node_whose_clock_is_set_forth_does_not_have_marks_forgotten_early() {
     // The other way round it keeps them longer than need be.
     let life = life_of_a_mark(&server, 300, -240);
     assert!((540_000..=545_000).contains(&life), "{life} ms");
-    // Nor does a clock that is wrong for good fill the store.
-    let life = life_of_a_mark(&server, 10_000_300, 10_000_000);
-    assert!((3_900_000..=3_905_000).contains(&life), "{life} ms");
     // Where the node may not ask the server for its time, its own counts.
     let () = server.ask(&["ACL", "SETUSER", "default", "-time"]);
     let life = life_of_a_mark(&server, 300, 240);
     assert!((60_000..=65_000).contains(&life), "{life} ms");
+}
+
+/// Marks of the excursion would fill the store, or end before the clock gets there by itself.
+#[test]
+fn a_node_whose_clock_is_far_ahead_of_the_servers_is_refused_until_it_is_right() {
+    let server = Server::start(&[]);
+    let offer = |now: i64| {
+        let marks = [mark(u32::try_from(now).expect("few"), now + 300)];
+        // Its process was started anew meanwhile.
+        let node = node_at(&server);
+        node.replay.first_seen(&marks, at(now)).map(drop)
+    };
+    assert_eq!(offer(1), Ok(()));
+    assert_eq!(offer(3000), Ok(()));
+    let refused = offer(86_400).unwrap_err().to_string();
+    let (begin, end) = (
+        "the store of replay marks: its clock is 86",
+        " s behind this node's: \
+         whether the message was seen before is not known",
+    );
+    assert!(
+        refused.starts_with(begin) && refused.ends_with(end),
+        "{refused}"
+    );
+    assert_eq!(server.keys().len(), 2);
+    assert_eq!(offer(2), Ok(()));
+    let () = server.ask(&["ACL", "SETUSER", "default", "-time"]);
+    assert_eq!(offer(86_401), Ok(()), "nobody knows the server's clock");
+}
+
+/// Marks that ended by the server's clock are gone, and no node knows of them.
+#[test]
+fn a_node_whose_clock_is_set_back_accepts_nothing_that_ended_by_the_servers() {
+    let server = Server::start(&[]);
+    let (hour, marks) = (3600, [mark(1, -3300)]);
+    let node = node_at(&server).replay;
+    let refused = node.first_seen(&marks, at(-hour)).unwrap_err().to_string();
+    let (begin, end) = (
+        "the store of replay marks: its clock is 36",
+        " s ahead of this node's: \
+         whether the message was seen before is not known",
+    );
+    assert!(
+        refused.starts_with(begin) && refused.ends_with(end),
+        "{refused}"
+    );
+    assert_eq!(server.keys(), Vec::<String>::new());
+    node.first_seen(&[mark(1, 300)], at(0))
+        .expect("its clock is right");
+    // A message that proves no end has none by any clock.
+    let unproven = Mark {
+        end: End::Counted,
+        ..mark(2, -3300)
+    };
+    node.first_seen(&[unproven], at(-hour))
+        .expect("the first time");
+    let copy = node_at(&server).replay.first_seen(&[unproven], at(0));
+    assert_eq!(copy.unwrap_err(), ReplayError::Seen);
+}
+
+/// The marks of a node's own memory are dropped in time, and those of the server as well.
+#[test]
+fn a_node_knows_which_marks_are_gone_when_its_clock_is_set_back() {
+    let server = Server::start(&[]);
+    let full = node_with_room_for_one(&server);
+    full.first_seen(&[mark(2, 300)], at(0))
+        .expect("the first time");
+    full.first_seen(&[mark(3, 700)], at(310))
+        .expect("the first time");
+    let () = server.ask(&["FLUSHALL"]);
+    let refused = full.first_seen(&[mark(2, 300)], at(1)).unwrap_err();
+    let problem = format!(
+        "marks that ended like it, by {}, are dropped, and the clock was set since: whether the message was seen \
+         before is not known",
+        at(300)
+    );
+    assert_eq!(refused, ReplayError::Unavailable { problem });
+}
+
+fn node_with_room_for_one(server: &Server) -> Replay {
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    node(&url, ", capacity = 1").replay
 }
 
 #[test]
@@ -249,11 +328,9 @@ fn a_node_whose_own_memory_is_full_goes_by_the_word_of_the_store_and_decides_not
     });
     server.kill();
     // There is room again before the last message has ended that the node has seen and does not
-    // remember.
-    for (second, expected) in [(309, Err(ReplayError::Full { capacity: 2 })), (321, Ok(()))] {
-        let decided = node
-            .replay
-            .first_seen(&[mark(second, 600)], at(i64::from(second)));
+    // remember. One that ends at another time is none of these.
+    for (until, expected) in [(320, Err(ReplayError::Full { capacity: 2 })), (600, Ok(()))] {
+        let decided = node.replay.first_seen(&[mark(6, until)], at(309));
         assert_eq!(decided.map(drop), expected);
     }
 }
@@ -351,20 +428,23 @@ fn a_node_that_found_no_room_for_what_its_store_accepted_says_so_to_whoever_foll
     same.retire([&memory]);
     let other = with_room_for_one();
     for follower in [&memory, &other] {
-        let problem = "the store that was used before has accepted more messages than this process remembers: \
-                       until 2027-01-15T08:05:00.001Z it is not known whether the message was one of them"
-            .to_owned();
+        let problem = format!(
+            "the store that was used before has accepted more messages than this process remembers: until {} it is \
+             not known whether the message was one of them",
+            at(300)
+        );
         let refused = follower.first_seen(&[mark(2, 300)], at(299)).unwrap_err();
         assert_eq!(refused, ReplayError::Unavailable { problem });
     }
     // A request in hand, which still has the former configuration.
     same.first_seen(&[mark(4, 400)], at(300))
         .expect("the store has room");
-    let refused = memory.first_seen(&[mark(5, 500)], at(399)).unwrap_err();
-    assert!(refused.to_string().contains("08:06:40.001Z"), "{refused}");
+    let refused = memory.first_seen(&[mark(5, 400)], at(301)).unwrap_err();
+    let end = at(400).to_string();
+    assert!(refused.to_string().contains(&end), "{refused}");
     memory
-        .first_seen(&[mark(5, 500)], at(401))
-        .expect("all of it is expired");
+        .first_seen(&[mark(5, 401)], at(301))
+        .expect("none of it ends so late");
 }
 
 #[test]

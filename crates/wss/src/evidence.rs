@@ -335,6 +335,19 @@ pub struct Mark {
     pub key: [u8; 32],
     /// From then on the message is too old anyway.
     pub until: Timestamp,
+    /// How the end of the message is known.
+    pub end: End,
+}
+
+/// How the end of a [`Mark`] is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The message proves its end. A copy ends at the same moment of the clock, so that a clock
+    /// which is set back makes a copy good again.
+    Proven,
+    /// The end was counted from the moment at which the message was met. The clock says nothing
+    /// about a copy: the mark is to be held for as long as it takes by a clock that nobody sets.
+    Counted,
 }
 
 /// The word of a replay cache that none of these marks was seen before.

@@ -52,7 +52,7 @@ pub use conversation::{
 };
 pub use envelope::{Envelope, EnvelopeError, SoapVersion};
 pub use evidence::{
-    EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Mark, Opened, SignatureEvidence,
+    EncryptionEvidence, End, Evidence, FirstSeen, KeyEvidence, Mark, Opened, SignatureEvidence,
     SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};

@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 
 use crate::digest;
-use crate::evidence::Mark;
+use crate::evidence::{End, Mark};
 use crate::freshness::{self, Freshness};
 use crate::policy::TimestampPolicy;
 
@@ -60,8 +60,9 @@ pub(crate) fn until(
 
 /// [`Mark`]s that end together.
 pub(crate) fn ending(
-    until: Timestamp,
+    (until, end): (Timestamp, End),
     keys: impl IntoIterator<Item = [u8; 32]>,
 ) -> impl Iterator<Item = Mark> {
-    keys.into_iter().map(move |key| Mark { key, until })
+    let mark = move |key| Mark { key, until, end };
+    keys.into_iter().map(mark)
 }

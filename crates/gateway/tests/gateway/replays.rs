@@ -201,6 +201,118 @@ async fn a_message_that_one_route_accepted_is_a_copy_for_the_others() {
     assert!(scene.refuses_copy("/s", &next).await);
 }
 
+/// The same route, which takes what others accepted.
+fn by_route(route: &str) -> String {
+    route.replace("\"sign\"", "\"sign\", replay = { scope = \"route\" }")
+}
+
+/// Two services that get the same signed content, as of stacks whose Timestamps have whole seconds
+/// and that sign nothing else on TLS.
+#[tokio::test]
+async fn a_route_of_its_own_scope_takes_what_another_accepted_and_refuses_its_own_copies() {
+    let other = with("\"/s\"", "\"/other\"");
+    let routes = format!(
+        "{}{}{}",
+        by_route(SIGNED),
+        by_route(&other),
+        with("\"/s\"", "\"/strict\"")
+    );
+    let scene = Scene::set("scopes", &routes).await;
+    for path in ["/s", "/other", "/strict"] {
+        let message = secured(&scene.folder, "sign");
+        assert_eq!(scene.send(path, &message).await, StatusCode::OK, "{path}");
+        assert!(scene.refuses_copy(path, &message).await, "{path}");
+        assert!(scene.refuses_copy("/strict", &message).await, "{path}");
+        for again in ["/s", "/other"].into_iter().filter(|again| *again != path) {
+            assert_eq!(scene.send(again, &message).await, StatusCode::OK, "{path}");
+            assert!(scene.refuses_copy(again, &message).await, "{path}");
+        }
+        // Nothing of it is forgotten by a reload that changes nothing.
+        scene.reload(&routes);
+        for again in ["/s", "/other", "/strict"] {
+            assert!(scene.refuses_copy(again, &message).await, "{path}, {again}");
+        }
+    }
+}
+
+/// As [`no_reload_lets_a_copy_in`], where routes have scopes of their own.
+#[tokio::test]
+async fn no_reload_lets_a_copy_in_where_routes_have_scopes() {
+    let scoped = by_route(SIGNED);
+    let other = by_route(&with("\"/s\"", "\"/other\""));
+    let both = format!("{scoped}{other}");
+    let named =
+        |name: &str, route: &str| route.replace("path = ", &format!("name = \"{name}\"\npath = "));
+    let swapped = format!("{}{}", named("/other", &scoped), named("/s", &other));
+    let reloads: Vec<(&str, Vec<String>, &str)> = vec![
+        (
+            "renamed",
+            vec![format!("{}{other}", named("new", &scoped))],
+            "/s",
+        ),
+        (
+            "renamed and back",
+            vec![format!("{}{other}", named("new", &scoped)), both.clone()],
+            "/s",
+        ),
+        (
+            "moved",
+            vec![format!("{}{other}", scoped.replace("\"/s\"", "\"/t\""))],
+            "/t",
+        ),
+        (
+            "moved under its name",
+            vec![format!(
+                "{}{other}",
+                named("/s", &scoped.replace("\"/s\"", "\"/t\""))
+            )],
+            "/t",
+        ),
+        (
+            "moved and back",
+            vec![scoped.replace("\"/s\"", "\"/t\""), both.clone()],
+            "/s",
+        ),
+        ("names swapped", vec![swapped.clone()], "/s"),
+        ("names swapped and back", vec![swapped, both.clone()], "/s"),
+        (
+            "unprotected and back",
+            vec![format!("{}{other}", unprotected()), both.clone()],
+            "/s",
+        ),
+        ("removed and back", vec![other.clone(), both.clone()], "/s"),
+        ("strict", vec![format!("{SIGNED}{other}")], "/s"),
+        (
+            "strict and back",
+            vec![format!("{SIGNED}{other}"), both.clone()],
+            "/s",
+        ),
+        (
+            "beside a new one",
+            vec![format!("{both}{}", scoped.replace("\"/s\"", "\"/new\""))],
+            "/new",
+        ),
+    ];
+    for (index, (name, reloads, path)) in reloads.into_iter().enumerate() {
+        let scene = Scene::set(&format!("scoped-reloads-{index}"), &both).await;
+        let message = secured(&scene.folder, "sign");
+        assert_eq!(scene.send("/s", &message).await, StatusCode::OK, "{name}");
+        for reload in &reloads {
+            scene.reload(reload);
+        }
+        assert!(scene.refuses_copy(path, &message).await, "{name}");
+        let next = secured(&scene.folder, "sign");
+        assert_eq!(scene.send(path, &next).await, StatusCode::OK, "{name}");
+        assert!(scene.refuses_copy(path, &next).await, "{name}");
+    }
+    // From strict to a scope: what it accepted before stays a copy.
+    let scene = Scene::set("scoped-later", SIGNED).await;
+    let message = secured(&scene.folder, "sign");
+    assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
+    scene.reload(&scoped);
+    assert!(scene.refuses_copy("/s", &message).await);
+}
+
 /// No partner fills the memory of the others: each route has room of its own.
 #[tokio::test]
 async fn a_route_whose_room_is_full_takes_none_of_another() {

@@ -144,11 +144,18 @@ async fn mutual_tls_serves_clients_with_a_certificate_and_no_others() {
 
 /// What `openssl req -x509` makes: self-signed, and that of an authority.
 fn self_signed(name: &str) -> (String, String) {
+    self_signed_by(authority_template(name))
+}
+
+fn authority_template(name: &str) -> Template {
     let validity = Validity::days(jiff::Timestamp::now(), 30);
-    let template = Template::new("CN=backend", validity)
+    Template::new("CN=backend", validity)
         .expect("a name")
         .with_alternative_names([name])
-        .for_authority();
+        .for_authority()
+}
+
+fn self_signed_by(template: Template) -> (String, String) {
     let key = PrivateKey::generate(KeyKind::Ec(Curve::P256)).expect("a key");
     let identity = issue::self_signed(key, &template).expect("a certificate");
     let key = identity.key_to_pem(None).expect("a key");
@@ -192,6 +199,54 @@ async fn a_backend_with_a_self_signed_certificate_is_reached_if_it_is_named_or_p
             StatusCode::BAD_GATEWAY
         };
         assert_eq!(answer.status, expected, "{tls}: {}", answer.body);
+    }
+}
+
+/// As `clients/13` has it for backends.
+#[tokio::test]
+async fn a_client_with_a_self_signed_certificate_is_served_if_it_is_named() {
+    let backend = Backend::echo().await;
+    let folder = Folder::with_keys("self-signed-client");
+    // RFC 5280, 4.2.1.12: id-kp-serverAuth, and no other purpose.
+    let only_servers = [0x30, 0x0a, 0x06, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1];
+    let template = authority_template("client");
+    let server = template.with_extension(&[0x55, 0x1d, 0x25], false, &only_servers);
+    for (name, (certificate, key)) in [
+        ("own", self_signed("client")),
+        ("other", self_signed("client")),
+        ("server-alone", self_signed_by(server)),
+    ] {
+        folder.write(&format!("{name}.pem"), &certificate);
+        folder.write(&format!("{name}.key.pem"), &key);
+    }
+    for (named, shown, served) in [
+        ("[\"own.pem\"]", "own", true),
+        ("[\"own.pem\", \"other.pem\"]", "other", true),
+        ("\"other.pem\"", "own", false),
+        ("\"server-alone.pem\"", "server-alone", false),
+        ("\"ca.pem\"", "own", false),
+    ] {
+        let server = folder
+            .gateway(&format!(
+                "LISTEN\n{}\n{}",
+                MUTUAL.replace("\"ca.pem\"", named),
+                route(backend.address)
+            ))
+            .await;
+        let port = server.address().port();
+        let gateway = folder
+            .gateway(&format!(
+                "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\n\
+                 tls = {{ ca = [\"ca.pem\"], certificate = \"{shown}.pem\", key = \"{shown}.key.pem\" }}\n"
+            ))
+            .await;
+        let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
+        let expected = if served {
+            StatusCode::OK
+        } else {
+            StatusCode::BAD_GATEWAY
+        };
+        assert_eq!(answer.status, expected, "{named}, {shown}: {}", answer.body);
     }
 }
 

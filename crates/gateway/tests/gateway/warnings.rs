@@ -150,6 +150,21 @@ fn trust_in_everybody_of_an_authority_is_warned_of() {
 }
 
 #[test]
+fn marks_of_one_route_alone_are_warned_of_unless_messages_say_whom_they_are_for() {
+    let folder = folder("warnings-scope");
+    for (more, expected) in [
+        ("", &["replay-by-route"][..]),
+        (", addressing = { to = [\"urn:service\"] }", &[]),
+    ] {
+        let tables = format!(
+            "{KEYS}{PINNED}security = {{ mechanism = \"sign\", replay = {{ scope = \"route\" }}{more} }}\n"
+        );
+        let text = file("", "inbound", "http://127.0.0.1:9/", &tables);
+        assert_eq!(names(&folder, &text), expected, "{more}");
+    }
+}
+
+#[test]
 fn a_key_that_everybody_on_the_host_can_read_is_warned_of_where_it_is_named() {
     let folder = folder("warnings-readable");
     let tables = format!("{KEYS}{PINNED}security = {{ mechanism = \"sign\" }}\n");

@@ -39,7 +39,8 @@ pub use quoting::{OTHER_TEXT, slip};
 pub use schema::json_schema;
 pub use security::{
     AddressingConfig, AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, MayBeEmpty,
-    ReplayConfig, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig, WeakUse,
+    ReplayConfig, ReplayScope, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig,
+    WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};

@@ -122,6 +122,17 @@ pub struct ReplayConfig {
     pub store: ReplayStoreConfig,
     /// How many marks are kept at most.
     pub capacity: Option<u64>,
+    /// Where a message that was accepted is a copy.
+    pub scope: ReplayScope,
+}
+
+/// Where a message that was accepted is a copy: `scope = "process" | "route"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayScope {
+    /// Wherever it comes to.
+    Process,
+    /// At this route. What another route accepted is accepted here again.
+    Route,
 }
 
 /// Where security contexts are kept.
@@ -549,11 +560,27 @@ fn read_replay(mut table: Table<'_>, shared: Shared<'_>) -> Option<ReplayConfig>
         None if table.has("store") => None,
         None => Some(ReplayStoreConfig::Memory),
     };
+    let scopes = [
+        ("process", ReplayScope::Process),
+        ("route", ReplayScope::Route),
+    ];
+    let scope = table.choice("scope", &scopes);
+    if let (Some(scope), Some(store)) = (&scope, &store)
+        && scope.value == ReplayScope::Route
+        && !matches!(store, ReplayStoreConfig::Memory)
+    {
+        table.report_with_hint(
+            scope.place,
+            "`scope = \"route\"` is for marks in memory: whoever shares a store does not know whose route is which",
+            "leave `scope` out, or take store = \"memory\"",
+        );
+    }
     table.finish();
     Some(ReplayConfig {
         place,
         store: store?,
         capacity: capacity.map(|capacity| capacity.value),
+        scope: scope.map_or(ReplayScope::Process, |scope| scope.value),
     })
 }
 

@@ -544,7 +544,7 @@ mechanism = "sign"
                 "[security]\nmechanism = \"sign\"\nreplay = { store = \"memory\", url = \"redis://h\" }\n"
             ),
             "endpoint.toml:3:30: unknown key `url` in [security.replay]\n    \
-             hint: known here: capacity, path, store"
+             hint: known here: capacity, path, scope, store"
         );
     }
 

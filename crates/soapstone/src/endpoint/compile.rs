@@ -3,8 +3,6 @@
 //! Names become algorithms, files become keys, a preset becomes a policy with the file's changes;
 //! and whatever is wrong with any of them is reported together, each with its place in the file.
 
-use std::sync::Arc;
-
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };
@@ -19,7 +17,7 @@ use super::agreed::{Bootstrap, Exchange};
 use super::dated::Dated;
 use super::operations::Operations;
 use super::renewal::renewing;
-use super::sent::Sent;
+use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
 use super::{Conversation, Endpoint, Plans, Role};
@@ -151,6 +149,8 @@ impl Compiler<'_> {
             .into_iter()
             .map(|exchange| self.plans(exchange, &keys, role))
             .collect();
+        let replay = self.config.security.replay.as_ref();
+        let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
             agreements,
             operations,
@@ -168,13 +168,8 @@ impl Compiler<'_> {
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
             dated: std::mem::take(&mut self.dated),
-            sent: Arc::new(Sent::new(
-                self.config
-                    .security
-                    .replay
-                    .as_ref()
-                    .and_then(|replay| replay.capacity),
-            )),
+            sent,
+            all_sent,
         })
     }
 

@@ -180,7 +180,8 @@ impl Endpoint {
         // An endpoint that opens nothing has nothing to fear.
         if let Some(longest) = opening.map(|plan| skew(plan.policy())).max() {
             let longer = longest.saturating_sub(skew(plan.policy()));
-            self.sent.remember(&receipt.marks, longer, now);
+            let marks = &receipt.marks;
+            self.all_sent.remember(&self.sent, marks, longer, now);
         }
     }
 

@@ -42,6 +42,7 @@ use addressing::AnswerActions;
 use demands::Demands;
 use operations::Operations;
 use sent::Sent;
+pub use sent::SentMessages;
 
 pub use agreement::preset_agreement;
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
@@ -87,6 +88,8 @@ pub struct Endpoint {
     dated: Vec<Dated>,
     /// What comes back to us, if it comes.
     sent: Arc<Sent>,
+    /// What it may come back to as well: other endpoints of the process.
+    all_sent: SentMessages,
 }
 
 /// The plans of both directions that belong together.
@@ -249,6 +252,7 @@ impl Endpoint {
         outbound: Option<OutboundPlan>,
         limits: Limits,
     ) -> Self {
+        let (sent, all_sent) = SentMessages::alone(None);
         Self {
             agreements: vec![Plans::new(inbound, outbound, false)],
             operations: None,
@@ -266,8 +270,17 @@ impl Endpoint {
             private_transport: false,
             client_certificate: false,
             dated: Vec::new(),
-            sent: Arc::new(Sent::new(None)),
+            sent,
+            all_sent,
         }
+    }
+
+    /// Knows what any endpoint of the process has sent that shares the same, so that nothing of it
+    /// comes back as the peer's word to another endpoint, or after a change of configuration that
+    /// renames or moves this one. It is for endpoints of one role.
+    pub fn share_sent(&mut self, process: &SentMessages) {
+        process.join(&self.sent);
+        self.all_sent = process.clone();
     }
 
     /// Goes on with what a predecessor has sent in this process, so that nothing of it comes back
@@ -275,6 +288,7 @@ impl Endpoint {
     /// enciphered, if it has the same key.
     pub fn keep_memory_of(&mut self, predecessor: &Self) {
         self.sent = Arc::clone(&predecessor.sent);
+        self.all_sent = predecessor.all_sent.clone();
         if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
             && new.encrypting.is_same_as(&old.encrypting)
         {

@@ -108,11 +108,11 @@ impl Endpoint {
     }
 
     fn refuse_our_own(&self, marks: &[Mark], now: Timestamp) -> Result<(), Rejected> {
-        match self.sent.known(marks, now) {
+        match self.all_sent.known(marks, now) {
             Known::Foreign => Ok(()),
             Known::Sent => Err(Rejected::Reflected),
             Known::Forgotten => Err(Rejected::ReplayUnknown {
-                problem: "the clock was set back: whether the message was sent from here is not known any more".to_owned(),
+                problem: "the clock was set: whether the message was sent from here is not known any more".to_owned(),
             }),
         }
     }

@@ -9,7 +9,7 @@ use soapstone_wss::{
 };
 
 use super::Endpoint;
-use crate::config::{EndpointConfig, Place, SecuritySource, Warning};
+use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Warning};
 
 impl Endpoint {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
@@ -96,6 +96,23 @@ impl Endpoint {
                 trust.place,
                 "whoever has a certificate of these authorities may sign: `subjects` names nobody in particular".to_owned(),
                 "name the partners, subjects = [\"CN=…\"], or pin their certificates",
+            );
+        }
+        let replay = security.replay.as_ref();
+        let says_to = security
+            .addressing
+            .as_ref()
+            .is_some_and(|addressing| !addressing.to.is_empty());
+        if let Some(replay) = replay
+            && replay.scope == ReplayScope::Route
+            && !says_to
+        {
+            warn(
+                "replay-by-route",
+                replay.place,
+                "a message that another route accepted is accepted here as well: nothing tells whom it was for"
+                    .to_owned(),
+                "demand who it is for, addressing = { to = [\"…\"] }, and that it is signed; or leave `scope` out",
             );
         }
         risks

@@ -2,12 +2,17 @@
 
 #![allow(unreachable_pub, reason = "each test program uses its part")]
 
-use jiff::Timestamp;
-use soapstone::wss::Mark;
+use std::sync::LazyLock;
 
-/// A moment so many seconds after one that the tests agree on.
+use jiff::Timestamp;
+use soapstone::wss::{End, Mark};
+
+/// When the tests began: servers have the present, and refuse nodes that have another.
+static BEGIN: LazyLock<i64> = LazyLock::new(|| Timestamp::now().as_second());
+
+/// A moment so many seconds after the tests began.
 pub fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + second).expect("a moment")
+    Timestamp::from_second(*BEGIN + second).expect("a moment")
 }
 
 /// A mark of that number.
@@ -18,5 +23,6 @@ pub fn mark(number: u32, until: i64) -> Mark {
     Mark {
         key,
         until: at(until),
+        end: End::Proven,
     }
 }

@@ -19,7 +19,7 @@ use super::signature::Found;
 use crate::conversation::ConversationVersion;
 use crate::digest;
 use crate::envelope::expanded_name;
-use crate::evidence::{SignatureRole, Signer};
+use crate::evidence::{End, SignatureRole, Signer};
 use crate::freshness;
 use crate::marks;
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
@@ -195,20 +195,22 @@ impl Opening<'_> {
 
     /// Notes what a copy of this message would be known by, as far as that can be told now.
     fn mark_before_deciphering(&mut self) {
-        let until = self.until_before_deciphering();
+        let end = self.end_before_deciphering();
         let signatures: Vec<[u8; 32]> = self
             .authentic
             .iter()
             .map(|one| mark_of(&one.signature, &one.found.signer))
             .collect();
-        self.marks.extend(marks::ending(until, signatures));
+        self.marks.extend(marks::ending(end, signatures));
         if !self.is_authenticated {
             // Nothing but their keys tells such messages from messages that a stranger has changed.
             let keys = self.wrapped_keys.iter();
             let keys = keys.map(|key| marks::of_session_key(&key.sha1));
-            self.marks.extend(marks::ending(until, keys));
+            self.marks.extend(marks::ending(end, keys));
         }
-        self.name_deciphering_keys(until);
+        self.marks
+            .extend(marks::ending(end, self.cipher_marks.drain(..)));
+        self.name_deciphering_keys(end.0);
     }
 
     /// Names the keys under which failed openings are counted. `until` is when the marks of this
@@ -243,7 +245,7 @@ impl Opening<'_> {
     }
 
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.
-    fn until_before_deciphering(&self) -> Timestamp {
+    fn end_before_deciphering(&self) -> (Timestamp, End) {
         let policy = self.plan.policy.timestamp;
         let by_life = marks::until(policy, self.evidence.freshness, self.now);
         let proven = |timestamp: NodeId| {
@@ -255,13 +257,13 @@ impl Opening<'_> {
             })
         };
         if self.timestamp.is_some_and(proven) {
-            return by_life;
+            return (by_life, End::Proven);
         }
         // Nobody proves when the message ends, and its Timestamp may be in cipher text: created at
         // the end of the skew, it ends latest.
         let skew = policy.unwrap_or_default().skew;
         let latest = marks::until(policy, None, freshness::later(self.now, skew));
-        by_life.max(latest)
+        (by_life.max(latest), End::Counted)
     }
 
     /// Bounds what precedes the first verified signature: a large header is work that the sender of

@@ -309,11 +309,40 @@ impl Opening<'_> {
     /// Reads a list of cipher text apart from a key, before its turn.
     pub(super) fn read_reference_list(&mut self, node: NodeId) -> Result<(), Rejected> {
         self.lists_data = true;
+        let limit = self.plan.policy.limits.references;
+        let element = self.envelope.document.element(node);
         if self.plan.policy.encryption.is_none() {
-            let limit = self.plan.policy.limits.references;
-            let list = ReferenceList::parse(self.envelope.document.element(node), limit)?;
+            let list = ReferenceList::parse(element, limit)?;
             let listed = self.listed(list.data.iter().map(String::as_str))?;
             self.expect_encryption(&listed)?;
+        } else if self.is_known_by_cipher_text()
+            && let Ok(list) = ReferenceList::parse(element, limit)
+        {
+            // What is wrong with the list is said in its turn: its data may come to light before.
+            for uri in &list.data {
+                if let Ok(Some(data)) = self.encrypted_data(uri) {
+                    self.mark_cipher_text(&data, &mut Vec::new())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing else tells the message from a copy of it: many messages share its key.
+    fn is_known_by_cipher_text(&self) -> bool {
+        self.plan.policy.signature.is_none() && !self.plan.policy.wraps_key()
+    }
+
+    /// Notes what a copy of cipher text is known by, where it is not noted yet.
+    fn mark_cipher_text(
+        &mut self,
+        data: &EncryptedData,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Rejected> {
+        if !self.marked_ciphers.contains(&data.node) {
+            data.ciphertext(&self.envelope.document, bytes)?;
+            self.cipher_marks.push(marks::of_cipher_text(&[bytes]));
+            self.marked_ciphers.push(data.node);
         }
         Ok(())
     }
@@ -376,13 +405,14 @@ impl Opening<'_> {
         if element.is_replaced() {
             return Err(EncryptionError::Failed.into());
         }
-        if self.plan.policy.signature.is_none() && !self.plan.policy.wraps_key() {
-            // Under a key that many messages share nothing else tells this one from a copy of it.
-            let mut octets = buffers.take(document.bytes().len() / 4 * 3);
-            data.ciphertext(document, &mut octets)?;
-            self.cipher_marks.push(marks::of_cipher_text(&[&octets]));
-            buffers.give(octets);
+        if self.is_known_by_cipher_text() {
+            // Cipher text that came to light is not marked yet.
+            let mut bytes = buffers.take(0);
+            self.mark_cipher_text(data, &mut bytes)?;
+            buffers.give(bytes);
         }
+        let document = &self.envelope.document;
+        let element = document.element(data.node);
         let parent = element.parent().map(|parent| parent.id());
         let content = data.content_type == ContentType::Content;
         // Whether everything inside the parent was in this ciphertext.

@@ -35,7 +35,7 @@ use self::keys::Derived;
 use crate::confirmation;
 use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, expanded_name};
-use crate::evidence::{CipherKey, Evidence, FirstSeen, Mark, Opened};
+use crate::evidence::{CipherKey, End, Evidence, FirstSeen, Mark, Opened};
 use crate::facts::{Facts, Receipt};
 use crate::freshness;
 use crate::marks;
@@ -77,6 +77,8 @@ struct Opening<'p> {
     session_key_in_use: Option<NodeId>,
     /// Marks of cipher texts, where nothing is signed and no key is wrapped.
     cipher_marks: Vec<[u8; 32]>,
+    /// The `EncryptedData` that they are of, and those of marks that were taken before.
+    marked_ciphers: Vec<NodeId>,
     grafts: Vec<Graft>,
     /// `EncryptedData` that was deciphered, and that a signature covers as cipher text.
     signed_ciphers: Vec<NodeId>,
@@ -193,6 +195,7 @@ impl InboundPlan {
             session_keys: Vec::new(),
             session_key_in_use: None,
             cipher_marks: Vec::new(),
+            marked_ciphers: Vec::new(),
             grafts: Vec::new(),
             signed_ciphers: Vec::new(),
             deciphered: false,
@@ -438,11 +441,14 @@ impl Opening<'_> {
         token.authenticate(self.facts.password(&token.user))?;
         self.observer.ended(Operation::Username);
         if let Some(key) = token.nonce_mark() {
-            let until = match token.freshness {
-                Some(freshness) => freshness.remember_until(policy.skew),
-                None => freshness::later(self.now, policy.ttl + policy.skew),
+            let end = match token.freshness {
+                Some(freshness) => (freshness.remember_until(policy.skew), End::Proven),
+                None => {
+                    let until = freshness::later(self.now, policy.ttl + policy.skew);
+                    (until, End::Counted)
+                }
             };
-            self.marks.push(Mark { key, until });
+            self.marks.extend(marks::ending(end, [key]));
         }
         self.evidence.user = Some(token.user);
         self.evidence.user_token = Some(node);
@@ -481,18 +487,19 @@ impl Opening<'_> {
     }
 
     /// What a replay of this message would repeat, beside what was known before anything was
-    /// deciphered: signatures that cipher text held, or the cipher text itself where the key is
+    /// deciphered: signatures that cipher text held, or cipher text that it held where the key is
     /// one that both sides hold.
     fn mark_what_was_hidden(&mut self) {
-        let end = |life| marks::until(self.plan.policy.timestamp, life, self.now);
-        let mut until = end(self.evidence.freshness);
+        let until = |life| marks::until(self.plan.policy.timestamp, life, self.now);
+        let by_life = until(self.evidence.freshness);
         let is_signed = |timestamp: NodeId| self.signing_steps(timestamp).next().is_some();
-        if !self.timestamp.is_some_and(is_signed) {
+        let end = match self.timestamp.is_some_and(is_signed) {
+            true => (by_life, End::Proven),
             // Nobody proves when it ends: it may come again with another life.
-            until = until.max(end(None));
-        }
+            false => (by_life.max(until(None)), End::Counted),
+        };
         let keys = self.late_marks.drain(..).chain(self.cipher_marks.drain(..));
-        self.marks.extend(marks::ending(until, keys));
+        self.marks.extend(marks::ending(end, keys));
     }
 
     /// The session key of the sender: the one that signed the message or, where none did, the only

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use soapstone_crypto::CryptoError;
 use soapstone_xml::{Limit, Problem};
 use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
@@ -114,8 +115,9 @@ fn signature_name(error: &SignatureError) -> &'static str {
         SignatureError::DuplicateId { .. } => "duplicate-id",
         SignatureError::DigestMismatch { .. } => "digest-mismatch",
         SignatureError::ValueMismatch { .. } => "signature-mismatch",
+        SignatureError::Crypto(CryptoError::MacLength { .. })
+        | SignatureError::HmacLength { .. } => "hmac-truncated",
         SignatureError::Crypto(_) => "key-misused",
-        SignatureError::HmacLength { .. } => "hmac-truncated",
         _ => "signature-invalid",
     }
 }

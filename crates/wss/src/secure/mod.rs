@@ -33,6 +33,7 @@ use self::scope::{Declarations, Scope};
 use crate::confirmation;
 use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, range};
+use crate::evidence::End;
 use crate::facts::Receipt;
 use crate::freshness;
 use crate::marks;
@@ -487,8 +488,15 @@ impl<'p> Securing<'p> {
 
     /// Remembers something that the receiver will know this message by.
     fn mark(&mut self, key: [u8; 32]) {
-        let until = marks::until(self.plan.policy.timestamp, None, self.now);
-        self.receipt.marks.extend(marks::ending(until, [key]));
+        let policy = self.plan.policy.timestamp;
+        let until = marks::until(policy, None, self.now);
+        let end = match policy {
+            Some(_) => End::Proven,
+            None => End::Counted,
+        };
+        self.receipt
+            .marks
+            .extend(marks::ending((until, end), [key]));
     }
 
     /// Whether cipher text is to be remembered: it is all that there is to know the message by, and

@@ -282,6 +282,39 @@ fn a_captured_message_with_an_encrypted_signature_gives_no_try_at_its_cipher_tex
     }
 }
 
+/// Under a key that many messages share, and without a signature, cipher text is all that a copy is
+/// known by. One that a stranger changed is tried once.
+#[test]
+fn a_copy_of_what_is_only_encrypted_under_a_shared_key_is_not_deciphered() {
+    for suite in ["Basic256", "Basic256GCM"] {
+        let policy = with_shared_key(policy(Mechanism::Encrypt, suite));
+        let captured = text(&secure_with(&policy, client_keys(), PLAIN, None));
+        let list = cut(&captured, "<xenc:ReferenceList", "</xenc:ReferenceList>");
+        let twice = captured.replace(list, &format!("{list}{list}"));
+        let reference = cut(list, "<xenc:DataReference", ">");
+        let more = format!("<xenc:DataReference URI=\"#nothing\"></xenc:DataReference>{reference}");
+        let beside_nothing = captured.replace(reference, &more);
+        let mut receiver = Receiver::new(&policy, service_keys(), facts());
+        let first = receiver.receive(&captured);
+        assert_eq!(first.told, None, "{suite}");
+        let mut copies = variants(&captured);
+        copies.push(("with its list twice", twice));
+        copies.push(("with a reference to nothing", beside_nothing));
+        for (variant, copy) in copies {
+            let trace = receiver.receive(&copy);
+            let told = Some(("replayed", FaultCode::FailedAuthentication));
+            assert_eq!(trace.told, told, "{suite}, {variant}");
+            let deciphers = trace.operations.contains(&Operation::Encryption);
+            assert!(!deciphers, "{suite}, {variant}: deciphered");
+        }
+        let changed = unreadable(&captured);
+        let tried = receiver.receive(&changed).told.map(|told| told.0);
+        assert_eq!(tried, Some("decryption-failed"), "{suite}");
+        let again = receiver.receive(&changed).told.map(|told| told.0);
+        assert_eq!(again, Some("replayed"), "{suite}");
+    }
+}
+
 /// In a conversation whose signatures are encrypted no key of the message is its own. The tries of
 /// strangers end the context for them.
 #[test]

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use soapstone::crypto::{Curve, DigestAlgorithm, KeyKind, SecretBytes, SignatureAlgorithm};
 use soapstone::replay::ReplayCache;
 use soapstone::wss::{
-    Buffering, Facts, FirstSeen, InboundPlan, KeyBinding, Mark, Mechanism, Operation,
+    Buffering, End, Facts, FirstSeen, InboundPlan, KeyBinding, Mark, Mechanism, Operation,
     OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, Suite, Tuning,
 };
 use soapstone::xml::Buffers;
@@ -302,8 +302,13 @@ impl Sides {
             let spread = u64::from(nonce + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let key = [spread.to_be_bytes(); 4].concat();
             let key = key.try_into().expect("four times eight octets");
+            let mark = Mark {
+                key,
+                until,
+                end: End::Proven,
+            };
             self.replay
-                .first_seen(&[Mark { key, until }], now)
+                .first_seen(&[mark], now)
                 .expect("room for the nonces");
         }
     }

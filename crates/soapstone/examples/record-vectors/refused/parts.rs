@@ -163,7 +163,7 @@ pub(super) const WITH_SHARED_KEY: &[Alteration] = &[
                 "<ds:HMACOutputLength>8</ds:HMACOutputLength>",
             )
         },
-        "key-misused",
+        "hmac-truncated",
     ),
     (
         "truncated-to-128-bits",

@@ -1,0 +1,321 @@
+//! What the marks of a process keeps to.
+
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use super::*;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).expect("a moment")
+}
+
+/// A memory whose time elapsed is set as well.
+fn measured() -> (ProcessMemory, Arc<AtomicI64>) {
+    let seconds = Arc::new(AtomicI64::new(0));
+    let read = Arc::clone(&seconds);
+    let elapsed = Elapsed::read_by(move || {
+        let seconds = read.load(Ordering::Relaxed);
+        Duration::from_secs(seconds.try_into().expect("time passes"))
+    });
+    (ProcessMemory::by(elapsed), seconds)
+}
+
+fn mark(number: u32, until: i64) -> Mark {
+    let mut key = [0; 32];
+    key[0] = number.to_le_bytes()[0];
+    key[28..].copy_from_slice(&number.to_le_bytes());
+    Mark {
+        key,
+        until: at(until),
+        end: End::Proven,
+    }
+}
+
+#[test]
+fn a_mark_is_seen_until_it_expires() {
+    let cache = MemoryReplay::new(10);
+    cache
+        .first_seen(&[mark(1, 60)], at(0))
+        .expect("the first time");
+    assert_eq!(
+        cache.first_seen(&[mark(1, 60)], at(59)).unwrap_err(),
+        ReplayError::Seen
+    );
+    cache
+        .first_seen(&[mark(1, 90)], at(60))
+        .expect("it is expired");
+}
+
+#[test]
+fn one_mark_seen_refuses_all_and_remembers_none() {
+    let cache = MemoryReplay::new(10);
+    cache
+        .first_seen(&[mark(1, 60)], at(0))
+        .expect("the first time");
+    assert_eq!(
+        cache
+            .first_seen(&[mark(2, 60), mark(1, 60)], at(1))
+            .unwrap_err(),
+        ReplayError::Seen
+    );
+    assert_eq!(cache.len(), 1);
+    cache
+        .first_seen(&[mark(2, 60)], at(2))
+        .expect("it was not remembered");
+}
+
+#[test]
+fn a_full_cache_refuses_until_marks_expire() {
+    let cache = MemoryReplay::new(100);
+    for number in 0..100 {
+        cache
+            .first_seen(&[mark(number, 60)], at(0))
+            .expect("room is left");
+    }
+    assert_eq!(
+        cache.first_seen(&[mark(100, 60)], at(59)).unwrap_err(),
+        ReplayError::Full { capacity: 100 }
+    );
+    assert_eq!(cache.len(), 100);
+    // The epoch in which the marks expire has passed.
+    cache
+        .first_seen(&[mark(100, 200)], at(60 + EPOCH_SECONDS))
+        .expect("the others are expired");
+    assert_eq!(cache.len(), 1);
+}
+
+#[test]
+fn of_many_copies_at_once_one_is_first() {
+    let cache = MemoryReplay::new(1000);
+    let first = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for number in 0..50 {
+                    let marks = [mark(number, 60), mark(number + 1000, 60)];
+                    if cache.first_seen(&marks, at(0)).is_ok() {
+                        first.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(first.load(Ordering::Relaxed), 50);
+    assert_eq!(cache.len(), 100);
+}
+
+/// Whoever can set a clock forth and back (RFC 7384, 3.2) would have marks dropped while their
+/// messages are good.
+#[test]
+fn a_clock_that_is_set_forth_and_back_lets_no_copy_in() {
+    let (process, elapsed) = measured();
+    let cache = MemoryReplay::new(10).within(&process);
+    cache
+        .first_seen(&[mark(1, 360)], at(0))
+        .expect("the first time");
+    // A message that the clock of then takes for fresh, in the same shard.
+    elapsed.store(400, Ordering::Relaxed);
+    cache
+        .first_seen(&[mark(17, 660)], at(400))
+        .expect("the first time");
+    let problem = "marks that ended like it, by 2027-01-15T08:06:00Z, are dropped, and the clock was set \
+                   since: whether the message was seen before is not known";
+    assert_eq!(
+        cache.first_seen(&[mark(1, 360)], at(60)).unwrap_err(),
+        ReplayError::Unavailable {
+            problem: problem.to_owned()
+        }
+    );
+    cache
+        .first_seen(&[mark(33, 361)], at(61))
+        .expect("nothing that ends so late was dropped");
+    assert_eq!(cache.len(), 2);
+}
+
+/// As shown by `reliability/03`.
+#[test]
+fn after_an_excursion_of_the_clock_messages_are_accepted_at_once_and_no_copy_ever() {
+    let (process, elapsed) = measured();
+    let cache = MemoryReplay::new(1000).within(&process);
+    let day = 86_400;
+    // All in one shard.
+    let mark = |number: i64, until| mark(u32::try_from(16 * number).expect("few"), until);
+    let offer = |number, until, now| cache.first_seen(&[mark(number, until)], at(now)).map(drop);
+    assert_eq!(offer(0, 360, 0), Ok(()));
+    // Ten minutes a day ahead.
+    for minute in 0..10 {
+        elapsed.fetch_add(60, Ordering::Relaxed);
+        let now = day + 60 * minute;
+        assert_eq!(offer(minute + 1, now + 360, now), Ok(()));
+    }
+    for minute in 0..10 {
+        elapsed.fetch_add(60, Ordering::Relaxed);
+        let now = 600 + 60 * minute;
+        assert_eq!(offer(minute + 100, now + 360, now), Ok(()));
+    }
+    elapsed.store(day, Ordering::Relaxed);
+    // The clock gets there by itself.
+    for minute in 0..10 {
+        let now = day + 60 * minute;
+        elapsed.store(now, Ordering::Relaxed);
+        assert_eq!(offer(minute + 1, now + 360, now), Err(ReplayError::Seen));
+        assert_eq!(offer(minute + 200, now + 361, now), Ok(()));
+    }
+}
+
+#[test]
+fn a_message_that_proves_no_end_is_a_copy_for_its_time_wherever_the_clock_is_set() {
+    let (process, elapsed) = measured();
+    let cache = MemoryReplay::new(10).within(&process);
+    let offer = |now: i64| {
+        let mark = Mark {
+            end: End::Counted,
+            ..mark(1, now + 360)
+        };
+        cache.first_seen(&[mark], at(now)).map(drop)
+    };
+    assert_eq!(offer(0), Ok(()));
+    elapsed.store(359, Ordering::Relaxed);
+    for now in [86_400, 359, -86_400, 400] {
+        assert_eq!(offer(now), Err(ReplayError::Seen), "{now}");
+    }
+    elapsed.store(361, Ordering::Relaxed);
+    assert_eq!(offer(0), Ok(()));
+    // What was dropped of such messages speaks against no others.
+    elapsed.store(10_000, Ordering::Relaxed);
+    let other = cache.first_seen(&[mark(17, 360)], at(0));
+    assert_eq!(other.map(drop), Ok(()));
+    assert_eq!(cache.len(), 1);
+}
+
+#[test]
+fn what_is_accepted_in_an_excursion_does_not_fill_the_memory_when_the_clock_is_right() {
+    let (process, elapsed) = measured();
+    let cache = MemoryReplay::new(10).within(&process);
+    let day = 86_400;
+    for number in 0..10 {
+        cache
+            .first_seen(&[mark(number, day + 360)], at(day))
+            .expect("room is left");
+    }
+    let fresh = |number, now| {
+        cache
+            .first_seen(&[mark(number, now + 360)], at(now))
+            .map(drop)
+    };
+    elapsed.store(10, Ordering::Relaxed);
+    assert_eq!(fresh(20, 10), Ok(()));
+    assert_eq!(cache.len(), 1);
+    // When the clock gets there, none of them is known to be new.
+    elapsed.store(day, Ordering::Relaxed);
+    let problem = "marks that ended like it, by 2027-01-16T08:06:00Z, are dropped, and the clock was set \
+                   since: whether the message was seen before is not known";
+    let problem = problem.to_owned();
+    assert_eq!(fresh(3, day), Err(ReplayError::Unavailable { problem }));
+    assert_eq!(fresh(3, day + 1), Ok(()));
+}
+
+#[test]
+fn a_message_that_was_seen_begins_no_opening() {
+    let cache = MemoryReplay::new(10);
+    let names = [[1; 32]];
+    let begin = || {
+        let begun = cache.begin(&[mark(1, 60)], &names, at(60), at(0));
+        begun.map(|(_, tallies)| tallies)
+    };
+    assert_eq!(begin(), Ok(vec![Tally::default()]));
+    assert_eq!(begin(), Err(ReplayError::Seen));
+    let ended = cache.end(&names, Outcome::Failed, at(60), at(0));
+    assert_eq!(ended, Ok(vec![Tally { failed: 0, open: 1 }]));
+    let again = cache.begin(&[], &names, at(60), at(59));
+    let tallies = again.map(|(_, tallies)| tallies);
+    assert_eq!(tallies, Ok(vec![Tally { failed: 1, open: 0 }]));
+}
+
+/// Two endpoints of one process.
+fn endpoints(capacities: [usize; 2]) -> [MemoryReplay; 2] {
+    let process = ProcessMemory::default();
+    capacities.map(|capacity| MemoryReplay::new(capacity).within(&process))
+}
+
+#[test]
+fn what_one_endpoint_of_a_process_took_is_a_copy_for_the_others() {
+    let [one, other] = endpoints([10, 10]);
+    one.first_seen(&[mark(1, 60)], at(0))
+        .expect("the first time");
+    let copy = other.first_seen(&[mark(1, 60)], at(1)).unwrap_err();
+    assert_eq!(copy, ReplayError::Seen);
+    // It outlives who took it.
+    drop(one);
+    let copy = other.first_seen(&[mark(1, 60)], at(59)).unwrap_err();
+    assert_eq!(copy, ReplayError::Seen);
+    other
+        .first_seen(&[mark(1, 90)], at(60))
+        .expect("it is expired");
+}
+
+#[test]
+fn each_endpoint_fills_its_own_room() {
+    let [small, large] = endpoints([1, 2]);
+    small
+        .first_seen(&[mark(1, 60)], at(0))
+        .expect("room is left");
+    let full = ReplayError::Full { capacity: 1 };
+    let refused = small.first_seen(&[mark(2, 60)], at(0)).unwrap_err();
+    assert_eq!(refused, full);
+    for number in [2, 3] {
+        large
+            .first_seen(&[mark(number, 60)], at(0))
+            .expect("room is left");
+    }
+    assert_eq!((small.len(), large.len()), (1, 2));
+    // A copy is told as one, though there is no room for it.
+    let copy = small.first_seen(&[mark(1, 60)], at(1)).unwrap_err();
+    assert_eq!(copy, ReplayError::Seen);
+    let tally = |replay: &MemoryReplay, name| {
+        let begun = replay.begin(&[], &[[name; 32]], at(60), at(0));
+        begun.map(|(_, tallies)| tallies[0].open)
+    };
+    assert_eq!(tally(&small, 1), Ok(0));
+    assert_eq!(tally(&large, 1), Ok(1));
+    assert_eq!(tally(&small, 2), Err(full));
+}
+
+#[test]
+fn a_mark_that_another_endpoint_takes_again_leaves_the_room_of_the_first() {
+    let [one, other] = endpoints([10, 10]);
+    one.first_seen(&[mark(1, 60)], at(0))
+        .expect("the first time");
+    other
+        .first_seen(&[mark(1, 90)], at(60))
+        .expect("it is expired");
+    assert_eq!((one.len(), other.len()), (0, 1));
+}
+
+#[test]
+fn what_a_former_store_accepted_and_nobody_remembers_is_refused_until_it_is_expired() {
+    let [one, other] = endpoints([10, 10]);
+    let mut missed = Doubt::default();
+    let elapsed = one.memory().elapsed().clone();
+    missed.note(&[mark(1, 60), mark(2, 90)], at(0), &elapsed);
+    one.memory().doubt(&missed);
+    let problem = "the store that was used before has accepted more messages than this process remembers: \
+                   until 2027-01-15T08:01:30Z it is not known whether the message was one of them";
+    assert_eq!(
+        other.first_seen(&[mark(3, 70)], at(0)).unwrap_err(),
+        ReplayError::Unavailable {
+            problem: problem.to_owned()
+        }
+    );
+    other
+        .first_seen(&[mark(3, 91)], at(0))
+        .expect("none of it ends so late");
+}
+
+#[test]
+fn a_message_without_marks_is_always_first() {
+    let cache = MemoryReplay::new(0);
+    cache
+        .first_seen(&[], at(0))
+        .expect("there is nothing to remember");
+}
