@@ -1,7 +1,8 @@
 # Soapstone: build, prove, show and measure. `make help` lists the targets.
 #
-# Everything that proves something uses the dev profile (overflow and debug assertions are on, and one compilation
-# serves clippy, tests, documentation and the live peers); everything that shows or measures uses release.
+# Everything that proves something uses the dev profile (overflow and debug assertions are on, and
+# one compilation serves clippy, tests, documentation and the live peers); everything that shows or
+# measures uses release.
 
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,7 +17,8 @@ target := $(or $(CARGO_TARGET_DIR),target)
 # Where .ci/cargo-tool installs what is missing.
 export PATH := $(CURDIR)/target/tools/bin:$(PATH)
 step = @printf '\n== %s\n' "$(1)"
-# Where tests leave the counts of the vectors that they did not run (crates/testkit); `not_run` adds them up.
+# Where tests leave the counts of the vectors that they did not run (crates/testkit); `not_run` adds
+# them up.
 not_run_counts := $(abspath $(target))/tmp/vectors-not-run
 not_run = @.ci/not-run $(not_run_counts)
 
@@ -49,23 +51,46 @@ demo: setup ## see real calls travel through two gateways under each mechanism
 fmt: ## format the code; a nightly rustfmt, if there is one, wraps the comments too
 	@cargo +nightly fmt --all -- --config wrap_comments=true,comment_width=100 2>/dev/null || cargo fmt --all
 
-.PHONY: lint
-lint: setup ## check formatting, lints and documentation; warnings are errors
+.PHONY: rules
+rules: setup ## check formatting, lints and the rules of the house; warnings are errors
+	@.ci/packages python3
 	$(call step,formatting)
 	@cargo fmt --all --check
+	$(call step,rules of the house)
+	@.ci/house-rules
+	@.ci/circles
+	@.ci/prose
 	$(call step,lints)
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+.PHONY: lint
+lint: rules ## the same, and the oldest compiler and the documentation
+	$(call step,the oldest compiler)
+	@.ci/oldest-compiler
 	$(call step,documentation)
 	@RUSTDOCFLAGS='-D warnings' cargo doc --quiet --workspace --no-deps
 
-.PHONY: unit
-unit: setup ## unit tests, vectors and documentation examples
+# The programs that tests start.
+.PHONY: unit-setup
+unit-setup: setup
 	@.ci/packages redis-server postgresql mariadb-server openssl libxml2-utils iproute2 socat
 	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
-	$(call step,unit tests, vectors and documentation examples)
 	@rm -rf $(not_run_counts)
-	@RUSTDOC=$(CURDIR)/.ci/rustdoc SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts) cargo test --quiet --workspace
+
+# With the workspace, cargo builds both programs before it runs a test: no test has to.
+workspace_tests = RUSTDOC=$(CURDIR)/.ci/rustdoc SOAPSTONE_PROGRAMS=built SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts) cargo test --quiet --workspace
+
+.PHONY: unit
+unit: unit-setup ## unit tests, vectors and documentation examples
+	$(call step,unit tests, vectors and documentation examples)
+	@$(workspace_tests)
 	$(if $(filter test,$(MAKECMDGOALS)),,$(not_run))
+
+.PHONY: check
+check: rules unit-setup ## what to run before each commit: formatting, lints, unit tests; no documentation
+	$(call step,unit tests and vectors)
+	@$(workspace_tests) --lib --bins --tests
+	$(not_run)
 
 .PHONY: interop
 interop: setup ## xmlsec1, WSS4J, CXF, Metro, WCF and zeep, in both directions; the programs that the lab measures

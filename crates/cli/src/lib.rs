@@ -32,7 +32,11 @@ use failure::Failure;
 
 /// Runs one command line, the program's name first, and says with which code to exit.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let words = commands::xml::spelling::normalize(words.into_iter().collect());
+    let words: Vec<OsString> = words.into_iter().collect();
+    if let Some(reason) = commands::xml::spelling::absent(&words) {
+        return end(Err(Failure::new(reason)));
+    }
+    let words = commands::xml::spelling::normalize(words);
     if sibling::helps(&words) {
         return end(sibling::run(&words));
     }

@@ -49,6 +49,10 @@
 //! # Ok(()) }
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod agreement;
 pub mod algorithms;

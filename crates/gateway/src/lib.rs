@@ -20,6 +20,8 @@
 //! The rule kept here: a bounded number of messages is worked on at once, and whatever is to be
 //! done, sockets do not wait for long.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod activity;
 mod admin;

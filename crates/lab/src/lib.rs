@@ -4,6 +4,8 @@
 //! whoever runs it prints or keeps them. The rule kept here: no figure without its number of
 //! repetitions and its spread.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 pub mod advise;
 pub mod compare;

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! bytes ─ PolicyDocument::parse ─▶ PolicyDocument     policies, references, what is attached where
-//!       ─ normalize ─▶ NormalPolicy                    the alternatives; merge, intersect
-//!       ─ Requirements::read ─▶ Requirements           assertions of WS-SecurityPolicy as types
-//!       ─ compile ─▶ Agreement                         soapstone_wss::Policy of request and response
-//!       ─ agreements ─▶ Agreements                     one for all messages, or one for each operation and what tells it apart
-//!       ─ Agreement::write ─▶ WrittenPolicy            the way back: a policy that compiles to the same
+//!       ─ normalize ─▶ NormalPolicy             the alternatives; merge, intersect
+//!       ─ Requirements::read ─▶ Requirements    assertions of WS-SecurityPolicy as types
+//!       ─ compile ─▶ Agreement                  soapstone_wss::Policy of request and response
+//!       ─ agreements ─▶ Agreements              one for all messages, or one for each operation
+//!       ─ Agreement::write ─▶ WrittenPolicy     the way back: a policy that compiles to the same
 //! ```
 //!
 //! ```
@@ -25,6 +25,10 @@
 //! documents that others refer to are asked for by a callback. The one rule: an assertion is obeyed
 //! or refused, naming it and its place; none is passed over.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod algebra;
 mod compile;

@@ -8,6 +8,8 @@
 //! The rule kept here: when in doubt, refuse. A store that is full, damaged or out of reach admits
 //! nothing, unless the configuration says for replay marks that a node may decide alone.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod breaker;
 mod canary;

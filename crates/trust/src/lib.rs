@@ -14,6 +14,10 @@
 //! and messages arrive verified. The one rule: names and keys of a context are made here, from
 //! randomness of both sides, and a request never chooses them alone.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 pub mod addressing;
 mod cache;

@@ -3,7 +3,7 @@
 //! A message moves one way, and each step returns a stronger type:
 //!
 //! ```text
-//! inbound   bytes ─ Envelope::parse ─▶ Envelope ─ InboundPlan::peek ─▶ Lookups   (the host answers: Facts)
+//! inbound   bytes ─ Envelope::parse ─▶ Envelope ─ InboundPlan::peek ─▶ Lookups (answer: Facts)
 //!           Envelope + Facts ─ InboundPlan::open ─▶ Opened ─ marks ─▶ replay cache ─▶ FirstSeen
 //!           Opened + FirstSeen ─ admit ─▶ Verified<Envelope> ─ forward ─▶ bytes
 //! outbound  bytes ─ Envelope::parse ─▶ Envelope ─ OutboundPlan::secure ─▶ Secured bytes
@@ -14,6 +14,10 @@
 //! message is one call. What is not proven has no type to travel in: only [`Verified`] can be
 //! forwarded.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod attributes;
 mod bounded;

@@ -7,6 +7,10 @@
 //! [`Limits`], and no octet is copied that can be handed over where it lies.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod attributes;
 pub mod base;

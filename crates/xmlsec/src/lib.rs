@@ -8,6 +8,10 @@
 //! The rules: no input or output, no clock, no key trusted because it is in the message, everything
 //! bounded.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 pub mod dsig;
 pub mod enc;

@@ -9,6 +9,10 @@
 //! The rule kept here: whatever comes with a document is bounded, and no code runs that a document
 //! names.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+// Nothing here asks the system: clippy.toml lists the calls.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 pub mod dtd;
 pub mod generic;

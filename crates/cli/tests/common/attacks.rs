@@ -1,7 +1,6 @@
 //! What an attacker makes of a secured message.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 /// Changes the first character of the text between two marks, the last time that they stand there.
 pub(crate) fn tamper(message: &str, before: &str, after: &str) -> String {

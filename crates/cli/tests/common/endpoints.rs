@@ -1,7 +1,6 @@
 //! Endpoint files for tests: a client that secures and a server that opens.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use super::{Folder, key};
 

@@ -1,7 +1,6 @@
 //! A run of the program that goes on until it is stopped, and calls to it.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

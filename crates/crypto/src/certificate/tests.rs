@@ -1,3 +1,5 @@
+//! Certificates are read, and their extensions and validity are judged.
+
 use super::*;
 use crate::issue::{self, Template, Validity};
 use crate::key::KeyKind;

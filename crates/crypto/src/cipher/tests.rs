@@ -1,3 +1,5 @@
+//! Sealed data opens to the same bytes; changed data gives the single decryption failure.
+
 use super::*;
 use crate::testing::hex;
 

@@ -1,3 +1,5 @@
+//! Distinguished names in the styles that peers write, compared and parsed.
+
 use super::*;
 
 /// A name with everything that is written differently by somebody, from a certificate made with

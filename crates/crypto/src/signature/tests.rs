@@ -1,3 +1,5 @@
+//! Every signature algorithm with every kind of key: accepted, changed, and refused.
+
 use super::*;
 use crate::testing::{self, hex};
 

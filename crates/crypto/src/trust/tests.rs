@@ -1,3 +1,5 @@
+//! Paths of certificates: accepted, and refused for the exact reason.
+
 mod profile;
 
 use super::*;

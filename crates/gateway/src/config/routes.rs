@@ -83,6 +83,7 @@ pub(super) struct ClientSide {
 }
 
 /// Reads one of `[[routes]]`. `paths` are those of the routes before it, and get its own.
+#[expect(clippy::too_many_lines, reason = "one block for each key of the table")]
 pub(super) fn read_route(
     mut table: Table<'_>,
     timeouts: Timeouts,

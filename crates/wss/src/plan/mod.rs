@@ -452,6 +452,10 @@ impl OutboundPlan {
     ///
     /// # Errors
     /// Everything that is wrong, not just the first.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one question to the policy after another"
+    )]
     pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
         let mut problems = Vec::new();
         policy.check(&mut problems);

@@ -133,6 +133,7 @@ fn encryption_name(error: &EncryptionError) -> &'static str {
 }
 
 impl fmt::Display for Rejected {
+    #[expect(clippy::too_many_lines, reason = "one arm for each reason")]
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Envelope(error) => error.fmt(out),

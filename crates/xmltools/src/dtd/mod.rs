@@ -76,8 +76,8 @@ pub struct DeclaredId {
 /// use soapstone_xml::Limits;
 /// use soapstone_xmltools::dtd::flatten;
 ///
-/// let source = br#"<!DOCTYPE note [<!ENTITY who "you"><!ATTLIST note lang NMTOKEN "en">]>
-/// <note>&who;</note>"#;
+/// let source = br#"<!DOCTYPE note [<!ENTITY who "you">
+///     <!ATTLIST note lang NMTOKEN "en">]><note>&who;</note>"#;
 /// let flat = flatten(source, &Limits::default(), &mut |_| None).unwrap();
 /// assert_eq!(flat.document, br#"<note lang="en">you</note>"#);
 /// ```

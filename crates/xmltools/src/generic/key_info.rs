@@ -270,10 +270,11 @@ impl<'s, 'r> Search<'s, 'r> {
             .filter(|certificate| data.names(certificate));
         let embedded = leaves_first(data.certificates.iter().collect(), data);
         let known = leaves_first(known.collect(), data);
-        let mut failure = None;
+        let (mut failure, mut failed) = (None, Vec::new());
         for candidate in embedded.into_iter().chain(known) {
             let key = Key::from_certificate(None, candidate.clone());
-            if !need.fits(&key) {
+            // The authority of a certificate that is not trusted is not the signer.
+            if !need.fits(&key) || issued_one_of(candidate, &failed) {
                 continue;
             }
             let vouched = if options.insecure {
@@ -289,7 +290,10 @@ impl<'s, 'r> Search<'s, 'r> {
             };
             match vouched {
                 Ok(()) => return Ok(Some(key)),
-                Err(error) => failure = failure.or(Some(error)),
+                Err(error) => {
+                    failure = failure.or(Some(error));
+                    failed.push(candidate);
+                }
             }
         }
         failure.map_or(Ok(None), Err)

@@ -231,6 +231,10 @@ pub struct Options {
     pub skip_time_checks: bool,
     /// Verify the certificates of the caller's own keys, too (`--verify-keys`).
     pub verify_keys: bool,
+    /// Whether a revocation list of the caller's must hold for each certificate of its issuer: be
+    /// signed by that issuer, and be up to date. A list that does not hold is passed over
+    /// otherwise.
+    pub verify_revocation_lists: bool,
     /// Shortest truncated HMAC in bits (`--hmac-min-out-len`). The default is `xmlsec1`'s, 80,
     /// which is the floor of XML-DSig 4.4.2 without its second condition, half of the hash.
     pub hmac_minimum_bits: u32,
@@ -267,6 +271,7 @@ impl Options {
             verification_time: now,
             skip_time_checks: false,
             verify_keys: false,
+            verify_revocation_lists: false,
             hmac_minimum_bits: 80,
             asn1_signatures: false,
             ignore_manifests: false,

@@ -31,7 +31,7 @@ impl TreeNode {
 
 /// The seven kinds of nodes (XPath 1.0 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the names are those of XPath")]
 pub enum NodeKind {
     Root,
     Element,

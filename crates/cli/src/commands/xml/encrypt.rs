@@ -39,8 +39,8 @@ pub struct Arguments {
         conflicts_with = "binary_data"
     )]
     xml_data: Option<PathBuf>,
-    /// The octets that are encrypted
-    #[arg(long, value_name = "FILE")]
+    /// The bytes that are encrypted
+    #[arg(long, alias = "binary", value_name = "FILE")]
     binary_data: Option<PathBuf>,
     /// A new session key of this kind and size, such as aes-256 or des-192
     #[arg(long, value_name = "KIND-BITS", value_parser = session_key)]

@@ -17,7 +17,7 @@ use crate::files;
 #[command(next_help_heading = "Keys and certificates")]
 pub(super) struct KeyArguments {
     /// Keys from an XML file of xmlsec
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short_alias = 'k', value_name = "FILE")]
     keys_file: Vec<PathBuf>,
     /// A private key with the certificates of its path
     #[arg(long, alias = "privkey", value_name = "KEY[,CERT…]")]
@@ -46,20 +46,20 @@ pub(super) struct KeyArguments {
     /// The same in DER
     #[arg(long, value_name = "FILE")]
     pubkey_cert_der: Vec<Named>,
-    /// An AES key: the octets of a file
+    /// An AES key: the bytes of a file
     #[arg(long, alias = "aes-key", value_name = "FILE")]
     aeskey: Vec<Named>,
-    /// A Triple DES key: the octets of a file
+    /// A Triple DES key: the bytes of a file
     #[arg(long, alias = "des-key", value_name = "FILE")]
     deskey: Vec<Named>,
-    /// An HMAC key: the octets of a file
+    /// An HMAC key: the bytes of a file
     #[arg(long, alias = "hmac-key", value_name = "FILE")]
     hmackey: Vec<Named>,
     /// A key from which ConcatKDF derives others
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "concatkdfkey", value_name = "FILE")]
     concatkdf_key: Vec<Named>,
     /// A key (password) from which PBKDF2 derives others
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "pbkdf2key", value_name = "FILE")]
     pbkdf2_key: Vec<Named>,
     /// A key from which HKDF derives others
     #[arg(long, value_name = "FILE")]
@@ -75,13 +75,13 @@ pub(super) struct KeyArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pwd", "password_env"])]
     password_file: Option<PathBuf>,
     /// A certificate to which paths may lead
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "trusted", value_name = "FILE")]
     trusted_pem: Vec<PathBuf>,
     /// The same in DER
     #[arg(long, value_name = "FILE")]
     trusted_der: Vec<PathBuf>,
     /// A certificate that may stand in a path
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "untrusted", value_name = "FILE")]
     untrusted_pem: Vec<PathBuf>,
     /// The same in DER
     #[arg(long, value_name = "FILE")]

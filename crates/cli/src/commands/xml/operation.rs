@@ -78,9 +78,12 @@ struct ReferenceArguments {
     /// The same for the cipher text of encrypted elements
     #[arg(long, value_name = "LIST", value_parser = enabled_uris)]
     enabled_cipher_reference_uris: Option<EnabledUris>,
-    /// The same for RetrievalMethod and KeyInfoReference
+    /// The same for RetrievalMethod
     #[arg(long, alias = "enabled-retrieval-uris", value_name = "LIST", value_parser = enabled_uris)]
     enabled_retrieval_method_uris: Option<EnabledUris>,
+    /// The same for KeyInfoReference
+    #[arg(long, value_name = "LIST", value_parser = enabled_uris)]
+    enabled_key_info_reference_uris: Option<EnabledUris>,
     /// Leave Manifest elements alone
     #[arg(long)]
     ignore_manifests: bool,
@@ -100,15 +103,15 @@ struct TrustArguments {
     /// Use any suitable key given here when the message leads to none of them
     #[arg(long)]
     lax_key_search: bool,
-    /// Do not verify certificates: whoever made the message may then choose its key
+    /// Do not verify certificates: the sender of the message may then choose its key
     #[arg(long)]
     insecure: bool,
     /// Verify the certificates of the keys given here, too
     #[arg(long)]
     verify_keys: bool,
-    /// Accepted for the sake of command lines made for xmlsec1: revocation lists are always
-    /// verified
-    #[arg(long, hide = true)]
+    /// Refuse a path if a revocation list of its issuer is not signed by the issuer, or is out of
+    /// date; without this, such a list is passed over
+    #[arg(long)]
     verify_crls: bool,
     /// The time at which certificates must be valid, in local time: "YYYY-MM-DD HH:MM:SS"
     #[arg(long, value_name = "TIME", value_parser = local_time, conflicts_with = "verification_gmt_time")]
@@ -203,11 +206,15 @@ impl OperationArguments {
         options.retrieval_method_uris = references
             .enabled_retrieval_method_uris
             .unwrap_or(options.retrieval_method_uris);
+        options.key_info_reference_uris = references
+            .enabled_key_info_reference_uris
+            .unwrap_or(options.key_info_reference_uris);
         options.ignore_manifests = references.ignore_manifests;
         options.key_data = trust.enabled_key_data.clone().unwrap_or_default();
         options.lax_key_search = trust.lax_key_search;
         options.insecure = trust.insecure;
         options.verify_keys = trust.verify_keys;
+        options.verify_revocation_lists = trust.verify_crls;
         options.skip_time_checks = trust.skip_time_checks;
         options.hmac_minimum_bits = trust.hmac_min_out_len.unwrap_or(options.hmac_minimum_bits);
         options.asn1_signatures = trust.asn1_signatures;

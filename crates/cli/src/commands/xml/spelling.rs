@@ -14,10 +14,11 @@ use std::str::FromStr;
 const SEPARATOR: char = '\u{1f}';
 
 /// The options that take a name after a colon.
-const NAMED: [&str; 26] = [
+const NAMED: [&str; 27] = [
     "--aeskey",
     "--aes-key",
     "--concatkdf-key",
+    "--concatkdfkey",
     "--deskey",
     "--des-key",
     "--hkdf-key",
@@ -25,6 +26,7 @@ const NAMED: [&str; 26] = [
     "--hmac-key",
     "--id-attr",
     "--pbkdf2-key",
+    "--pbkdf2key",
     "--pkcs12",
     "--pkcs8-der",
     "--pkcs8-pem",
@@ -39,9 +41,92 @@ const NAMED: [&str; 26] = [
     "--pubkey-cert-pem",
     "--pubkey-der",
     "--pubkey-pem",
-    "--gen-key",
     "--url-map",
 ];
+
+/// The commands and options of `xmlsec1` 1.3 that are not here, each with the reason.
+const ABSENT: [(&str, &str); 27] = [
+    ("--keys", KEYS_NEW),
+    (
+        "--sign-tmpl",
+        "write the template, and use `soapstone xml sign`",
+    ),
+    (
+        "--encrypt-tmpl",
+        "write the template, and use `soapstone xml encrypt`",
+    ),
+    (
+        "--list-key-data",
+        "`soapstone xml verify --help` lists them",
+    ),
+    (
+        "--check-key-data",
+        "`soapstone xml verify --help` lists them",
+    ),
+    (
+        "--list-transforms",
+        "docs/algorithms.md lists the algorithms",
+    ),
+    (
+        "--check-transforms",
+        "docs/algorithms.md lists the algorithms",
+    ),
+    ("--gen-key", KEYS_NEW),
+    ("--crypto", ONE_LIBRARY),
+    ("--crypto-config", ONE_LIBRARY),
+    ("--privkey-openssl-engine", KEY_FILES),
+    ("--privkey-openssl-store", KEY_FILES),
+    ("--pubkey-openssl-engine", KEY_FILES),
+    ("--pubkey-openssl-store", KEY_FILES),
+    ("--pkcs12-persist", "no key is stored by the system"),
+    (
+        "--depth",
+        "the validator bounds the length of a certificate path",
+    ),
+    (
+        "--X509-skip-strict-checks",
+        "certificates are always checked strictly",
+    ),
+    ("--xxe", "an external entity needs `--url-map:URL FILE`"),
+    ("--dtd-file", "declare ids with `--id-attr:NAME *`"),
+    ("--add-id-attr", "declare ids with `--id-attr:NAME *`"),
+    (
+        "--enable-visa3d-hack",
+        "declare ids with `--id-attr:NAME *`",
+    ),
+    (
+        "--store-signatures",
+        "`--store-references` shows the digested bytes",
+    ),
+    (
+        "--print-debug",
+        "`--store-references` shows the digested bytes",
+    ),
+    (
+        "--print-xml-debug",
+        "`--store-references` shows the digested bytes",
+    ),
+    ("--print-crypto-error-msgs", "every error is printed"),
+    ("--disable-error-msgs", "redirect standard error"),
+    ("--repeat", "`soapstone lab` measures"),
+];
+
+const KEYS_NEW: &str = "make keys with `soapstone keys new`";
+const ONE_LIBRARY: &str = "there is one cryptographic library";
+const KEY_FILES: &str = "keys are read from files";
+
+/// Why a command line for `xmlsec1` cannot be obeyed: the first of its commands or options that is
+/// not here.
+#[must_use]
+pub fn absent(words: &[OsString]) -> Option<String> {
+    let words = &words[operation(words)?..];
+    let words = words.iter().take_while(|word| *word != "--");
+    words.filter_map(|word| word.to_str()).find_map(|word| {
+        let option = word.split([':', '=']).next().unwrap_or(word);
+        let (name, reason) = ABSENT.iter().find(|(name, _)| *name == option)?;
+        Some(format!("`soapstone xml` has no {name}: {reason}"))
+    })
+}
 
 /// An option's value with the name that was given to it, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,6 +263,27 @@ mod tests {
             "verify"
         );
         assert_eq!(normalized("soapstone --log=json xml --sign a")[3], "sign");
+    }
+
+    #[test]
+    fn an_option_that_is_absent_is_named_with_its_reason() {
+        let told = |line: &str| absent(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for option in ["--depth 3", "--depth=3", "--depth:3 x"] {
+            assert_eq!(
+                told(&format!("soapstone xml --verify {option} in.xml")).as_deref(),
+                Some(
+                    "`soapstone xml` has no --depth: the validator bounds the length of a certificate path"
+                )
+            );
+        }
+        for line in [
+            "soapstone xml verify -- --depth",
+            "soapstone xml verify depth",
+            "soapstone policy --keys",
+            "soapstone",
+        ] {
+            assert_eq!(told(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     operation: OperationArguments,
-    /// Print the octets that were digested for each reference, also when one of them does not
+    /// Print the bytes that were digested for each reference, also when one of them does not
     /// match
     #[arg(long)]
     store_references: bool,

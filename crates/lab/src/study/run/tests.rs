@@ -1,3 +1,5 @@
+//! The runner on benches that answer as told: its order, its budgets and its errors.
+
 mod budgets;
 
 use soapstone::wss::Mechanism;

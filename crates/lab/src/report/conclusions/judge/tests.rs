@@ -1,3 +1,5 @@
+//! Verdicts on measured data: each rule of the judge with data on both sides of its limit.
+
 use super::*;
 use crate::study::{Estimate, Measure, Quantity, Stack};
 
