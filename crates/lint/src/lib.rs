@@ -38,7 +38,7 @@ use soapstone_policy::PolicyVersion;
 use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
 
 pub use findings::{Finding, MOST_FINDINGS};
-pub use report::{json, sarif, text};
+pub use report::{json, rules_in_markdown, sarif, text};
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
 pub use table::{NOT_LOOKED_FOR, rule, rules_table};
 
@@ -154,6 +154,8 @@ pub fn lint(
     resolver: Resolver<'_>,
 ) -> Result<Report, LintError> {
     let options = ParseOptions::default();
+    let encoding = look::envelope::declared_encoding(&source);
+    let encoding = encoding.as_deref();
     let document =
         Document::parse(source, &options, &mut Buffers::new()).map_err(LintError::NotXml)?;
     let root = document.root();
@@ -175,9 +177,9 @@ pub fn lint(
     };
     let mut findings = Findings::new(profiles);
     match subject {
-        Subject::Envelope => look_at_envelope(&document, &mut findings),
+        Subject::Envelope => look_at_envelope(&document, encoding, &mut findings),
         Subject::Description => {
-            look::wsdl::look(&document, resolver, &mut findings);
+            look::wsdl::look(&document, encoding, resolver, &mut findings);
             look::policy::look(&document, resolver, &mut findings);
         }
         Subject::Policy => look::policy::look(&document, resolver, &mut findings),
@@ -203,7 +205,7 @@ fn fitting(subject: Subject, namespace: &str) -> Profiles {
     }
 }
 
-fn look_at_envelope(document: &Document, findings: &mut Findings) {
+fn look_at_envelope(document: &Document, encoding: Option<&str>, findings: &mut Findings) {
     let message = Message::read(document.root());
     look::timestamp::look(&message, findings);
     look::reference::look(&message, findings);
@@ -216,7 +218,7 @@ fn look_at_envelope(document: &Document, findings: &mut Findings) {
     look::kerberos::look(&message, findings);
     look::saml::look(&message, findings);
     look::header::look(&message, findings);
-    look::envelope::look(document, &message, findings);
+    look::envelope::look(document, encoding, &message, findings);
     if findings.profiles().has(Profile::Digikoppeling) {
         look::digikoppeling::look(&message, findings);
     }

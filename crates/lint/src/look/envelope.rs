@@ -13,9 +13,14 @@ const OF_FAULT: [&str; 4] = ["faultcode", "faultstring", "faultactor", "detail"]
 /// Fault codes of SOAP 1.1.
 const CODES: [&str; 4] = ["VersionMismatch", "MustUnderstand", "Client", "Server"];
 
-pub(crate) fn look(document: &Document, message: &Message<'_>, findings: &mut Findings) {
+pub(crate) fn look(
+    document: &Document,
+    encoding: Option<&str>,
+    message: &Message<'_>,
+    findings: &mut Findings,
+) {
     look_at_structure(message, findings);
-    look_at_text(document, ["R1012", "R1033"], findings);
+    look_at_text(document, encoding, ["R1012", "R1033"], findings);
     look_at_instructions(document, message.envelope, findings);
     if message.soap == SOAP11 {
         look_at_attributes(message, findings);
@@ -70,11 +75,11 @@ fn look_at_structure(message: &Message<'_>, findings: &mut Findings) {
 /// Encoding and declarations, of messages and descriptions.
 pub(crate) fn look_at_text(
     document: &Document,
+    encoding: Option<&str>,
     [of_encoding, of_prefix]: [&str; 2],
     findings: &mut Findings,
 ) {
     let root = document.root();
-    let encoding = declared_encoding(document.bytes());
     let is_unicode = encoding.is_none_or(|encoding| {
         ["UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE"]
             .iter()
@@ -90,16 +95,16 @@ pub(crate) fn look_at_text(
     }
 }
 
-/// The encoding that an XML declaration names.
-fn declared_encoding(source: &[u8]) -> Option<&str> {
+/// The encoding that an XML declaration names, in a document as it was received.
+pub(crate) fn declared_encoding(source: &[u8]) -> Option<String> {
     let source = source.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(source);
     let declaration = source.strip_prefix(b"<?xml")?;
     let end = declaration.iter().position(|&byte| byte == b'>')?;
     let declaration = std::str::from_utf8(&declaration[..end]).ok()?;
     let (_, value) = declaration.split_once("encoding")?;
     let value = value.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next()?;
-    value[1..].split(quote).next()
+    let quote = value.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
+    value.strip_prefix(quote)?.split(quote).next().map(str::to_owned)
 }
 
 fn look_at_instructions(document: &Document, envelope: Element<'_>, findings: &mut Findings) {

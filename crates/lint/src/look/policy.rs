@@ -308,7 +308,7 @@ fn look_at_problem(problem: &PolicyProblem, findings: &mut Findings) {
             ("assertion-repeated", "the assertion once".to_owned(), "another one".to_owned())
         }
         ProblemKind::Conflict { with } => {
-            ("assertion-conflict", format!("no {}", quoted(Some(with))), "both".to_owned())
+            ("assertion-conflict", "one of both".to_owned(), format!("{named} beside {with}"))
         }
         ProblemKind::Value {
             attribute,

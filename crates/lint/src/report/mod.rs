@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: what a document says of itself stays within its line, and is data in JSON.
 
+mod rules;
 mod sarif;
 
 use std::fmt::Write;
@@ -10,6 +11,7 @@ use serde_json::{Value, json as value};
 
 use crate::{Finding, Report, Severity};
 
+pub use rules::rules_in_markdown;
 pub use sarif::sarif;
 
 /// A report for people: each finding with its place, its rule, what was expected and found, and

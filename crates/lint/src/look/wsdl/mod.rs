@@ -63,10 +63,15 @@ impl<'d> Description<'d> {
     }
 }
 
-pub(crate) fn look(document: &Document, resolver: Resolver<'_>, findings: &mut Findings) {
+pub(crate) fn look(
+    document: &Document,
+    encoding: Option<&str>,
+    resolver: Resolver<'_>,
+    findings: &mut Findings,
+) {
     let definitions = document.root();
     let description = Description::read(definitions);
-    look_at_text(document, ["R4003", "R4005"], findings);
+    look_at_text(document, encoding, ["R4003", "R4005"], findings);
     look_at_order(definitions, findings);
     look_at_imports(definitions, resolver, findings);
     look_at_extensions(definitions, findings);
