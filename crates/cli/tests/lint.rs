@@ -57,7 +57,9 @@ fn standard_input_is_read_and_called_stdin() {
 #[test]
 fn fail_on_says_which_findings_count() {
     let folder = Folder::new();
-    folder.write("error.xml", BROKEN).write("warning.xml", warned());
+    folder
+        .write("error.xml", BROKEN)
+        .write("warning.xml", warned());
     for (words, status) in [
         ("lint error.xml", 2),
         ("lint --fail-on error error.xml", 2),
@@ -77,7 +79,10 @@ fn profiles_are_chosen_by_name_and_one_that_is_not_there_yet_is_refused() {
     assert_eq!(folder.run("lint --profile bp11 broken.xml").status, 0);
     assert_eq!(folder.run("lint --profile bp11,bsp broken.xml").status, 2);
     let run = folder.run("lint --profile digikoppeling broken.xml");
-    assert!(String::from_utf8_lossy(&run.out).contains(": WB002 "), "{run:?}");
+    assert!(
+        String::from_utf8_lossy(&run.out).contains(": WB002 "),
+        "{run:?}"
+    );
     folder
         .run("lint --profile as4 broken.xml")
         .fails("the rules of `as4` are not there yet; there are bsp, bp11, bp12, bp20, policy, digikoppeling");
@@ -103,14 +108,20 @@ fn a_file_that_is_no_message_makes_the_exit_code_1_and_the_others_are_looked_at(
         "soapstone: nowhere.xml: cannot be read",
         "soapstone: 1 error, 0 warnings in 1 of 1 file",
     ] {
-        assert!(run.err.contains(expected), "{expected} is not in\n{}", run.err);
+        assert!(
+            run.err.contains(expected),
+            "{expected} is not in\n{}",
+            run.err
+        );
     }
 }
 
 #[test]
 fn json_tells_every_finding_with_its_rule() {
     let folder = Folder::new();
-    folder.write("broken.xml", BROKEN).write("plain.xml", envelope(SOAP11));
+    folder
+        .write("broken.xml", BROKEN)
+        .write("plain.xml", envelope(SOAP11));
     let run = folder.run("lint --json broken.xml plain.xml");
     assert_eq!(run.status, 2);
     let all: Value = serde_json::from_slice(&run.out).expect("JSON");
@@ -138,7 +149,10 @@ fn sarif_has_one_run_with_rules_and_places() {
     assert_eq!(result["ruleIndex"], 0);
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "broken%20file.xml");
-    assert_eq!(place["region"], serde_json::json!({"startLine": 4, "startColumn": 3}));
+    assert_eq!(
+        place["region"],
+        serde_json::json!({"startLine": 4, "startColumn": 3})
+    );
 }
 
 #[test]
@@ -150,7 +164,12 @@ fn a_message_that_secure_makes_keeps_the_rules() {
             "users = [{ name = \"alice\", password = \"secret\" }]\n[security]\nmechanism = \"username\"\n",
         )
         .write("plain.xml", envelope(SOAP11));
-    let secured = folder.run("secure --config client.toml plain.xml").succeeds();
+    let secured = folder
+        .run("secure --config client.toml plain.xml")
+        .succeeds();
     let run = folder.run_words(&["lint", "-"], &secured.out);
-    assert_eq!((run.status, String::from_utf8_lossy(&run.out).as_ref()), (0, ""));
+    assert_eq!(
+        (run.status, String::from_utf8_lossy(&run.out).as_ref()),
+        (0, "")
+    );
 }

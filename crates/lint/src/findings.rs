@@ -110,9 +110,23 @@ impl Findings {
     /// The findings in document order with their lines and columns, and the numbers of further
     /// ones.
     pub(crate) fn placed(mut self, source: &[u8]) -> (Vec<Finding>, [usize; 2]) {
-        let order = |finding: &Finding| (finding.line, finding.column, finding.offset, finding.rule.id);
+        let order = |finding: &Finding| {
+            (
+                finding.line,
+                finding.column,
+                finding.offset,
+                finding.rule.id,
+            )
+        };
         self.kept.sort_by_key(|finding| finding.offset);
-        let (mut known, mut at) = (Position { offset: 0, line: 1, column: 1 }, 0);
+        let (mut known, mut at) = (
+            Position {
+                offset: 0,
+                line: 1,
+                column: 1,
+            },
+            0,
+        );
         for finding in &mut self.kept {
             if finding.line != 0 {
                 continue;
@@ -130,7 +144,8 @@ impl Findings {
             at = finding.offset.min(source.len());
             (finding.line, finding.column) = (known.line, known.column);
         }
-        self.kept.sort_by(|one, other| order(one).cmp(&order(other)));
+        self.kept
+            .sort_by(|one, other| order(one).cmp(&order(other)));
         self.kept.dedup();
         (self.kept, self.further)
     }

@@ -106,7 +106,10 @@ impl Report {
             Severity::Error => self.further_errors,
         };
         let kept = self.findings.iter();
-        further + kept.filter(|finding| finding.severity() == severity).count()
+        further
+            + kept
+                .filter(|finding| finding.severity() == severity)
+                .count()
     }
 }
 
@@ -148,11 +151,7 @@ impl std::error::Error for LintError {}
 /// # Errors
 /// A [`LintError`] if the document is no XML within the parser's limits, or neither an envelope
 /// nor a description nor a policy.
-pub fn lint(
-    source: Vec<u8>,
-    choice: &Choice,
-    resolver: Resolver<'_>,
-) -> Result<Report, LintError> {
+pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<Report, LintError> {
     let options = ParseOptions::default();
     let encoding = look::envelope::declared_encoding(&source);
     let encoding = encoding.as_deref();

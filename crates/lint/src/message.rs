@@ -11,7 +11,7 @@ use soapstone_xml::Element;
 
 use crate::names::{
     DS, ENCRYPTED_KEY, ENCRYPTED_KEY_SHA1, KERBEROS_PROFILE, KERBEROS_SHA1, PKCS7, PKI_PATH, REL,
-    REL_LICENSE, SAML11, SAML11_ID, SAML11_TOKEN, SAML20, SAML20_ID, SAML20_TOKEN, SAML_PROFILE,
+    REL_LICENSE, SAML_PROFILE, SAML11, SAML11_ID, SAML11_TOKEN, SAML20, SAML20_ID, SAML20_TOKEN,
     SOAP11, SOAP12, SUBJECT_KEY_IDENTIFIER, THUMBPRINT, USERNAME_TOKEN, WSC, WSSE, WSSE11, WSU,
     X509_PROFILE, X509V3, XENC, XML,
 };
@@ -226,10 +226,17 @@ impl<'d> Message<'d> {
             let value_type = direct.attribute("", "ValueType");
             match target {
                 Target::Inside(inside) => (target, token_of(inside)),
-                Target::Outside if uri.as_deref().is_some_and(|uri| self.licence(uri).is_some()) => {
+                Target::Outside
+                    if uri
+                        .as_deref()
+                        .is_some_and(|uri| self.licence(uri).is_some()) =>
+                {
                     (target, Some(Token::Rel))
                 }
-                _ => (target, named.or_else(|| token_named(value_type.as_deref()?))),
+                _ => (
+                    target,
+                    named.or_else(|| token_named(value_type.as_deref()?)),
+                ),
             }
         } else if let Some(identifier) = key_identifier {
             let value = identifier.text();
@@ -292,7 +299,10 @@ pub(crate) fn is_security(element: Element<'_>) -> bool {
 /// The id of `xpointer(id('ID'))`.
 pub(crate) fn pointed_id(fragment: &str) -> Option<&str> {
     let inside = fragment.strip_prefix("xpointer(id(")?.strip_suffix("))")?;
-    let quote = inside.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
+    let quote = inside
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '\'' | '"'))?;
     inside.strip_prefix(quote)?.strip_suffix(quote)
 }
 
@@ -329,7 +339,10 @@ pub(crate) fn token_named(value: &str) -> Option<Token> {
         REL_LICENSE => Some(Token::Rel),
         ENCRYPTED_KEY => Some(Token::EncryptedKey),
         _ if value.starts_with(X509_PROFILE) => Some(Token::X509),
-        _ if KERBEROS_PROFILE.iter().any(|profile| value.starts_with(profile)) => {
+        _ if KERBEROS_PROFILE
+            .iter()
+            .any(|profile| value.starts_with(profile)) =>
+        {
             Some(Token::Kerberos)
         }
         _ if WSC.iter().any(|profile| value.starts_with(profile)) => Some(Token::Conversation),

@@ -32,16 +32,12 @@ pub(crate) const WSC: [&str; 2] = [
     "http://schemas.xmlsoap.org/ws/2005/02/sc",
 ];
 
-pub(crate) const BASE64: &str =
-    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary";
-pub(crate) const STR_TRANSFORM: &str =
-    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#STR-Transform";
+pub(crate) const BASE64: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary";
+pub(crate) const STR_TRANSFORM: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#STR-Transform";
 pub(crate) const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
 pub(crate) const FILTER2: &str = "http://www.w3.org/2002/06/xmldsig-filter2";
-pub(crate) const ATTACHMENT_CONTENT: &str =
-    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Signature-Transform";
-pub(crate) const ATTACHMENT_COMPLETE: &str =
-    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Complete-Signature-Transform";
+pub(crate) const ATTACHMENT_CONTENT: &str = "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Signature-Transform";
+pub(crate) const ATTACHMENT_COMPLETE: &str = "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Complete-Signature-Transform";
 
 pub(crate) const X509_PROFILE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#";
@@ -58,10 +54,8 @@ pub(crate) const ENCRYPTED_KEY: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKey";
 pub(crate) const ENCRYPTED_KEY_SHA1: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKeySHA1";
-pub(crate) const USERNAME_TOKEN: &str =
-    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#UsernameToken";
-pub(crate) const PASSWORD_DIGEST: &str =
-    "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest";
+pub(crate) const USERNAME_TOKEN: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#UsernameToken";
+pub(crate) const PASSWORD_DIGEST: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest";
 pub(crate) const SAML11_TOKEN: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLV1.1";
 pub(crate) const SAML20_TOKEN: &str =
@@ -71,7 +65,8 @@ pub(crate) const SAML11_ID: &str =
 pub(crate) const SAML20_ID: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLID";
 /// What identifiers of both SAML token profiles begin with.
-pub(crate) const SAML_PROFILE: &str = "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-";
+pub(crate) const SAML_PROFILE: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-";
 /// What identifiers of the Kerberos token profile begin with; the profile itself writes one of
 /// them without the second hyphen.
 pub(crate) const KERBEROS_PROFILE: [&str; 2] = [

@@ -21,104 +21,412 @@ const SERVICE: &str = include_str!("samples/service.wsdl");
 const OTHER: &str = "<wsdl:definitions xmlns:wsdl=\"http://schemas.xmlsoap.org/wsdl/\" targetNamespace=\"urn:other\"/>";
 
 /// Rule, what is replaced, by what, and the rules that are broken besides.
-type Sample = (&'static str, &'static str, &'static str, &'static [&'static str]);
+type Sample = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
 
 const ENVELOPES: &[Sample] = &[
     ("R9980", "<s:Body><b:book/></s:Body>", "", &[]),
     ("R9981", "<b:book/>", "<b:book/><b:book/>", &[]),
     ("R1014", "<b:book/>", "<book/>", &[]),
     ("R1009", "<b:book/>", "<b:book><?run x?></b:book>", &[]),
-    ("R1033", "xmlns:b=", "xmlns:xml=\"http://www.w3.org/XML/1998/namespace\" xmlns:b=", &[]),
+    (
+        "R1033",
+        "xmlns:b=",
+        "xmlns:xml=\"http://www.w3.org/XML/1998/namespace\" xmlns:b=",
+        &[],
+    ),
     ("R1012", "UTF-8", "ISO-8859-1", &[]),
     ("R1011", "</s:Body>", "</s:Body><b:x/>", &[]),
-    ("R1005", "<s:Body>", "<s:Body s:encodingStyle=\"urn:x\">", &["R1032"]),
-    ("R1006", "<b:book/>", "<b:book s:encodingStyle=\"urn:x\"/>", &[]),
+    (
+        "R1005",
+        "<s:Body>",
+        "<s:Body s:encodingStyle=\"urn:x\">",
+        &["R1032"],
+    ),
+    (
+        "R1006",
+        "<b:book/>",
+        "<b:book s:encodingStyle=\"urn:x\"/>",
+        &[],
+    ),
     ("R1013", "=\"1\"/>", "=\"true\"/>", &[]),
     ("R1032", "<s:Body>", "<s:Body s:actor=\"urn:x\">", &[]),
-    ("R2113", "<b:book/>", "<b:book e:arrayType=\"b:x[2]\"/>", &[]),
+    (
+        "R2113",
+        "<b:book/>",
+        "<b:book e:arrayType=\"b:x[2]\"/>",
+        &[],
+    ),
 ];
 
 const FAULTS: &[Sample] = &[
     ("R1000", "</faultstring>", "</faultstring><b:more/>", &[]),
-    ("R1001", "<faultstring>no</faultstring>", "<b:faultstring>no</b:faultstring>", &[]),
+    (
+        "R1001",
+        "<faultstring>no</faultstring>",
+        "<b:faultstring>no</b:faultstring>",
+        &[],
+    ),
     ("R1004", "s:Client", "s:Sender", &[]),
     ("R1031", "s:Client", "s:Client.Authentication", &[]),
 ];
 
 const DESCRIPTIONS: &[Sample] = &[
     ("R2001", "other.wsdl", "schema.xsd", &[]),
-    ("R2005", "namespace=\"urn:other\" location=\"other.wsdl\"", "namespace=\"urn:else\" location=\"other.wsdl\"", &[]),
+    (
+        "R2005",
+        "namespace=\"urn:other\" location=\"other.wsdl\"",
+        "namespace=\"urn:else\" location=\"other.wsdl\"",
+        &[],
+    ),
     ("R2007", " location=\"other.wsdl\"", "", &[]),
-    ("R2803", "namespace=\"urn:other\" location=\"other.wsdl\"", "namespace=\"other\" location=\"none.wsdl\"", &[]),
-    ("R2022", "  <wsdl:portType name=\"Calls\">", "  <wsdl:import namespace=\"urn:other\" location=\"other.wsdl\"/><wsdl:portType name=\"Calls\">", &[]),
-    ("R2023", "  <wsdl:types>", "  <wsdl:message name=\"early\"/><wsdl:types>", &[]),
+    (
+        "R2803",
+        "namespace=\"urn:other\" location=\"other.wsdl\"",
+        "namespace=\"other\" location=\"none.wsdl\"",
+        &[],
+    ),
+    (
+        "R2022",
+        "  <wsdl:portType name=\"Calls\">",
+        "  <wsdl:import namespace=\"urn:other\" location=\"other.wsdl\"/><wsdl:portType name=\"Calls\">",
+        &[],
+    ),
+    (
+        "R2023",
+        "  <wsdl:types>",
+        "  <wsdl:message name=\"early\"/><wsdl:types>",
+        &[],
+    ),
     ("R4003", "UTF-8", "ISO-8859-1", &[]),
-    ("R4005", "xmlns:t=", "xmlns:xml=\"http://www.w3.org/XML/1998/namespace\" xmlns:t=", &[]),
-    ("R2026", "<soap:binding style=\"rpc\"", "<soap:binding wsdl:required=\"true\" style=\"rpc\"", &[]),
-    ("R2101", "element=\"t:getTitles\"", "element=\"soapenc:getTitles\"", &[]),
+    (
+        "R4005",
+        "xmlns:t=",
+        "xmlns:xml=\"http://www.w3.org/XML/1998/namespace\" xmlns:t=",
+        &[],
+    ),
+    (
+        "R2026",
+        "<soap:binding style=\"rpc\"",
+        "<soap:binding wsdl:required=\"true\" style=\"rpc\"",
+        &[],
+    ),
+    (
+        "R2101",
+        "element=\"t:getTitles\"",
+        "element=\"soapenc:getTitles\"",
+        &[],
+    ),
     ("R2102", "type=\"t:books\"", "type=\"o:books\"", &[]),
-    ("R2105", "</xsd:schema>", "</xsd:schema><xsd:schema><xsd:element name=\"x\"/></xsd:schema>", &[]),
-    ("R2110", "</xsd:schema>", "<xsd:import namespace=\"http://schemas.xmlsoap.org/soap/encoding/\"/><xsd:complexType name=\"a\"><xsd:complexContent><xsd:restriction base=\"soapenc:Array\"/></xsd:complexContent></xsd:complexType></xsd:schema>", &[]),
-    ("R2111", "</xsd:schema>", "<xsd:complexType name=\"a\"><xsd:attribute name=\"n\" wsdl:arrayType=\"t:x[]\"/></xsd:complexType></xsd:schema>", &[]),
-    ("R2112", "</xsd:schema>", "<xsd:element name=\"ArrayOfBook\"/></xsd:schema>", &[]),
+    (
+        "R2105",
+        "</xsd:schema>",
+        "</xsd:schema><xsd:schema><xsd:element name=\"x\"/></xsd:schema>",
+        &[],
+    ),
+    (
+        "R2110",
+        "</xsd:schema>",
+        "<xsd:import namespace=\"http://schemas.xmlsoap.org/soap/encoding/\"/><xsd:complexType name=\"a\"><xsd:complexContent><xsd:restriction base=\"soapenc:Array\"/></xsd:complexContent></xsd:complexType></xsd:schema>",
+        &[],
+    ),
+    (
+        "R2111",
+        "</xsd:schema>",
+        "<xsd:complexType name=\"a\"><xsd:attribute name=\"n\" wsdl:arrayType=\"t:x[]\"/></xsd:complexType></xsd:schema>",
+        &[],
+    ),
+    (
+        "R2112",
+        "</xsd:schema>",
+        "<xsd:element name=\"ArrayOfBook\"/></xsd:schema>",
+        &[],
+    ),
     ("R2201", "parts=\"body\"", "parts=\"body lead\"", &[]),
-    ("R2209", "<soap:header message=\"t:getBooks\" part=\"lead\" use=\"literal\"/>", "", &[]),
-    ("R2210", "<soap:body parts=\"body\" use=\"literal\"/>", "<soap:body use=\"literal\"/>", &[]),
-    ("R2203", "<wsdl:message name=\"call\"><wsdl:part name=\"one\" type=\"xsd:string\"/>", "<wsdl:message name=\"call\"><wsdl:part name=\"one\" element=\"t:lead\"/>", &[]),
-    ("R2204", "<wsdl:part name=\"body\" element=\"t:getTitles\"/>", "<wsdl:part name=\"body\" type=\"xsd:string\"/>", &[]),
-    ("R2205", "<wsdl:part name=\"lead\" element=\"t:lead\"/>", "<wsdl:part name=\"lead\" type=\"xsd:string\"/>", &[]),
-    ("R2206", "element=\"t:getTitles\"", "element=\"t:noSuchElement\"", &[]),
-    ("R2303", "<wsdl:input message=\"t:call\"/>\n      <wsdl:output message=\"t:answer\"/>", "<wsdl:output message=\"t:answer\"/><wsdl:input message=\"t:call\"/>", &[]),
-    ("R2304", "<wsdl:operation name=\"getTitles\">\n      <wsdl:input message", "<wsdl:operation name=\"getTitles\"><wsdl:input message=\"t:getTitles\"/></wsdl:operation><wsdl:operation name=\"getTitles\">\n      <wsdl:input message", &[]),
-    ("R2305", "parameterOrder=\"one\"", "parameterOrder=\"none\"", &[]),
-    ("R2306", "<wsdl:part name=\"fault\" element=\"t:trouble\"/>", "<wsdl:part name=\"fault\" element=\"t:trouble\" type=\"xsd:string\"/>", &[]),
-    ("R2401", "<soap:binding style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"/>", "", &[]),
-    ("R2701", "<soap:binding style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"/>", "<soap:binding style=\"rpc\"/>", &[]),
-    ("R2702", "style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"", "style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/smtp\"", &[]),
-    ("R2705", "soapAction=\"urn:getTitles\"", "soapAction=\"urn:getTitles\" style=\"rpc\"", &[]),
-    ("R2706", "<soap:body parts=\"body\" use=\"literal\"/>", "<soap:body parts=\"body\" use=\"encoded\"/>", &[]),
-    ("R2710", "element=\"t:getTitles\"", "element=\"t:getBooks\"", &[]),
+    (
+        "R2209",
+        "<soap:header message=\"t:getBooks\" part=\"lead\" use=\"literal\"/>",
+        "",
+        &[],
+    ),
+    (
+        "R2210",
+        "<soap:body parts=\"body\" use=\"literal\"/>",
+        "<soap:body use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2203",
+        "<wsdl:message name=\"call\"><wsdl:part name=\"one\" type=\"xsd:string\"/>",
+        "<wsdl:message name=\"call\"><wsdl:part name=\"one\" element=\"t:lead\"/>",
+        &[],
+    ),
+    (
+        "R2204",
+        "<wsdl:part name=\"body\" element=\"t:getTitles\"/>",
+        "<wsdl:part name=\"body\" type=\"xsd:string\"/>",
+        &[],
+    ),
+    (
+        "R2205",
+        "<wsdl:part name=\"lead\" element=\"t:lead\"/>",
+        "<wsdl:part name=\"lead\" type=\"xsd:string\"/>",
+        &[],
+    ),
+    (
+        "R2206",
+        "element=\"t:getTitles\"",
+        "element=\"t:noSuchElement\"",
+        &[],
+    ),
+    (
+        "R2303",
+        "<wsdl:input message=\"t:call\"/>\n      <wsdl:output message=\"t:answer\"/>",
+        "<wsdl:output message=\"t:answer\"/><wsdl:input message=\"t:call\"/>",
+        &[],
+    ),
+    (
+        "R2304",
+        "<wsdl:operation name=\"getTitles\">\n      <wsdl:input message",
+        "<wsdl:operation name=\"getTitles\"><wsdl:input message=\"t:getTitles\"/></wsdl:operation><wsdl:operation name=\"getTitles\">\n      <wsdl:input message",
+        &[],
+    ),
+    (
+        "R2305",
+        "parameterOrder=\"one\"",
+        "parameterOrder=\"none\"",
+        &[],
+    ),
+    (
+        "R2306",
+        "<wsdl:part name=\"fault\" element=\"t:trouble\"/>",
+        "<wsdl:part name=\"fault\" element=\"t:trouble\" type=\"xsd:string\"/>",
+        &[],
+    ),
+    (
+        "R2401",
+        "<soap:binding style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"/>",
+        "",
+        &[],
+    ),
+    (
+        "R2701",
+        "<soap:binding style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"/>",
+        "<soap:binding style=\"rpc\"/>",
+        &[],
+    ),
+    (
+        "R2702",
+        "style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"",
+        "style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/smtp\"",
+        &[],
+    ),
+    (
+        "R2705",
+        "soapAction=\"urn:getTitles\"",
+        "soapAction=\"urn:getTitles\" style=\"rpc\"",
+        &[],
+    ),
+    (
+        "R2706",
+        "<soap:body parts=\"body\" use=\"literal\"/>",
+        "<soap:body parts=\"body\" use=\"encoded\"/>",
+        &[],
+    ),
+    (
+        "R2710",
+        "element=\"t:getTitles\"",
+        "element=\"t:getBooks\"",
+        &[],
+    ),
     ("R2711", "books.example/calls", "books.example/books", &[]),
-    ("R2716", "<soap:body parts=\"body\" use=\"literal\"/>", "<soap:body parts=\"body\" use=\"literal\" namespace=\"urn:x\"/>", &[]),
-    ("R2717", "<wsdl:output><soap:body use=\"literal\" namespace=\"urn:calls\"/>", "<wsdl:output><soap:body use=\"literal\"/>", &[]),
-    ("R2718", "<wsdl:portType name=\"Calls\">", "<wsdl:portType name=\"Calls\"><wsdl:operation name=\"more\"><wsdl:input message=\"t:call\"/></wsdl:operation>", &[]),
-    ("R2720", "<soap:header message=\"t:getBooks\" part=\"lead\" use=\"literal\"/>", "<soap:header message=\"t:getBooks\" use=\"literal\"/>", &["R2209"]),
-    ("R2721", "<soap:fault name=\"trouble\" use=\"literal\"/>", "<soap:fault use=\"literal\"/>", &[]),
-    ("R2723", "<soap:fault name=\"trouble\" use=\"literal\"/>", "<soap:fault name=\"trouble\" use=\"encoded\"/>", &[]),
-    ("R2726", "<wsdl:input><soap:body use=\"literal\" namespace=\"urn:calls\"/>", "<wsdl:input><soap:body use=\"literal\" namespace=\"urn:calls\"/><soap:header message=\"t:getTitles\" part=\"body\" use=\"literal\" namespace=\"urn:x\"/>", &[]),
-    ("R2740", "      <wsdl:fault name=\"trouble\"><soap:fault name=\"trouble\" use=\"literal\"/></wsdl:fault>\n", "", &[]),
-    ("R2749", "part=\"lead\" use=\"literal\"/>", "part=\"lead\" parts=\"lead\" use=\"literal\"/>", &[]),
-    ("R2754", "<soap:fault name=\"trouble\" use=\"literal\"/>", "<soap:fault name=\"other\" use=\"literal\"/>", &[]),
+    (
+        "R2716",
+        "<soap:body parts=\"body\" use=\"literal\"/>",
+        "<soap:body parts=\"body\" use=\"literal\" namespace=\"urn:x\"/>",
+        &[],
+    ),
+    (
+        "R2717",
+        "<wsdl:output><soap:body use=\"literal\" namespace=\"urn:calls\"/>",
+        "<wsdl:output><soap:body use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2718",
+        "<wsdl:portType name=\"Calls\">",
+        "<wsdl:portType name=\"Calls\"><wsdl:operation name=\"more\"><wsdl:input message=\"t:call\"/></wsdl:operation>",
+        &[],
+    ),
+    (
+        "R2720",
+        "<soap:header message=\"t:getBooks\" part=\"lead\" use=\"literal\"/>",
+        "<soap:header message=\"t:getBooks\" use=\"literal\"/>",
+        &["R2209"],
+    ),
+    (
+        "R2721",
+        "<soap:fault name=\"trouble\" use=\"literal\"/>",
+        "<soap:fault use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2723",
+        "<soap:fault name=\"trouble\" use=\"literal\"/>",
+        "<soap:fault name=\"trouble\" use=\"encoded\"/>",
+        &[],
+    ),
+    (
+        "R2726",
+        "<wsdl:input><soap:body use=\"literal\" namespace=\"urn:calls\"/>",
+        "<wsdl:input><soap:body use=\"literal\" namespace=\"urn:calls\"/><soap:header message=\"t:getTitles\" part=\"body\" use=\"literal\" namespace=\"urn:x\"/>",
+        &[],
+    ),
+    (
+        "R2740",
+        "      <wsdl:fault name=\"trouble\"><soap:fault name=\"trouble\" use=\"literal\"/></wsdl:fault>\n",
+        "",
+        &[],
+    ),
+    (
+        "R2749",
+        "part=\"lead\" use=\"literal\"/>",
+        "part=\"lead\" parts=\"lead\" use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2754",
+        "<soap:fault name=\"trouble\" use=\"literal\"/>",
+        "<soap:fault name=\"other\" use=\"literal\"/>",
+        &[],
+    ),
 ];
 
 const POLICIES: &[Sample] = &[
-    ("policy-unattached", "    <wsp:PolicyReference URI=\"#Signed\"/>\n", "", &[]),
-    ("policy-misplaced", "example/calls\"/>", "example/calls\"><wsp:PolicyReference URI=\"#Signed\"/></soap:address>", &[]),
-    ("policy-reference", "URI=\"#Signed\"", "URI=\"#Sealed\"", &["policy-unattached"]),
-    ("policy-impossible", "<wsp:PolicyReference URI=\"#Signed\"/>", "<wsp:PolicyReference URI=\"#Signed\"/><wsp:Policy><wsp:ExactlyOne/></wsp:Policy>", &[]),
-    ("policy-optional", "<sp:AsymmetricBinding>", "<sp:AsymmetricBinding wsp:Optional=\"true\">", &[]),
-    ("policy-invalid", "<wsp:ExactlyOne>", "<wsp:ExactlyOne><wsp:Nothing/>", &[]),
-    ("assertion-conflict", "<sp:WssX509V3Token10/>", "<sp:WssX509V3Token10/><sp:RequireExplicitDerivedKeys/><sp:RequireImpliedDerivedKeys/>", &[]),
-    ("assertion-repeated", "<sp:Layout>", "<sp:AlgorithmSuite><wsp:Policy><sp:Basic128Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:Layout>", &[]),
-    ("assertion-incomplete", "            <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite>\n", "", &[]),
-    ("assertion-unknown", "<sp:SignedParts>", "<sp:SealedParts/><sp:SignedParts>", &[]),
-    ("assertion-value", "IncludeToken/Never", "IncludeToken/Sometimes", &[]),
-    ("suite-weak", "<sp:Basic256Sha256/>", "<sp:Basic256Sha256Rsa15/>", &[]),
-    ("password-in-clear", "<sp:SignedParts>", "<sp:SignedSupportingTokens><wsp:Policy><sp:UsernameToken sp:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/AlwaysToRecipient\"><wsp:Policy/></sp:UsernameToken></wsp:Policy></sp:SignedSupportingTokens><sp:SignedParts>", &[]),
-    ("encrypt-before-sign", "<sp:IncludeTimestamp/>", "<sp:IncludeTimestamp/><sp:EncryptBeforeSigning/>", &[]),
-    ("timestamp-missing", "            <sp:IncludeTimestamp/>\n", "", &[]),
-    ("headers-in-part", "            <sp:OnlySignEntireHeadersAndBody/>\n", "", &[]),
-    ("nothing-signed", "        <sp:SignedParts><sp:Body/></sp:SignedParts>\n", "", &[]),
-    ("transport-unprotected", "<wsp:PolicyReference URI=\"#Signed\"/>\n    <soap:binding transport", "<wsp:PolicyReference URI=\"#Signed\"/>\n    <wsp:Policy><sp:TransportBinding><wsp:Policy><sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy/></sp:HttpsToken></wsp:Policy></sp:TransportToken><sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite></wsp:Policy></sp:TransportBinding></wsp:Policy><soap:binding transport", &["assertion-repeated"]),
+    (
+        "policy-unattached",
+        "    <wsp:PolicyReference URI=\"#Signed\"/>\n",
+        "",
+        &[],
+    ),
+    (
+        "policy-misplaced",
+        "example/calls\"/>",
+        "example/calls\"><wsp:PolicyReference URI=\"#Signed\"/></soap:address>",
+        &[],
+    ),
+    (
+        "policy-reference",
+        "URI=\"#Signed\"",
+        "URI=\"#Sealed\"",
+        &["policy-unattached"],
+    ),
+    (
+        "policy-impossible",
+        "<wsp:PolicyReference URI=\"#Signed\"/>",
+        "<wsp:PolicyReference URI=\"#Signed\"/><wsp:Policy><wsp:ExactlyOne/></wsp:Policy>",
+        &[],
+    ),
+    (
+        "policy-optional",
+        "<sp:AsymmetricBinding>",
+        "<sp:AsymmetricBinding wsp:Optional=\"true\">",
+        &[],
+    ),
+    (
+        "policy-invalid",
+        "<wsp:ExactlyOne>",
+        "<wsp:ExactlyOne><wsp:Nothing/>",
+        &[],
+    ),
+    (
+        "assertion-conflict",
+        "<sp:WssX509V3Token10/>",
+        "<sp:WssX509V3Token10/><sp:RequireExplicitDerivedKeys/><sp:RequireImpliedDerivedKeys/>",
+        &[],
+    ),
+    (
+        "assertion-repeated",
+        "<sp:Layout>",
+        "<sp:AlgorithmSuite><wsp:Policy><sp:Basic128Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:Layout>",
+        &[],
+    ),
+    (
+        "assertion-incomplete",
+        "            <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite>\n",
+        "",
+        &[],
+    ),
+    (
+        "assertion-unknown",
+        "<sp:SignedParts>",
+        "<sp:SealedParts/><sp:SignedParts>",
+        &[],
+    ),
+    (
+        "assertion-value",
+        "IncludeToken/Never",
+        "IncludeToken/Sometimes",
+        &[],
+    ),
+    (
+        "suite-weak",
+        "<sp:Basic256Sha256/>",
+        "<sp:Basic256Sha256Rsa15/>",
+        &[],
+    ),
+    (
+        "password-in-clear",
+        "<sp:SignedParts>",
+        "<sp:SignedSupportingTokens><wsp:Policy><sp:UsernameToken sp:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/AlwaysToRecipient\"><wsp:Policy/></sp:UsernameToken></wsp:Policy></sp:SignedSupportingTokens><sp:SignedParts>",
+        &[],
+    ),
+    (
+        "encrypt-before-sign",
+        "<sp:IncludeTimestamp/>",
+        "<sp:IncludeTimestamp/><sp:EncryptBeforeSigning/>",
+        &[],
+    ),
+    (
+        "timestamp-missing",
+        "            <sp:IncludeTimestamp/>\n",
+        "",
+        &[],
+    ),
+    (
+        "headers-in-part",
+        "            <sp:OnlySignEntireHeadersAndBody/>\n",
+        "",
+        &[],
+    ),
+    (
+        "nothing-signed",
+        "        <sp:SignedParts><sp:Body/></sp:SignedParts>\n",
+        "",
+        &[],
+    ),
+    (
+        "transport-unprotected",
+        "<wsp:PolicyReference URI=\"#Signed\"/>\n    <soap:binding transport",
+        "<wsp:PolicyReference URI=\"#Signed\"/>\n    <wsp:Policy><sp:TransportBinding><wsp:Policy><sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy/></sp:HttpsToken></wsp:Policy></sp:TransportToken><sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite></wsp:Policy></sp:TransportBinding></wsp:Policy><soap:binding transport",
+        &["assertion-repeated"],
+    ),
 ];
 
 /// A message that Digikoppeling takes: signed and encrypted.
 fn wus() -> String {
     let secured = |uri: &str| {
-        format!("<ds:Reference URI=\"#{uri}\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms>\
-                 <ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/><ds:DigestValue>AAAA</ds:DigestValue></ds:Reference>")
+        format!(
+            "<ds:Reference URI=\"#{uri}\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms>\
+                 <ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/><ds:DigestValue>AAAA</ds:DigestValue></ds:Reference>"
+        )
     };
-    let certificate = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+    let certificate =
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
     format!(
         "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:a=\"http://www.w3.org/2005/08/addressing\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" \
          xmlns:xenc=\"http://www.w3.org/2001/04/xmlenc#\" xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" \
@@ -132,23 +440,80 @@ fn wus() -> String {
          <ds:KeyInfo><wsse:SecurityTokenReference><wsse:Reference URI=\"#C\" ValueType=\"{certificate}\"/></wsse:SecurityTokenReference></ds:KeyInfo></ds:Signature>\
          </wsse:Security></s:Header><s:Body wsu:Id=\"B\"><xenc:EncryptedData Id=\"D\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#aes256-gcm\"/>\
          </xenc:EncryptedData></s:Body></s:Envelope>",
-        secured("A"), secured("T"), secured("B"),
+        secured("A"),
+        secured("T"),
+        secured("B"),
     )
 }
 
 const WUS: &[Sample] = &[
     ("WS002", "<a:Action wsu:Id=\"A\">urn:a</a:Action>", "", &[]),
-    ("WS007", "<wsse:Security>", "<b:h xmlns:b=\"urn:b\"/><wsse:Security>", &[]),
-    ("WA001", "<wsse:Security>", "<o:To xmlns:o=\"http://schemas.xmlsoap.org/ws/2004/08/addressing\"/><wsse:Security>", &[]),
-    ("WB002", "<wsu:Created>2026-01-31T12:00:00Z</wsu:Created>", "", &[]),
-    ("WB004", "<s:Body wsu:Id=\"B\">", "<s:Body wsu:Id=\"Z\">", &[]),
-    ("WB006", "<xenc:EncryptedKey Id=\"K\">", "<ds:Signature/><xenc:EncryptedKey Id=\"K\">", &[]),
-    ("WB007", "<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>", "<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/TR/2001/REC-xml-c14n-20010315\"/>", &[]),
-    ("WB010", "<wsse:Reference URI=\"#C\"", "<wsse:Reference URI=\"urn:c\"", &[]),
-    ("SIGN001", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", "http://www.w3.org/2000/09/xmldsig#rsa-sha1", &[]),
-    ("SIGN003", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha224", &[]),
-    ("ENC003", "http://www.w3.org/2009/xmlenc11#aes256-gcm", "http://www.w3.org/2001/04/xmlenc#aes256-cbc", &[]),
-    ("ENC004", "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p", "http://www.w3.org/2001/04/xmlenc#rsa-1_5", &[]),
+    (
+        "WS007",
+        "<wsse:Security>",
+        "<b:h xmlns:b=\"urn:b\"/><wsse:Security>",
+        &[],
+    ),
+    (
+        "WA001",
+        "<wsse:Security>",
+        "<o:To xmlns:o=\"http://schemas.xmlsoap.org/ws/2004/08/addressing\"/><wsse:Security>",
+        &[],
+    ),
+    (
+        "WB002",
+        "<wsu:Created>2026-01-31T12:00:00Z</wsu:Created>",
+        "",
+        &[],
+    ),
+    (
+        "WB004",
+        "<s:Body wsu:Id=\"B\">",
+        "<s:Body wsu:Id=\"Z\">",
+        &[],
+    ),
+    (
+        "WB006",
+        "<xenc:EncryptedKey Id=\"K\">",
+        "<ds:Signature/><xenc:EncryptedKey Id=\"K\">",
+        &[],
+    ),
+    (
+        "WB007",
+        "<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>",
+        "<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/TR/2001/REC-xml-c14n-20010315\"/>",
+        &[],
+    ),
+    (
+        "WB010",
+        "<wsse:Reference URI=\"#C\"",
+        "<wsse:Reference URI=\"urn:c\"",
+        &[],
+    ),
+    (
+        "SIGN001",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+        "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+        &[],
+    ),
+    (
+        "SIGN003",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha224",
+        &[],
+    ),
+    (
+        "ENC003",
+        "http://www.w3.org/2009/xmlenc11#aes256-gcm",
+        "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
+        &[],
+    ),
+    (
+        "ENC004",
+        "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p",
+        "http://www.w3.org/2001/04/xmlenc#rsa-1_5",
+        &[],
+    ),
 ];
 
 fn beside(uri: &str) -> Option<Vec<u8>> {
@@ -161,7 +526,11 @@ fn beside(uri: &str) -> Option<Vec<u8>> {
 
 fn broken(source: &str, choice: Choice) -> BTreeSet<&'static str> {
     let report = lint(source.as_bytes().to_vec(), &choice, &beside).expect("a document");
-    report.findings.iter().map(|finding| finding.rule.id).collect()
+    report
+        .findings
+        .iter()
+        .map(|finding| finding.rule.id)
+        .collect()
 }
 
 fn compare(base: &str, samples: &[Sample], profiles: Profiles) {
@@ -222,7 +591,9 @@ fn every_rule_outside_of_the_security_profile_has_its_sample() {
         .iter()
         .map(|sample| sample.0)
         .collect();
-    let rules = rules_table().iter().filter(|rule| !rule.profiles.has(Profile::Bsp));
+    let rules = rules_table()
+        .iter()
+        .filter(|rule| !rule.profiles.has(Profile::Bsp));
     let rules: BTreeSet<&str> = rules.map(|rule| rule.id).collect();
     assert_eq!(sampled, rules);
 }
@@ -232,7 +603,11 @@ fn a_rule_stands_in_the_table_once_and_is_looked_for_or_not() {
     let mut known = BTreeSet::new();
     for rule in rules_table() {
         assert!(known.insert(rule.id), "{} twice", rule.id);
-        assert!(rule.explanation.ends_with('.') && rule.remedy.ends_with('.'), "{}", rule.id);
+        assert!(
+            rule.explanation.ends_with('.') && rule.remedy.ends_with('.'),
+            "{}",
+            rule.id
+        );
     }
     for (id, _) in NOT_LOOKED_FOR {
         assert_eq!(rule(id), None, "{id}");
@@ -251,7 +626,12 @@ fn findings_stand_in_document_order_with_lines_and_columns_in_characters() {
         .collect();
     assert_eq!(
         places,
-        [("R1014", 2, 3), ("R1014", 3, 1), ("R9981", 3, 1), ("R1014", 3, 5)]
+        [
+            ("R1014", 2, 3),
+            ("R1014", 3, 1),
+            ("R9981", 3, 1),
+            ("R1014", 3, 5)
+        ]
     );
 }
 
@@ -261,7 +641,9 @@ fn findings_beyond_the_limit_are_counted() {
     for _ in 0..3 * MOST_FINDINGS {
         body.push_str("<x/>");
     }
-    let source = format!("<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>{body}</s:Body></s:Envelope>");
+    let source = format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>{body}</s:Body></s:Envelope>"
+    );
     let report = lint(source.into_bytes(), &Choice::Fitting, &|_| None).expect("an envelope");
     assert_eq!(report.findings.len(), MOST_FINDINGS);
     // Each has no namespace, and together they are too many.
@@ -271,12 +653,17 @@ fn findings_beyond_the_limit_are_counted() {
 #[test]
 fn values_of_a_hostile_message_are_cut_and_stay_in_their_line() {
     let long = "x".repeat(100_000);
-    let source = format!("<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/>\
-        <y:h xmlns:y=\"urn:y\" s:mustUnderstand=\"a&#10;hint: all is well{long}\"/></s:Envelope>");
+    let source = format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/>\
+        <y:h xmlns:y=\"urn:y\" s:mustUnderstand=\"a&#10;hint: all is well{long}\"/></s:Envelope>"
+    );
     let report = lint(source.into_bytes(), &Choice::Fitting, &|_| None).expect("an envelope");
     let text = soapstone_lint::text("a\nb.xml", &report);
     assert!(text.len() < 2_000, "{} bytes", text.len());
-    assert!(text.contains("a\\nb.xml:1:") && !text.contains("\nhint:"), "{text}");
+    assert!(
+        text.contains("a\\nb.xml:1:") && !text.contains("\nhint:"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -284,14 +671,23 @@ fn many_references_to_one_large_body_are_no_more_work_than_the_limit() {
     // Each reference alone would walk through the whole Body.
     let mut references = String::new();
     for _ in 0..4_000 {
-        let _ = write!(references, "<ds:Reference URI=\"#B\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms></ds:Reference>");
+        let _ = write!(
+            references,
+            "<ds:Reference URI=\"#B\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms></ds:Reference>"
+        );
     }
     let body = "<b:x xmlns:b=\"urn:b\"/>".repeat(20_000);
-    let source = format!("<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" \
+    let source = format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" \
         xmlns:wsse=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\" \
         xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\"><s:Header><wsse:Security><ds:Signature><ds:SignedInfo>\
-        {references}</ds:SignedInfo></ds:Signature></wsse:Security></s:Header><s:Body wsu:Id=\"B\">{body}</s:Body></s:Envelope>");
-    let report = lint(source.into_bytes(), &Choice::Of(Profiles::of(Profile::Bsp)), &|_| None);
+        {references}</ds:SignedInfo></ds:Signature></wsse:Security></s:Header><s:Body wsu:Id=\"B\">{body}</s:Body></s:Envelope>"
+    );
+    let report = lint(
+        source.into_bytes(),
+        &Choice::Of(Profiles::of(Profile::Bsp)),
+        &|_| None,
+    );
     assert_eq!(report.expect("an envelope").findings, []);
 }
 
@@ -315,6 +711,12 @@ fn what_is_no_xml_and_what_is_something_else_have_their_errors() {
 #[test]
 fn profiles_are_named_and_one_that_is_not_there_yet_is_told_apart() {
     assert_eq!("bp20".parse(), Ok(Profile::Bp20));
-    assert_eq!("as4".parse::<Profile>(), Err(ProfileError::NotYet("as4".to_owned())));
-    assert_eq!("x".parse::<Profile>(), Err(ProfileError::Unknown("x".to_owned())));
+    assert_eq!(
+        "as4".parse::<Profile>(),
+        Err(ProfileError::NotYet("as4".to_owned()))
+    );
+    assert_eq!(
+        "x".parse::<Profile>(),
+        Err(ProfileError::Unknown("x".to_owned()))
+    );
 }

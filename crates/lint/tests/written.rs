@@ -38,11 +38,31 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
 
 /// Breaches of messages that other stacks wrote, by the beginning of their names.
 const OF_OTHERS: &[(&str, &str, &str)] = &[
-    ("cxf", "R3022", "a thumbprint of a certificate that is sent along"),
-    ("cxf", "R3058", "WS-Trust renewal: a type of token that no token profile defines"),
-    ("cxf", "R3059", "references to derived keys and contexts, which the profile does not know"),
-    ("cxf", "R3074", "WS-Trust renewal: a type of token that no token profile defines"),
-    ("metro", "R3059", "references to derived keys and contexts, which the profile does not know"),
+    (
+        "cxf",
+        "R3022",
+        "a thumbprint of a certificate that is sent along",
+    ),
+    (
+        "cxf",
+        "R3058",
+        "WS-Trust renewal: a type of token that no token profile defines",
+    ),
+    (
+        "cxf",
+        "R3059",
+        "references to derived keys and contexts, which the profile does not know",
+    ),
+    (
+        "cxf",
+        "R3074",
+        "WS-Trust renewal: a type of token that no token profile defines",
+    ),
+    (
+        "metro",
+        "R3059",
+        "references to derived keys and contexts, which the profile does not know",
+    ),
     ("metro", "R3069", "Metro leaves the TokenType out"),
     ("wcf", "R3029", "Mono's WCF leaves the EncodingType out"),
     ("wcf", "R3059", "Mono's WCF leaves the ValueType out"),
@@ -70,7 +90,10 @@ fn files(folder: &str, ending: &str) -> Vec<(String, Vec<u8>)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|own| own == ending) {
                 let name = path.strip_prefix(&top).expect("a path inside");
-                found.push((name.display().to_string(), std::fs::read(&path).expect("a file")));
+                found.push((
+                    name.display().to_string(),
+                    std::fs::read(&path).expect("a file"),
+                ));
             }
         }
     }
@@ -80,7 +103,11 @@ fn files(folder: &str, ending: &str) -> Vec<(String, Vec<u8>)> {
 
 fn broken(source: Vec<u8>) -> BTreeSet<&'static str> {
     let report = lint(source, &Choice::Fitting, &|_| None).expect("a document");
-    report.findings.iter().map(|finding| finding.rule.id).collect()
+    report
+        .findings
+        .iter()
+        .map(|finding| finding.rule.id)
+        .collect()
 }
 
 /// Compares what messages break with what is known of them; gives how many there are.
@@ -161,7 +188,11 @@ fn what_the_writer_makes_under_each_recorded_policy_keeps_the_rules() {
         let config = EndpointConfig::from_text(&text, &file, &|_| None);
         let client = config.and_then(|config| Endpoint::compile(&config, Role::Client));
         let client = client.unwrap_or_else(|problems| panic!("{problems}"));
-        let version = if name.contains("SOAP-1.2") { "soap12" } else { "soap11" };
+        let version = if name.contains("SOAP-1.2") {
+            "soap12"
+        } else {
+            "soap11"
+        };
         let plain = repository().join(format!("interop/recorded/{version}.plain.xml"));
         let plain = std::fs::read(plain).expect("a plain message");
         let secured = client.secure(

@@ -121,11 +121,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         files::print(format!("{log:#}\n"))?;
     } else if arguments.json {
         let all = reports.iter();
-        let all: Vec<_> = all.map(|(name, report)| soapstone_lint::json(name, report)).collect();
+        let all: Vec<_> = all
+            .map(|(name, report)| soapstone_lint::json(name, report))
+            .collect();
         files::print(format!("{:#}\n", serde_json::Value::from(all)))?;
     }
     eprintln!("soapstone: {}", summary(&reports));
-    let fails = reports.iter().any(|(_, report)| arguments.fail_on.counts(report));
+    let fails = reports
+        .iter()
+        .any(|(_, report)| arguments.fail_on.counts(report));
     Ok(match (is_unread, fails) {
         (true, _) => ExitCode::from(FAILED),
         (false, true) => ExitCode::from(REFUSED),
@@ -154,7 +158,9 @@ fn summary(reports: &[(String, Report)]) -> String {
     if errors + warnings == 0 {
         return format!("nothing found in {files}");
     }
-    let with = reports.iter().filter(|(_, report)| FailOn::Warning.counts(report));
+    let with = reports
+        .iter()
+        .filter(|(_, report)| FailOn::Warning.counts(report));
     let (errors, warnings) = (counted(errors, "error"), counted(warnings, "warning"));
     format!("{errors}, {warnings} in {} of {files}", with.count())
 }

@@ -9,7 +9,12 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
         match token.attribute("", "EncodingType") {
             None => findings.add("R3029", *token, "an EncodingType", "none"),
             Some(encoding) if encoding != BASE64 => {
-                findings.add("R3030", *token, quoted(Some(BASE64)), quoted(Some(&encoding)));
+                findings.add(
+                    "R3030",
+                    *token,
+                    quoted(Some(BASE64)),
+                    quoted(Some(&encoding)),
+                );
             }
             Some(_) => {}
         }

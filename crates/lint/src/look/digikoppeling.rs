@@ -7,9 +7,7 @@ use soapstone_xml::{Element, NodeId};
 use crate::findings::{Findings, quoted};
 use crate::look::encryption::listed_by_keys;
 use crate::message::{Message, Target, Token};
-use crate::names::{
-    ADDRESSING, ADDRESSING_2004, DS, EXC_C14N, STR_TRANSFORM, WSSE, WSU, XENC,
-};
+use crate::names::{ADDRESSING, ADDRESSING_2004, DS, EXC_C14N, STR_TRANSFORM, WSSE, WSU, XENC};
 
 /// Hashes that signatures and digests may use.
 const HASHES: [&str; 3] = ["sha256", "sha384", "sha512"];
@@ -17,12 +15,22 @@ const HASHES: [&str; 3] = ["sha256", "sha384", "sha512"];
 pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
     look_at_blocks(message, findings);
     let Some(security) = message.security.first().copied() else {
-        findings.add("WB002", message.envelope, "a wsse:Security with a wsu:Timestamp", "none");
+        findings.add(
+            "WB002",
+            message.envelope,
+            "a wsse:Security with a wsu:Timestamp",
+            "none",
+        );
         return;
     };
     let timestamp = security.child(WSU, "Timestamp");
     if timestamp.is_none_or(|timestamp| timestamp.child(WSU, "Created").is_none()) {
-        findings.add("WB002", security, "a wsu:Timestamp with wsu:Created", "none");
+        findings.add(
+            "WB002",
+            security,
+            "a wsu:Timestamp with wsu:Created",
+            "none",
+        );
     }
     look_at_coverage(message, security, timestamp, findings);
     look_at_order(message, findings);
@@ -35,7 +43,11 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
 
 fn look_at_blocks(message: &Message<'_>, findings: &mut Findings) {
     let mut has_action = false;
-    for block in message.header.into_iter().flat_map(|header| header.children()) {
+    for block in message
+        .header
+        .into_iter()
+        .flat_map(|header| header.children())
+    {
         has_action |= block.is(ADDRESSING, "Action");
         let name = quoted(Some(block.qualified_name()));
         match block.namespace() {
@@ -72,11 +84,18 @@ fn look_at_coverage(
             }
         }
     }
-    let blocks = message.header.into_iter().flat_map(|header| header.children());
+    let blocks = message
+        .header
+        .into_iter()
+        .flat_map(|header| header.children());
     let addressing = blocks.filter(|block| block.namespace() == ADDRESSING);
     let wanted = message.body.into_iter().chain(timestamp).chain(addressing);
     for part in wanted.filter(|part| !signed.contains(&part.id())) {
-        let place = if message.signatures.is_empty() { security } else { part };
+        let place = if message.signatures.is_empty() {
+            security
+        } else {
+            part
+        };
         let found = "none";
         let expected = format!("a ds:Reference to `{}`", part.qualified_name());
         findings.add("WB004", place, expected, found);
@@ -86,7 +105,11 @@ fn look_at_coverage(
 fn look_at_order(message: &Message<'_>, findings: &mut Findings) {
     let listed = listed_by_keys(message);
     let used: HashSet<NodeId> = listed.into_values().collect();
-    for key in message.encrypted_keys.iter().filter(|key| used.contains(&key.id())) {
+    for key in message
+        .encrypted_keys
+        .iter()
+        .filter(|key| used.contains(&key.id()))
+    {
         let signed_first = message
             .signatures
             .iter()
@@ -129,7 +152,10 @@ fn look_at_algorithms(signature: Element<'_>, findings: &mut Findings) {
 
 fn look_at_key(message: &Message<'_>, findings: &mut Findings) {
     for reference in &message.references {
-        let signature = reference.element.parent().and_then(|key_info| key_info.parent());
+        let signature = reference
+            .element
+            .parent()
+            .and_then(|key_info| key_info.parent());
         let of_signature = signature.is_some_and(|signature| signature.is(DS, "Signature"));
         let is_direct = reference.direct.is_some() && reference.inside().is_some();
         let is_certificate = matches!(reference.token, Some(Token::X509 | Token::PkiPath));
@@ -143,7 +169,9 @@ fn look_at_key(message: &Message<'_>, findings: &mut Findings) {
 fn look_at_ciphers(message: &Message<'_>, findings: &mut Findings) {
     let method = |element: Element<'_>| {
         let method = element.child(XENC, "EncryptionMethod")?;
-        method.attribute("", "Algorithm").map(std::borrow::Cow::into_owned)
+        method
+            .attribute("", "Algorithm")
+            .map(std::borrow::Cow::into_owned)
     };
     for data in &message.encrypted_data {
         if let Some(algorithm) = method(*data)

@@ -145,9 +145,17 @@ fn look_at_places(message: &Message<'_>, findings: &mut Findings) {
     let of_envelope = message.envelope.child(XENC, "EncryptedData");
     if let Some(data) = of_envelope {
         let expected = "a Header and a Body that are not encrypted";
-        findings.add("R5607", data, expected, "an xenc:EncryptedData in the Envelope");
+        findings.add(
+            "R5607",
+            data,
+            expected,
+            "an xenc:EncryptedData in the Envelope",
+        );
     }
-    let blocks = message.header.into_iter().flat_map(|header| header.children());
+    let blocks = message
+        .header
+        .into_iter()
+        .flat_map(|header| header.children());
     for data in blocks.filter(|child| child.is(XENC, "EncryptedData")) {
         let found = "a bare xenc:EncryptedData";
         findings.add("R3228", data, "header blocks", found);
@@ -194,13 +202,23 @@ fn look_at_key(message: &Message<'_>, key: Element<'_>, findings: &mut Findings)
     let is_known = |known: &[&str]| known.contains(&&*algorithm);
     let found = || quoted(Some(&algorithm));
     if !is_known(&TRANSPORTS) && !is_known(&WRAPS) {
-        findings.add("R5626", method, "RSA 1.5, RSA-OAEP or a key wrap of the profile", found());
+        findings.add(
+            "R5626",
+            method,
+            "RSA 1.5, RSA-OAEP or a key wrap of the profile",
+            found(),
+        );
     }
     if algorithm.contains("#rsa") && !is_known(&TRANSPORTS) {
         findings.add("R5621", method, "RSA 1.5 or RSA-OAEP", found());
     }
     if algorithm.contains("#kw-") && !is_known(&WRAPS) {
-        findings.add("R5625", method, "a wrap with Triple DES, AES-128 or AES-256", found());
+        findings.add(
+            "R5625",
+            method,
+            "a wrap with Triple DES, AES-128 or AES-256",
+            found(),
+        );
     }
 }
 
@@ -219,16 +237,16 @@ fn look_at_key_info(message: &Message<'_>, encrypted: Element<'_>, findings: &mu
     }
     if key_info.child(WSSE, "SecurityTokenReference").is_none() {
         let found = key_info.first_child().map(|child| child.qualified_name());
-        findings.add("R5426", key_info, "a wsse:SecurityTokenReference", quoted(found));
+        findings.add(
+            "R5426",
+            key_info,
+            "a wsse:SecurityTokenReference",
+            quoted(found),
+        );
     }
 }
 
-fn look_at_data(
-    message: &Message<'_>,
-    data: Element<'_>,
-    lists: &Lists,
-    findings: &mut Findings,
-) {
+fn look_at_data(message: &Message<'_>, data: Element<'_>, lists: &Lists, findings: &mut Findings) {
     look_at_key_info(message, data, findings);
     match data.child(XENC, "EncryptionMethod") {
         None => findings.add("R5601", data, "an xenc:EncryptionMethod", "none"),

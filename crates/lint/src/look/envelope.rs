@@ -36,10 +36,20 @@ fn look_at_structure(message: &Message<'_>, findings: &mut Findings) {
     let profiles = findings.profiles();
     let of_11 = profiles.has(Profile::Bp11) || profiles.has(Profile::Bp12);
     if message.soap == SOAP12 && of_11 && !profiles.has(Profile::Bp20) {
-        findings.add("R9980", envelope, "an envelope of SOAP 1.1", "one of SOAP 1.2");
+        findings.add(
+            "R9980",
+            envelope,
+            "an envelope of SOAP 1.1",
+            "one of SOAP 1.2",
+        );
     }
     if message.soap == SOAP11 && profiles.has(Profile::Bp20) && !of_11 {
-        findings.add("R9980", envelope, "an envelope of SOAP 1.2", "one of SOAP 1.1");
+        findings.add(
+            "R9980",
+            envelope,
+            "an envelope of SOAP 1.2",
+            "one of SOAP 1.1",
+        );
     }
     let Some(body) = message.body else {
         findings.add("R9980", envelope, "a Body", "none");
@@ -89,8 +99,16 @@ pub(crate) fn look_at_text(
         findings.add(of_encoding, root, "UTF-8 or UTF-16", quoted(encoding));
     }
     for element in root.descendants() {
-        if element.declarations().any(|(prefix, uri)| prefix == "xml" && uri == XML) {
-            findings.add(of_prefix, element, "no declaration of the prefix xml", "one");
+        if element
+            .declarations()
+            .any(|(prefix, uri)| prefix == "xml" && uri == XML)
+        {
+            findings.add(
+                of_prefix,
+                element,
+                "no declaration of the prefix xml",
+                "one",
+            );
         }
     }
 }
@@ -103,8 +121,15 @@ pub(crate) fn declared_encoding(source: &[u8]) -> Option<String> {
     let declaration = std::str::from_utf8(&declaration[..end]).ok()?;
     let (_, value) = declaration.split_once("encoding")?;
     let value = value.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
-    value.strip_prefix(quote)?.split(quote).next().map(str::to_owned)
+    let quote = value
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '\'' | '"'))?;
+    value
+        .strip_prefix(quote)?
+        .split(quote)
+        .next()
+        .map(str::to_owned)
 }
 
 fn look_at_instructions(document: &Document, envelope: Element<'_>, findings: &mut Findings) {
@@ -151,7 +176,12 @@ fn look_at_attributes(message: &Message<'_>, findings: &mut Findings) {
             findings.add("R1013", element, "0 or 1", quoted(Some(&value)));
         }
         if let Some(value) = element.attribute(SOAP_ENCODING, "arrayType") {
-            findings.add("R2113", element, "no soapenc:arrayType", quoted(Some(&value)));
+            findings.add(
+                "R2113",
+                element,
+                "no soapenc:arrayType",
+                quoted(Some(&value)),
+            );
         }
     }
 }

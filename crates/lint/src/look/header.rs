@@ -10,10 +10,19 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
     for (id, named) in message.ids() {
         let mut named = named.iter().filter(|(_, kind)| *kind == IdKind::Wsu);
         if let (Some(_), Some((second, _))) = (named.next(), named.next()) {
-            findings.add("R3204", *second, "a wsu:Id that no other element has", quoted(Some(id)));
+            findings.add(
+                "R3204",
+                *second,
+                "a wsu:Id that no other element has",
+                quoted(Some(id)),
+            );
         }
     }
-    let actor = if message.soap == SOAP12 { "role" } else { "actor" };
+    let actor = if message.soap == SOAP12 {
+        "role"
+    } else {
+        "actor"
+    };
     let mut known = HashMap::new();
     for security in &message.security {
         let named = security.attribute(message.soap, actor);

@@ -11,7 +11,12 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
         }
         let value = token.attribute("", "ValueType");
         if value.as_deref() != Some(KERBEROS) {
-            findings.add("R6902", *token, quoted(Some(KERBEROS)), quoted(value.as_deref()));
+            findings.add(
+                "R6902",
+                *token,
+                quoted(Some(KERBEROS)),
+                quoted(value.as_deref()),
+            );
         }
     }
     for reference in &message.references {

@@ -80,7 +80,9 @@ fn look_at_elements(root: Element<'_>, findings: &mut Findings) {
 
 /// An empty choice: nothing is allowed.
 fn look_at_choices(policy: Element<'_>, findings: &mut Findings) {
-    let choices = policy.children().filter(|child| is_policy(*child, "ExactlyOne"));
+    let choices = policy
+        .children()
+        .filter(|child| is_policy(*child, "ExactlyOne"));
     for empty in choices.filter(|choice| choice.first_child().is_none()) {
         findings.add("policy-impossible", empty, "a wsp:All", "none");
     }
@@ -92,7 +94,12 @@ fn look_at_optional(binding: Element<'_>, findings: &mut Findings) {
             && PolicyVersion::from_namespace(attribute.namespace()).is_some()
     });
     if optional.is_some_and(|optional| matches!(&*optional.value(), "true" | "1")) {
-        findings.add("policy-optional", binding, "protection that is demanded", "wsp:Optional");
+        findings.add(
+            "policy-optional",
+            binding,
+            "protection that is demanded",
+            "wsp:Optional",
+        );
     }
 }
 
@@ -117,9 +124,9 @@ fn look_at_username(token: Element<'_>, findings: &mut Findings) {
         .descendants()
         .any(|inside| matches!(inside.local(), "HashPassword" | "NoPassword"));
     let around: Vec<Element<'_>> = token.ancestors().collect();
-    let supports = around.iter().find(|ancestor| {
-        is_security(**ancestor) && ancestor.local().ends_with("SupportingTokens")
-    });
+    let supports = around
+        .iter()
+        .find(|ancestor| is_security(**ancestor) && ancestor.local().ends_with("SupportingTokens"));
     let Some(supports) = supports else {
         return;
     };
@@ -150,7 +157,12 @@ fn look_at_binding(binding: Element<'_>, findings: &mut Findings) {
         findings.add("timestamp-missing", binding, "sp:IncludeTimestamp", "none");
     }
     if !own.contains("OnlySignEntireHeadersAndBody") {
-        findings.add("headers-in-part", binding, "sp:OnlySignEntireHeadersAndBody", "none");
+        findings.add(
+            "headers-in-part",
+            binding,
+            "sp:OnlySignEntireHeadersAndBody",
+            "none",
+        );
     }
 }
 
@@ -172,7 +184,12 @@ fn look_at_attachment(root: Element<'_>, findings: &mut Findings) {
             if attribute.local() == "PolicyURIs"
                 && PolicyVersion::from_namespace(attribute.namespace()).is_some()
             {
-                uris.extend(attribute.value().split_ascii_whitespace().map(str::to_owned));
+                uris.extend(
+                    attribute
+                        .value()
+                        .split_ascii_whitespace()
+                        .map(str::to_owned),
+                );
             }
         }
         if is_policy(element, "Policy") {
@@ -185,7 +202,10 @@ fn look_at_attachment(root: Element<'_>, findings: &mut Findings) {
                 ids.entry(name.into_owned()).or_insert(element);
             }
         } else if is_policy(element, "PolicyReference") {
-            let uri = element.attribute("", "URI").unwrap_or_default().into_owned();
+            let uri = element
+                .attribute("", "URI")
+                .unwrap_or_default()
+                .into_owned();
             uris.insert(uri.clone());
             references.push((uri, element));
         }
@@ -204,7 +224,12 @@ fn look_at_attachment(root: Element<'_>, findings: &mut Findings) {
             .iter()
             .any(|(uri, element)| *element == policy && uris.contains(uri));
         if !is_used {
-            findings.add("policy-unattached", policy, "a reference to the policy", "none");
+            findings.add(
+                "policy-unattached",
+                policy,
+                "a reference to the policy",
+                "none",
+            );
         }
     }
 }
@@ -222,7 +247,9 @@ fn look_at_addresses(root: Element<'_>, findings: &mut Findings) {
     let tls: HashSet<String> = root
         .children()
         .filter(|child| is_policy(*child, "Policy") && demanding(*child))
-        .flat_map(|policy| [(WSU, "Id"), (XML, "id")].map(|(space, local)| policy.attribute(space, local)))
+        .flat_map(|policy| {
+            [(WSU, "Id"), (XML, "id")].map(|(space, local)| policy.attribute(space, local))
+        })
         .flatten()
         .map(|id| format!("#{id}"))
         .collect();
@@ -298,18 +325,26 @@ fn look_at_problem(problem: &PolicyProblem, findings: &mut Findings) {
     let name = problem.assertion.to_string();
     let named = quoted(Some(&name));
     let (rule, expected, found) = match &problem.kind {
-        ProblemKind::Unknown => {
-            ("assertion-unknown", "an assertion that is known".to_owned(), named)
-        }
-        ProblemKind::Missing { what } => {
-            ("assertion-incomplete", quoted(Some(what)), "none".to_owned())
-        }
-        ProblemKind::Repeated => {
-            ("assertion-repeated", "the assertion once".to_owned(), "another one".to_owned())
-        }
-        ProblemKind::Conflict { with } => {
-            ("assertion-conflict", "one of both".to_owned(), format!("{named} beside {with}"))
-        }
+        ProblemKind::Unknown => (
+            "assertion-unknown",
+            "an assertion that is known".to_owned(),
+            named,
+        ),
+        ProblemKind::Missing { what } => (
+            "assertion-incomplete",
+            quoted(Some(what)),
+            "none".to_owned(),
+        ),
+        ProblemKind::Repeated => (
+            "assertion-repeated",
+            "the assertion once".to_owned(),
+            "another one".to_owned(),
+        ),
+        ProblemKind::Conflict { with } => (
+            "assertion-conflict",
+            "one of both".to_owned(),
+            format!("{named} beside {with}"),
+        ),
         ProblemKind::Value {
             attribute,
             expected,
@@ -320,8 +355,10 @@ fn look_at_problem(problem: &PolicyProblem, findings: &mut Findings) {
             quoted(Some(found)),
         ),
         ProblemKind::NotSupported { reason }
-            if matches!(&*problem.assertion.local, "Policy" | "PolicyReference" | "PolicyAttachment")
-                && problem.assertion.security_version().is_none() =>
+            if matches!(
+                &*problem.assertion.local,
+                "Policy" | "PolicyReference" | "PolicyAttachment"
+            ) && problem.assertion.security_version().is_none() =>
         {
             ("policy-misplaced", (*reason).to_owned(), named)
         }
@@ -366,5 +403,11 @@ fn look_at_error(document: &Document, error: &PolicyError, findings: &mut Findin
         return;
     };
     let root = document.root();
-    findings.add_at(rule, place, root.qualified_name(), "a policy that can be read", error.to_string());
+    findings.add_at(
+        rule,
+        place,
+        root.qualified_name(),
+        "a policy that can be read",
+        error.to_string(),
+    );
 }

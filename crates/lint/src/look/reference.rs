@@ -6,12 +6,10 @@ use soapstone_crypto::{DigestAlgorithm, base64, digest};
 use soapstone_xml::{Element, NodeId};
 
 use crate::findings::{Findings, quoted};
-use crate::message::{
-    Message, Target, Token, TokenReference, pointed_id, token_named, token_of,
-};
+use crate::message::{Message, Target, Token, TokenReference, pointed_id, token_named, token_of};
 use crate::names::{
     BASE64, DS, ENCRYPTED_KEY, ENCRYPTED_KEY_SHA1, KERBEROS_PROFILE, PKCS7, PKI_PATH, REL_LICENSE,
-    SAML11, SAML_PROFILE, THUMBPRINT, USERNAME_TOKEN, WSC, WSSE, WSU, X509_PROFILE, XENC,
+    SAML_PROFILE, SAML11, THUMBPRINT, USERNAME_TOKEN, WSC, WSSE, WSU, X509_PROFILE, XENC,
 };
 
 /// Local names of tokens, by which one in a wrong namespace is known.
@@ -59,7 +57,12 @@ fn look_at(reference: &TokenReference<'_>, findings: &mut Findings) {
         findings.add("R3061", element, "one reference inside", count.to_string());
     }
     if let Some(name) = element.child(DS, "KeyName") {
-        findings.add("R3027", name, "another way to refer to the token", "ds:KeyName");
+        findings.add(
+            "R3027",
+            name,
+            "another way to refer to the token",
+            "ds:KeyName",
+        );
     }
     if let Some(token_type) = &reference.token_type {
         let named = token_named(token_type);
@@ -89,7 +92,9 @@ fn look_at_direct(
     let without_type = [Token::Saml20, Token::Kerberos, Token::EncryptedKey];
     match value_type.as_deref() {
         None => {
-            let exempt = reference.token.is_some_and(|token| without_type.contains(&token));
+            let exempt = reference
+                .token
+                .is_some_and(|token| without_type.contains(&token));
             if !exempt {
                 findings.add("R3059", direct, "a ValueType", "none");
             }
@@ -109,13 +114,30 @@ fn look_at_direct(
         findings.add("R5204", direct, "# and the id", quoted(uri.as_deref()));
     }
     if inside.is(WSSE, "SecurityTokenReference") {
-        findings.add("R3057", direct, "a reference to a token", "one to a token reference");
+        findings.add(
+            "R3057",
+            direct,
+            "a reference to a token",
+            "one to a token reference",
+        );
     } else if inside.is(WSSE, "Embedded") {
-        findings.add("R3064", direct, "a reference to the token inside", "one to wsse:Embedded");
+        findings.add(
+            "R3064",
+            direct,
+            "a reference to the token inside",
+            "one to wsse:Embedded",
+        );
     } else if inside.is(DS, "KeyInfo") {
-        findings.add("R3211", direct, "a reference to a token", "one to ds:KeyInfo");
+        findings.add(
+            "R3211",
+            direct,
+            "a reference to a token",
+            "one to ds:KeyInfo",
+        );
     }
-    let is_embedded = inside.parent().is_some_and(|parent| parent.is(WSSE, "Embedded"));
+    let is_embedded = inside
+        .parent()
+        .is_some_and(|parent| parent.is(WSSE, "Embedded"));
     if token_of(inside).is_some()
         && !is_embedded
         && inside.range().start > reference.element.range().start
@@ -137,7 +159,9 @@ fn is_type_of(value: &str, token: Option<Token>) -> bool {
         Token::PkiPath => value == PKI_PATH,
         Token::Username => value == USERNAME_TOKEN,
         Token::Saml11 | Token::Saml20 => value.starts_with(SAML_PROFILE),
-        Token::Kerberos => KERBEROS_PROFILE.iter().any(|profile| value.starts_with(profile)),
+        Token::Kerberos => KERBEROS_PROFILE
+            .iter()
+            .any(|profile| value.starts_with(profile)),
         Token::Rel => value == REL_LICENSE,
         Token::EncryptedKey => value == ENCRYPTED_KEY,
         Token::Conversation => WSC.iter().any(|profile| value.starts_with(profile)),
@@ -171,7 +195,9 @@ fn look_at_headers(
     listing: &HashMap<NodeId, Element<'_>>,
     findings: &mut Findings,
 ) {
-    let inside = reference.inside().filter(|inside| token_of(*inside).is_some());
+    let inside = reference
+        .inside()
+        .filter(|inside| token_of(*inside).is_some());
     let Some(of_token) = inside.and_then(|inside| message.header_of(inside)) else {
         return;
     };
@@ -181,7 +207,9 @@ fn look_at_headers(
         let expected = "a token of the same wsse:Security";
         findings.add("R3066", direct, expected, "one of another header");
     }
-    let data = direct.ancestors().find(|ancestor| ancestor.is(XENC, "EncryptedData"));
+    let data = direct
+        .ancestors()
+        .find(|ancestor| ancestor.is(XENC, "EncryptedData"));
     let lists = data.and_then(|data| {
         let around = data.parent().and_then(|parent| listing.get(&parent.id()));
         listing.get(&data.id()).or(around)
@@ -225,7 +253,9 @@ fn look_at_identifier(
                 || value == ENCRYPTED_KEY_SHA1
                 || value.starts_with(X509_PROFILE)
                 || value.starts_with(SAML_PROFILE)
-                || KERBEROS_PROFILE.iter().any(|profile| value.starts_with(profile));
+                || KERBEROS_PROFILE
+                    .iter()
+                    .any(|profile| value.starts_with(profile));
             if !is_known {
                 let expected = "a ValueType of a token profile";
                 findings.add("R3063", identifier, expected, quoted(Some(value)));
@@ -235,7 +265,12 @@ fn look_at_identifier(
     match identifier.attribute("", "EncodingType") {
         None if !is_saml => findings.add("R3070", identifier, "an EncodingType", "none"),
         Some(encoding) if encoding != BASE64 => {
-            findings.add("R3071", identifier, quoted(Some(BASE64)), quoted(Some(&encoding)));
+            findings.add(
+                "R3071",
+                identifier,
+                quoted(Some(BASE64)),
+                quoted(Some(&encoding)),
+            );
         }
         _ => {}
     }
@@ -248,11 +283,7 @@ fn look_at_identifier(
     }
 }
 
-fn look_at_embedded(
-    embedded: Element<'_>,
-    uses: &HashMap<NodeId, usize>,
-    findings: &mut Findings,
-) {
+fn look_at_embedded(embedded: Element<'_>, uses: &HashMap<NodeId, usize>, findings: &mut Findings) {
     let count = embedded.children().count();
     let Some(token) = embedded.first_child().filter(|_| count == 1) else {
         findings.add("R3060", embedded, "one token inside", count.to_string());
@@ -262,7 +293,11 @@ fn look_at_embedded(
     if token.is(WSSE, "SecurityTokenReference") {
         findings.add("R3056", embedded, "a token inside", name);
     } else if token_of(token).is_none() {
-        let rule = if TOKENS.contains(&token.local()) { "R3025" } else { "R3060" };
+        let rule = if TOKENS.contains(&token.local()) {
+            "R3025"
+        } else {
+            "R3060"
+        };
         findings.add(rule, embedded, "a token of a token profile inside", name);
     }
     // The embedding reference itself is one use.
@@ -271,4 +306,3 @@ fn look_at_embedded(
         findings.add("R3023", embedded, expected, "an embedded one");
     }
 }
-

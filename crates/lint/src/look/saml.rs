@@ -66,7 +66,12 @@ fn look_at(message: &Message<'_>, reference: &TokenReference<'_>, findings: &mut
         look_at_binding(binding, findings);
         if is_inside {
             let expected = "no saml:AuthorityBinding";
-            findings.add("R6608", element, expected, "one for an assertion of the message");
+            findings.add(
+                "R6608",
+                element,
+                expected,
+                "one for an assertion of the message",
+            );
         }
     } else if !is_inside && !is_20 {
         findings.add("R6606", element, "a saml:AuthorityBinding", "none");
@@ -101,7 +106,12 @@ fn look_at_identifier(
         Some(_) => {}
     }
     if let Some(encoding) = identifier.attribute("", "EncodingType") {
-        findings.add("R6604", identifier, "no EncodingType", quoted(Some(&encoding)));
+        findings.add(
+            "R6604",
+            identifier,
+            "no EncodingType",
+            quoted(Some(&encoding)),
+        );
     }
     if is_inside {
         let expected = "a wsse:Reference or a wsse:Embedded";
@@ -120,7 +130,9 @@ fn look_at_encoded_id(
     };
     let text = identifier.text();
     let decoded = base64::decode_xml_to_vec(text.as_bytes());
-    let decoded = decoded.ok().and_then(|octets| String::from_utf8(octets).ok());
+    let decoded = decoded
+        .ok()
+        .and_then(|octets| String::from_utf8(octets).ok());
     let is_id = decoded.is_some_and(|id| {
         let mut named = message.with_id(&id).iter();
         named.any(|(_, kind)| *kind == IdKind::Saml)
@@ -139,7 +151,12 @@ fn look_at_binding(binding: Element<'_>, findings: &mut Findings) {
         namespace == SAML11 || namespace == "urn:oasis:names:tc:SAML:1.0:protocol"
     });
     if local != "AssertionIDReference" || !of_saml {
-        findings.add("R6607", binding, "saml:AssertionIDReference", quoted(Some(kind)));
+        findings.add(
+            "R6607",
+            binding,
+            "saml:AssertionIDReference",
+            quoted(Some(kind)),
+        );
     }
 }
 
@@ -152,20 +169,24 @@ fn look_at_confirmations(message: &Message<'_>, findings: &mut Findings) {
         let in_key_info = around.next().is_some_and(|parent| parent.is(DS, "KeyInfo"));
         let confirms = around.take(2).any(|ancestor| {
             matches!(ancestor.namespace(), SAML11 | SAML20)
-                && matches!(ancestor.local(), "SubjectConfirmation" | "SubjectConfirmationData")
+                && matches!(
+                    ancestor.local(),
+                    "SubjectConfirmation" | "SubjectConfirmationData"
+                )
         });
         if in_key_info && confirms {
             let expected = "a key or a certificate";
-            findings.add("R6601", reference.element, expected, "a reference to an assertion");
+            findings.add(
+                "R6601",
+                reference.element,
+                expected,
+                "a reference to an assertion",
+            );
         }
     }
 }
 
-fn look_at_transforms(
-    message: &Message<'_>,
-    embedding: &HashSet<NodeId>,
-    findings: &mut Findings,
-) {
+fn look_at_transforms(message: &Message<'_>, embedding: &HashSet<NodeId>, findings: &mut Findings) {
     if embedding.is_empty() {
         return;
     }
@@ -176,14 +197,15 @@ fn look_at_transforms(
             let Target::Inside(target) = message.target(uri.as_deref()) else {
                 continue;
             };
-            let is_embedding = target.is(WSSE, "SecurityTokenReference")
-                && embedding.contains(&target.id());
+            let is_embedding =
+                target.is(WSSE, "SecurityTokenReference") && embedding.contains(&target.id());
             let mut transforms = reference
                 .child(DS, "Transforms")
                 .into_iter()
                 .flat_map(|transforms| transforms.children());
-            let dereferences = transforms
-                .any(|transform| transform.attribute("", "Algorithm").as_deref() == Some(STR_TRANSFORM));
+            let dereferences = transforms.any(|transform| {
+                transform.attribute("", "Algorithm").as_deref() == Some(STR_TRANSFORM)
+            });
             if is_embedding && dereferences {
                 findings.add("R6612", reference, "no STR-Transform", "one");
             }

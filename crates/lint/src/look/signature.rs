@@ -72,7 +72,12 @@ fn look_at_key(signature: Element<'_>, findings: &mut Findings) {
     }
     if key_info.child(WSSE, "SecurityTokenReference").is_none() {
         let found = key_info.first_child().map(|child| child.qualified_name());
-        findings.add("R5417", key_info, "a wsse:SecurityTokenReference", quoted(found));
+        findings.add(
+            "R5417",
+            key_info,
+            "a wsse:SecurityTokenReference",
+            quoted(found),
+        );
     }
 }
 
@@ -81,7 +86,12 @@ fn look_at_methods(signed: Element<'_>, findings: &mut Findings) {
         let algorithm = child.attribute("", "Algorithm").unwrap_or_default();
         if child.is(DS, "CanonicalizationMethod") {
             if algorithm != EXC_C14N {
-                findings.add("R5404", child, quoted(Some(EXC_C14N)), quoted(Some(&algorithm)));
+                findings.add(
+                    "R5404",
+                    child,
+                    quoted(Some(EXC_C14N)),
+                    quoted(Some(&algorithm)),
+                );
             }
             look_at_prefix_list(child, "R5406", findings);
         } else if child.is(DS, "SignatureMethod") {
@@ -90,7 +100,12 @@ fn look_at_methods(signed: Element<'_>, findings: &mut Findings) {
                 findings.add("R5421", child, expected, quoted(Some(&algorithm)));
             }
             if let Some(length) = child.child(DS, "HMACOutputLength") {
-                findings.add("R5401", length, "no ds:HMACOutputLength", quoted(Some(&length.text())));
+                findings.add(
+                    "R5401",
+                    length,
+                    "no ds:HMACOutputLength",
+                    quoted(Some(&length.text())),
+                );
             }
         }
     }
@@ -160,13 +175,28 @@ fn look_at_reference(
                 .any(|element| element.is(DS, "Object"))
     });
     if is_enveloping {
-        findings.add("R3102", signature, "data beside the signature", "data inside of it");
+        findings.add(
+            "R3102",
+            signature,
+            "data beside the signature",
+            "data inside of it",
+        );
     }
     if is_enveloped {
-        findings.add("R3104", signature, "data beside the signature", "data around it");
+        findings.add(
+            "R3104",
+            signature,
+            "data beside the signature",
+            "data around it",
+        );
     }
     if is_enveloping || is_enveloped {
-        findings.add("R3103", signature, "data beside the signature", "data inside or around it");
+        findings.add(
+            "R3103",
+            signature,
+            "data beside the signature",
+            "data inside or around it",
+        );
     }
 }
 
@@ -266,7 +296,9 @@ fn look_at_prefixes(
         return;
     };
     let list = transform.child(EXC_C14N, "InclusiveNamespaces");
-    let list = list.and_then(|list| list.attribute("", "PrefixList")).unwrap_or_default();
+    let list = list
+        .and_then(|list| list.attribute("", "PrefixList"))
+        .unwrap_or_default();
     let listed: HashSet<&str> = list.split_ascii_whitespace().collect();
     let mut told = HashSet::new();
     for element in apex.descendants() {
@@ -279,7 +311,11 @@ fn look_at_prefixes(
         };
         let value = value.trim();
         let prefix = value.split_once(':').map_or("", |(prefix, _)| prefix);
-        let word = if prefix.is_empty() { "#default" } else { prefix };
+        let word = if prefix.is_empty() {
+            "#default"
+        } else {
+            prefix
+        };
         let means_something = element.namespace_of(prefix).is_some();
         if !means_something || listed.contains(word) || is_written(element, prefix, apex) {
             continue;
@@ -287,7 +323,12 @@ fn look_at_prefixes(
         if told.insert(prefix.to_owned()) {
             let rule = if prefix.is_empty() { "R5408" } else { "R5405" };
             let expected = format!("`{word}` in the PrefixList of the reference to the element");
-            findings.add(rule, element, expected, format!("xsi:type={}", quoted(Some(value))));
+            findings.add(
+                rule,
+                element,
+                expected,
+                format!("xsi:type={}", quoted(Some(value))),
+            );
         }
     }
 }
@@ -303,6 +344,8 @@ fn is_written(element: Element<'_>, prefix: &str, apex: Element<'_>) -> bool {
         .any(|around| {
             around.prefix() == prefix
                 || !prefix.is_empty()
-                    && around.attributes().any(|attribute| attribute.prefix() == prefix)
+                    && around
+                        .attributes()
+                        .any(|attribute| attribute.prefix() == prefix)
         })
 }

@@ -37,7 +37,9 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
         look_at(*timestamp, findings);
     }
     for security in &message.security {
-        let timestamps = security.children().filter(|child| child.is(WSU, "Timestamp"));
+        let timestamps = security
+            .children()
+            .filter(|child| child.is(WSU, "Timestamp"));
         let timestamps: Vec<Element<'_>> = timestamps.collect();
         if let [_, second, ..] = timestamps.as_slice() {
             let found = timestamps.len().to_string();
@@ -56,7 +58,12 @@ fn look_at(timestamp: Element<'_>, findings: &mut Findings) {
         findings.add("R3203", timestamp, "one wsu:Created", created.to_string());
     }
     if expires > 1 {
-        findings.add("R3224", timestamp, "one wsu:Expires at most", expires.to_string());
+        findings.add(
+            "R3224",
+            timestamp,
+            "one wsu:Expires at most",
+            expires.to_string(),
+        );
     }
     let mut seen_created = false;
     for child in timestamp.children() {
@@ -69,7 +76,12 @@ fn look_at(timestamp: Element<'_>, findings: &mut Findings) {
             }
         } else {
             let found = child.qualified_name();
-            findings.add("R3222", child, "wsu:Created or wsu:Expires", quoted(Some(found)));
+            findings.add(
+                "R3222",
+                child,
+                "wsu:Created or wsu:Expires",
+                quoted(Some(found)),
+            );
         }
         let of_time = TIMES.iter().find(|time| child.is(WSU, time.local));
         if let Some(time) = of_time {
@@ -89,7 +101,12 @@ fn look_at_time(element: Element<'_>, rules: &OfTime, findings: &mut Findings) {
         return;
     };
     if time.zone != "Z" {
-        findings.add(rules.zone, element, "a time in UTC that ends with Z", quoted(Some(&text)));
+        findings.add(
+            rules.zone,
+            element,
+            "a time in UTC that ends with Z",
+            quoted(Some(&text)),
+        );
     }
     if time.seconds >= 60 {
         findings.add(rules.leap, element, "seconds below 60", quoted(Some(&text)));

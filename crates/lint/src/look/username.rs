@@ -58,7 +58,12 @@ fn look_at(token: Element<'_>, findings: &mut Findings) {
             match child.attribute("", "EncodingType") {
                 None => findings.add("R4220", child, "an EncodingType", "none"),
                 Some(encoding) if encoding != BASE64 => {
-                    findings.add("R4221", child, quoted(Some(BASE64)), quoted(Some(&encoding)));
+                    findings.add(
+                        "R4221",
+                        child,
+                        quoted(Some(BASE64)),
+                        quoted(Some(&encoding)),
+                    );
                 }
                 Some(_) => {}
             }
@@ -96,7 +101,9 @@ fn look_at_derivation(token: Element<'_>, findings: &mut Findings) {
     }
     let iteration = token.child(WSSE11, "Iteration");
     let text = iteration.map(|iteration| iteration.text());
-    let count = text.as_deref().and_then(|text| text.trim().parse::<u64>().ok());
+    let count = text
+        .as_deref()
+        .and_then(|text| text.trim().parse::<u64>().ok());
     if count.is_none_or(|count| count < FEWEST_ITERATIONS) {
         let expected = "a wsse11:Iteration of 1000 or more";
         findings.add("R4218", token, expected, quoted(text.as_deref()));

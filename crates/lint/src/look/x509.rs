@@ -50,7 +50,12 @@ fn look_at_token(token: Element<'_>, findings: &mut Findings) {
         findings.add("R5201", token, "#PKCS7 or #X509PKIPathv1", found());
     }
     if content == Some(Content::Pkcs7) || value == Some(PKCS7) {
-        findings.add("R5202", token, "a path as #X509PKIPathv1", "a PKCS#7 structure");
+        findings.add(
+            "R5202",
+            token,
+            "a path as #X509PKIPathv1",
+            "a PKCS#7 structure",
+        );
     }
 }
 
@@ -99,7 +104,12 @@ fn look_at_reference(reference: &TokenReference<'_>, findings: &mut Findings) {
         if let Some(direct) = reference.direct {
             let value = direct.attribute("", "ValueType");
             if value.as_deref() != Some(wanted) {
-                findings.add(of_value, direct, quoted(Some(wanted)), quoted(value.as_deref()));
+                findings.add(
+                    of_value,
+                    direct,
+                    quoted(Some(wanted)),
+                    quoted(value.as_deref()),
+                );
             }
         }
     }
@@ -134,7 +144,12 @@ fn look_at_identifier(
     let octets = octets.ok().filter(|octets| !octets.is_empty());
     match value.as_deref() {
         Some(SUBJECT_KEY_IDENTIFIER) if octets.is_none() => {
-            findings.add("R5208", identifier, "base64", quoted(Some(&identifier.text())));
+            findings.add(
+                "R5208",
+                identifier,
+                "base64",
+                quoted(Some(&identifier.text())),
+            );
         }
         Some(THUMBPRINT) => {
             let length = octets.map_or(0, |octets| octets.len());

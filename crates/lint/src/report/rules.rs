@@ -11,7 +11,9 @@ pub fn rules_in_markdown() -> String {
     for area in Area::ALL {
         // Writing to a text does not fail.
         let _ = writeln!(text, "### {}\n", capitalized(area.name()));
-        text.push_str("| rule | profiles | level | severity | looks at | clause | demands | to do |\n");
+        text.push_str(
+            "| rule | profiles | level | severity | looks at | clause | demands | to do |\n",
+        );
         text.push_str("|---|---|---|---|---|---|---|---|\n");
         for rule in rules_table().iter().filter(|rule| rule.area == *area) {
             let profiles: Vec<&str> = rule.profiles.iter().map(Profile::name).collect();

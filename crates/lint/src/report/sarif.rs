@@ -8,7 +8,8 @@ use crate::rule::{Profile, Rule, Severity};
 use crate::{Finding, Report};
 
 /// The schema that the log follows.
-const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
 /// A SARIF log of one run. Each report comes with the name of its document; `version` is that of
 /// the program.
@@ -23,7 +24,10 @@ pub fn sarif(version: &str, reports: &[(String, Report)]) -> Value {
         .iter()
         .flat_map(|(name, report)| {
             let rules = &rules;
-            report.findings.iter().map(move |finding| result(name, finding, rules))
+            report
+                .findings
+                .iter()
+                .map(move |finding| result(name, finding, rules))
         })
         .collect();
     json!({

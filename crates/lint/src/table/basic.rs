@@ -57,4 +57,3 @@ rules! { ENVELOPE11 SOAP11, Envelope;
     "A fault code is not refined with dots."
     "Use a qualified name of your own namespace.";
 }
-

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use crate::rule::Rule;
 
-/// Entries of one area. `MUST` is an error and `SHOULD` a warning. `MUST_LIKELY` is a warning, for rules
-/// that a message can only make likely to be broken.
+/// Entries of one area. `MUST` is an error and `SHOULD` a warning. `MUST_LIKELY` is a warning, for
+/// rules that a message can only make likely to be broken.
 macro_rules! rules {
     ($name:ident $profiles:expr, $area:ident;
      $($id:literal $level:tt $looks_at:literal $clause:literal $explanation:literal $remedy:literal;)*) => {
@@ -81,8 +81,14 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 /// Rules of the Basic Security Profile 1.1 that no single message can break or keep, each with the
 /// reason why none is looked for.
 pub const NOT_LOOKED_FOR: &[(&str, &str)] = &[
-    ("R3024", "whether a token outside of the message has a URI is not in the message"),
-    ("R3212", "which order gives the right result takes the keys to say"),
+    (
+        "R3024",
+        "whether a token outside of the message has a URI is not in the message",
+    ),
+    (
+        "R3212",
+        "which order gives the right result takes the keys to say",
+    ),
     ("R3232", "permission alone"),
     ("R3299", "permission alone"),
     ("R4216", "how a key was derived takes the password to say"),

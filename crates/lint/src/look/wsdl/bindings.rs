@@ -29,7 +29,12 @@ pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
         match soap.attribute("", "transport") {
             None => findings.add("R2701", soap, "a transport", "none"),
             Some(transport) if transport != SOAP_HTTP => {
-                findings.add("R2702", soap, quoted(Some(SOAP_HTTP)), quoted(Some(&transport)));
+                findings.add(
+                    "R2702",
+                    soap,
+                    quoted(Some(SOAP_HTTP)),
+                    quoted(Some(&transport)),
+                );
             }
             Some(_) => {}
         }
@@ -70,13 +75,20 @@ fn look_at_styles(
 ) -> Style {
     let common = style_of(soap).unwrap_or(Style::Document);
     let styles = operations.iter().map(|(_, operation)| {
-        let own = operation.children().find(|child| is_soap(*child, "operation"));
+        let own = operation
+            .children()
+            .find(|child| is_soap(*child, "operation"));
         own.and_then(style_of).unwrap_or(common)
     });
     let styles: Vec<Style> = styles.collect();
     let first = styles.first().copied().unwrap_or(common);
     if styles.iter().any(|style| *style != first) {
-        findings.add("R2705", binding, "operations of one style", "document and rpc");
+        findings.add(
+            "R2705",
+            binding,
+            "operations of one style",
+            "document and rpc",
+        );
     }
     first
 }
@@ -92,7 +104,10 @@ struct Bound<'a, 'd> {
 impl<'d> Bound<'_, 'd> {
     fn look(&self, findings: &mut Findings) {
         for (_, operation) in self.operations {
-            for message in operation.children().filter(|child| child.namespace() == WSDL) {
+            for message in operation
+                .children()
+                .filter(|child| child.namespace() == WSDL)
+            {
                 self.look_at_extensions(message, findings);
             }
         }
@@ -134,19 +149,30 @@ impl<'d> Bound<'_, 'd> {
 
     /// Whether the binding has the operations of its port type.
     fn look_at_set(&self, meant: &HashMap<String, Element<'d>>, findings: &mut Findings) {
-        let own: HashSet<&str> = self.operations.iter().map(|(name, _)| name.as_str()).collect();
+        let own: HashSet<&str> = self
+            .operations
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         for (name, operation) in self.operations {
             if !meant.contains_key(name) {
                 let found = format!("{} that the port type lacks", quoted(Some(name)));
                 findings.add("R2718", *operation, "operations of the port type", found);
             }
         }
-        let mut missing: Vec<&String> =
-            meant.keys().filter(|name| !own.contains(name.as_str())).collect();
+        let mut missing: Vec<&String> = meant
+            .keys()
+            .filter(|name| !own.contains(name.as_str()))
+            .collect();
         missing.sort_unstable();
         if let Some(name) = missing.first() {
             let found = format!("{} is not bound", quoted(Some(name)));
-            findings.add("R2718", self.binding, "all operations of the port type", found);
+            findings.add(
+                "R2718",
+                self.binding,
+                "all operations of the port type",
+                found,
+            );
         }
     }
 
@@ -171,7 +197,12 @@ impl<'d> Bound<'_, 'd> {
                 (Style::Rpc, "body") => {
                     let is_absolute = namespace.is_some_and(|namespace| namespace.contains(':'));
                     if !is_absolute {
-                        findings.add("R2717", element, "a namespace that is an absolute URI", given);
+                        findings.add(
+                            "R2717",
+                            element,
+                            "a namespace that is an absolute URI",
+                            given,
+                        );
                     }
                 }
                 (Style::Rpc, _) if namespace.is_some() => {
@@ -208,7 +239,10 @@ impl<'d> Bound<'_, 'd> {
         bound: &mut HashSet<NodeId>,
         findings: &mut Findings,
     ) -> Vec<Element<'d>> {
-        let parts: Vec<_> = message.children().filter(|child| child.is(WSDL, "part")).collect();
+        let parts: Vec<_> = message
+            .children()
+            .filter(|child| child.is(WSDL, "part"))
+            .collect();
         let named = |parts: &[Element<'d>], name: &str| {
             let is_it = |part: &&Element<'d>| part.attribute("", "name").as_deref() == Some(name);
             parts.iter().find(is_it).copied()
@@ -276,7 +310,10 @@ impl<'d> Bound<'_, 'd> {
         };
         if !known.insert(signature) {
             let expected = "a request that no other operation has";
-            let found = format!("the same Body as another one: operation {}", quoted(Some(name)));
+            let found = format!(
+                "the same Body as another one: operation {}",
+                quoted(Some(name))
+            );
             findings.add("R2710", ours, expected, found);
         }
     }

@@ -77,7 +77,10 @@ pub(crate) fn look(
     look_at_extensions(definitions, findings);
     let known = schemas::look(definitions, findings);
     look_at_names(&description, &known, findings);
-    for port_type in definitions.children().filter(|child| child.is(WSDL, "portType")) {
+    for port_type in definitions
+        .children()
+        .filter(|child| child.is(WSDL, "portType"))
+    {
         look_at_port_type(&description, port_type, findings);
     }
     bindings::look(&description, findings);
@@ -102,7 +105,10 @@ pub(super) fn is_soap(element: Element<'_>, local: &str) -> bool {
 
 fn look_at_order(definitions: Element<'_>, findings: &mut Findings) {
     let (mut seen_types, mut seen_others) = (false, false);
-    for child in definitions.children().filter(|child| child.namespace() == WSDL) {
+    for child in definitions
+        .children()
+        .filter(|child| child.namespace() == WSDL)
+    {
         match child.local() {
             "documentation" => {}
             "import" if seen_types || seen_others => {
@@ -122,7 +128,9 @@ fn look_at_order(definitions: Element<'_>, findings: &mut Findings) {
 }
 
 fn look_at_imports(definitions: Element<'_>, resolver: Resolver<'_>, findings: &mut Findings) {
-    let imports = definitions.children().filter(|child| child.is(WSDL, "import"));
+    let imports = definitions
+        .children()
+        .filter(|child| child.is(WSDL, "import"));
     for import in imports.take(MOST_IMPORTS) {
         let namespace = import.attribute("", "namespace").unwrap_or_default();
         if !namespace.contains(':') {
@@ -148,7 +156,12 @@ fn look_at_imports(definitions: Element<'_>, resolver: Resolver<'_>, findings: &
         }
         let target = root.attribute("", "targetNamespace").unwrap_or_default();
         if target != namespace {
-            findings.add("R2005", import, quoted(Some(&target)), quoted(Some(&namespace)));
+            findings.add(
+                "R2005",
+                import,
+                quoted(Some(&target)),
+                quoted(Some(&namespace)),
+            );
         }
     }
 }
@@ -158,17 +171,18 @@ fn look_at_extensions(definitions: Element<'_>, findings: &mut Findings) {
         let required = element.attribute(WSDL, "required");
         if required.is_some_and(|required| matches!(required.trim(), "true" | "1")) {
             let found = quoted(Some(element.qualified_name()));
-            findings.add("R2026", element, "extensions that may be passed over", found);
+            findings.add(
+                "R2026",
+                element,
+                "extensions that may be passed over",
+                found,
+            );
         }
     }
 }
 
 /// Names that the description's own elements refer to.
-fn look_at_names(
-    description: &Description<'_>,
-    known: &schemas::Known,
-    findings: &mut Findings,
-) {
+fn look_at_names(description: &Description<'_>, known: &schemas::Known, findings: &mut Findings) {
     let definitions = description.definitions;
     let imported = definitions
         .children()
@@ -187,7 +201,9 @@ fn look_at_names(
                 continue;
             };
             let name = qname(element, &value);
-            let is_known = name.as_ref().is_some_and(|(namespace, _)| namespaces.contains(namespace));
+            let is_known = name
+                .as_ref()
+                .is_some_and(|(namespace, _)| namespaces.contains(namespace));
             if !is_known {
                 let expected = "a name of a namespace that is defined or imported";
                 findings.add("R2101", element, expected, quoted(Some(&value)));
@@ -201,7 +217,9 @@ fn look_at_names(
                 findings.add("R2206", element, expected, quoted(Some(&value)));
             }
         }
-        let both = element.attribute("", "element").and(element.attribute("", "type"));
+        let both = element
+            .attribute("", "element")
+            .and(element.attribute("", "type"));
         if element.is(WSDL, "part") && both.is_some() {
             findings.add("R2306", element, "an element or a type", "both");
         }
@@ -214,7 +232,10 @@ fn look_at_port_type(
     findings: &mut Findings,
 ) {
     let mut names = HashSet::new();
-    for operation in port_type.children().filter(|child| child.is(WSDL, "operation")) {
+    for operation in port_type
+        .children()
+        .filter(|child| child.is(WSDL, "operation"))
+    {
         let name = operation.attribute("", "name").unwrap_or_default();
         if !names.insert(name.clone()) {
             let expected = "an operation with a name of its own";
@@ -242,14 +263,21 @@ fn look_at_port_type(
             .count();
         if omitted > 1 {
             let found = format!("{omitted} left out");
-            findings.add("R2305", operation, "one part of the output left out at most", found);
+            findings.add(
+                "R2305",
+                operation,
+                "one part of the output left out at most",
+                found,
+            );
         }
     }
 }
 
 fn look_at_addresses(definitions: Element<'_>, findings: &mut Findings) {
     let mut known = HashSet::new();
-    let services = definitions.children().filter(|child| child.is(WSDL, "service"));
+    let services = definitions
+        .children()
+        .filter(|child| child.is(WSDL, "service"));
     let ports = services.flat_map(|service| service.children());
     for address in ports.flat_map(|port| port.children()) {
         if !is_soap(address, "address") {

@@ -33,7 +33,9 @@ pub(super) fn look(definitions: Element<'_>, findings: &mut Findings) -> Known {
         elements: HashMap::new(),
     };
     let mut in_part = HashSet::new();
-    let types = definitions.children().filter(|child| child.is(WSDL, "types"));
+    let types = definitions
+        .children()
+        .filter(|child| child.is(WSDL, "types"));
     for schema in types.flat_map(|types| types.children()) {
         if !schema.is(XSD, "schema") {
             continue;
@@ -48,7 +50,10 @@ pub(super) fn look(definitions: Element<'_>, findings: &mut Findings) -> Known {
         known.namespaces.insert(target.clone().into_owned());
         let mut own: HashSet<String> = HashSet::from([XSD.to_owned(), XML.to_owned()]);
         own.insert(target.clone().into_owned());
-        let elements = known.elements.entry(target.clone().into_owned()).or_default();
+        let elements = known
+            .elements
+            .entry(target.clone().into_owned())
+            .or_default();
         for child in schema.children() {
             if child.is(XSD, "import") {
                 let namespace = child.attribute("", "namespace").unwrap_or_default();
@@ -58,15 +63,19 @@ pub(super) fn look(definitions: Element<'_>, findings: &mut Findings) -> Known {
             } else if child.is(XSD, "include") || child.is(XSD, "redefine") {
                 in_part.insert(target.clone().into_owned());
             } else if child.is(XSD, "element") {
-                elements.extend(child.attribute("", "name").map(std::borrow::Cow::into_owned));
+                elements.extend(
+                    child
+                        .attribute("", "name")
+                        .map(std::borrow::Cow::into_owned),
+                );
             }
         }
         look_at_schema(schema, &own, findings);
     }
     // An import without a location means the schema beside it; one with a location adds to it.
-    known.elements.retain(|namespace, elements| {
-        !in_part.contains(namespace) && !elements.is_empty()
-    });
+    known
+        .elements
+        .retain(|namespace, elements| !in_part.contains(namespace) && !elements.is_empty());
     known
 }
 
