@@ -107,6 +107,13 @@ impl Findings {
         });
     }
 
+    /// How often a rule was found broken, for tests.
+    #[cfg(test)]
+    pub(crate) fn count(&self, id: &str) -> usize {
+        let of_rule = self.kept.iter().filter(|finding| finding.rule.id == id);
+        of_rule.count()
+    }
+
     /// The findings in document order with their lines and columns, and the numbers of further
     /// ones.
     pub(crate) fn placed(mut self, source: &[u8]) -> (Vec<Finding>, [usize; 2]) {

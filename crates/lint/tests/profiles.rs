@@ -2,7 +2,6 @@
 //! document that breaks it, and what the whole crate promises of hostile input.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use soapstone_lint::{
     Choice, LintError, MOST_FINDINGS, NOT_LOOKED_FOR, Profile, ProfileError, Profiles, Severity,
@@ -579,6 +578,38 @@ fn each_rule_of_policies_is_found_where_it_is_broken() {
     compare(SERVICE, POLICIES, Profiles::of(Profile::Policy));
 }
 
+/// What a policy demands may be completed by another one that is attached beside it.
+#[test]
+fn a_policy_that_stands_alone_is_taken_for_a_piece() {
+    let token = "<sp:EncryptedSupportingTokens><wsp:Policy><sp:UsernameToken><wsp:Policy/></sp:UsernameToken></wsp:Policy></sp:EncryptedSupportingTokens>";
+    let alone = format!(
+        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\">{token}</wsp:Policy>"
+    );
+    assert_eq!(broken(&alone, Choice::Fitting), BTreeSet::new());
+    let start = SERVICE.find("<wsp:Policy wsu:Id").expect("a policy");
+    let end = SERVICE.find("  <wsdl:import").expect("its end");
+    let policy = SERVICE[start..end].replacen(
+        "wsu:Id=\"Signed\"",
+        "xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\"",
+        1,
+    );
+    let policy = policy.replace("<sp:SignedParts><sp:Body/></sp:SignedParts>", "");
+    assert_eq!(broken(&policy, Choice::Fitting), BTreeSet::new());
+    // In a description nothing is elsewhere.
+    let (from, to) = ("<sp:SignedParts><sp:Body/></sp:SignedParts>", "");
+    let whole = SERVICE.replacen(from, to, 1);
+    assert!(broken(&whole, Choice::Fitting).contains("nothing-signed"));
+}
+
+/// The policy of the messages that begin a conversation says nothing of the port's own messages.
+#[test]
+fn transport_that_protects_the_beginning_of_a_conversation_alone_demands_no_https() {
+    let bootstrap = "<wsp:Policy wsu:Id=\"Signed\"><sp:Trust13><wsp:Policy><sp:TransportBinding/></wsp:Policy></sp:Trust13>";
+    let nested = SERVICE.replacen("<wsp:Policy wsu:Id=\"Signed\">", bootstrap, 1);
+    let found = broken(&nested, Choice::Of(Profiles::of(Profile::Policy)));
+    assert!(!found.contains("transport-unprotected"), "{found:?}");
+}
+
 #[test]
 fn each_rule_of_digikoppeling_is_found_where_it_is_broken() {
     compare(&wus(), WUS, Profiles::of(Profile::Digikoppeling));
@@ -664,31 +695,6 @@ fn values_of_a_hostile_message_are_cut_and_stay_in_their_line() {
         text.contains("a\\nb.xml:1:") && !text.contains("\nhint:"),
         "{text}"
     );
-}
-
-#[test]
-fn many_references_to_one_large_body_are_no_more_work_than_the_limit() {
-    // Each reference alone would walk through the whole Body.
-    let mut references = String::new();
-    for _ in 0..4_000 {
-        let _ = write!(
-            references,
-            "<ds:Reference URI=\"#B\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms></ds:Reference>"
-        );
-    }
-    let body = "<b:x xmlns:b=\"urn:b\"/>".repeat(20_000);
-    let source = format!(
-        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" \
-        xmlns:wsse=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\" \
-        xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\"><s:Header><wsse:Security><ds:Signature><ds:SignedInfo>\
-        {references}</ds:SignedInfo></ds:Signature></wsse:Security></s:Header><s:Body wsu:Id=\"B\">{body}</s:Body></s:Envelope>"
-    );
-    let report = lint(
-        source.into_bytes(),
-        &Choice::Of(Profiles::of(Profile::Bsp)),
-        &|_| None,
-    );
-    assert_eq!(report.expect("an envelope").findings, []);
 }
 
 #[test]

@@ -23,6 +23,9 @@ const KEYED: [&str; 2] = ["SymmetricBinding", "AsymmetricBinding"];
 /// Suites that digest with SHA-1, by their beginning; a suite with `Sha256` or `GCM` does not.
 const OF_SHA1: [&str; 4] = ["Basic256", "Basic192", "Basic128", "TripleDes"];
 
+/// What `soapstone-policy` calls the binding that supporting tokens need.
+const BINDING: &str = "a binding";
+
 pub(crate) fn look(document: &Document, resolver: Resolver<'_>, findings: &mut Findings) {
     let root = document.root();
     look_at_elements(root, findings);
@@ -43,10 +46,14 @@ fn is_security(element: Element<'_>) -> bool {
 
 /// Weak assertions, each for itself.
 fn look_at_elements(root: Element<'_>, findings: &mut Findings) {
-    let signs_somewhere = root.descendants().any(|element| {
-        is_security(element) && matches!(element.local(), "SignedParts" | "SignedElements")
-            || is_security(element)
-                && matches!(element.local(), "EncryptedParts" | "EncryptedElements")
+    // A policy that stands alone is a piece: its parts may stand in another one.
+    let is_whole = root.is(WSDL, "definitions");
+    let names_parts = root.descendants().any(|element| {
+        is_security(element)
+            && matches!(
+                element.local(),
+                "SignedParts" | "SignedElements" | "EncryptedParts" | "EncryptedElements"
+            )
     });
     let mut policy_end = 0;
     for element in root.descendants() {
@@ -67,7 +74,7 @@ fn look_at_elements(root: Element<'_>, findings: &mut Findings) {
             "UsernameToken" => look_at_username(element, findings),
             local if KEYED.contains(&local) => {
                 look_at_binding(element, findings);
-                if !signs_somewhere {
+                if is_whole && !names_parts {
                     let expected = "sp:SignedParts or sp:EncryptedParts";
                     findings.add("nothing-signed", element, expected, "none");
                 }
@@ -239,9 +246,12 @@ fn look_at_addresses(root: Element<'_>, findings: &mut Findings) {
     if !root.is(WSDL, "definitions") {
         return;
     }
+    // A binding inside of an assertion is about the messages that begin a conversation.
     let demanding = |policy: Element<'_>| {
         policy.descendants().any(|element| {
-            is_security(element) && matches!(element.local(), "TransportBinding" | "HttpsToken")
+            is_security(element)
+                && element.local() == "TransportBinding"
+                && !element.ancestors().any(is_security)
         })
     };
     let tls: HashSet<String> = root
@@ -316,8 +326,13 @@ fn look_at_agreements(document: &Document, resolver: Resolver<'_>, findings: &mu
             break;
         }
     }
+    let is_whole = document.root().is(WSDL, "definitions");
     for problem in &known {
-        look_at_problem(problem, findings);
+        // A policy that stands alone is a piece: its binding may stand in another one.
+        let is_elsewhere = !is_whole && problem.kind == ProblemKind::Missing { what: BINDING };
+        if !is_elsewhere {
+            look_at_problem(problem, findings);
+        }
     }
 }
 

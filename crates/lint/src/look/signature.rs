@@ -34,7 +34,11 @@ const LAST_TRANSFORMS: [&str; 4] = [
 const MOST_ELEMENTS: usize = 1 << 20;
 
 pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
-    let mut budget = MOST_ELEMENTS;
+    look_within(message, MOST_ELEMENTS, findings);
+}
+
+/// Looks at all signatures, and for prefixes at no more elements than `budget`.
+fn look_within(message: &Message<'_>, mut budget: usize, findings: &mut Findings) {
     for signature in &message.signatures {
         look_at_key(*signature, findings);
         for inside in signature.descendants() {
@@ -348,4 +352,44 @@ fn is_written(element: Element<'_>, prefix: &str, apex: Element<'_>) -> bool {
                         .attributes()
                         .any(|attribute| attribute.prefix() == prefix)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_xml::{Buffers, Document, ParseOptions};
+
+    use super::*;
+    use crate::rule::{Profile, Profiles};
+
+    /// A Body with a value that uses an unsigned prefix in its last of a hundred elements, and many
+    /// references to the Body.
+    fn found_within(budget: usize) -> usize {
+        let reference = format!(
+            "<ds:Reference URI=\"#B\"><ds:Transforms><ds:Transform Algorithm=\"{EXC_C14N}\"/>\
+             </ds:Transforms></ds:Reference>"
+        );
+        let source = format!(
+            "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:ds=\"{DS}\" \
+             xmlns:wsse=\"{WSSE}\" xmlns:wsu=\"{WSU}\" xmlns:xsi=\"{XSI}\" xmlns:t=\"urn:t\">\
+             <s:Header><wsse:Security><ds:Signature><ds:SignedInfo>{}</ds:SignedInfo></ds:Signature>\
+             </wsse:Security></s:Header><s:Body wsu:Id=\"B\">{}<b xsi:type=\"t:x\"/></s:Body></s:Envelope>",
+            reference.repeat(50),
+            "<b/>".repeat(98),
+        );
+        let options = ParseOptions::default();
+        let document = Document::parse(source.into_bytes(), &options, &mut Buffers::new());
+        let document = document.expect("a message");
+        let message = Message::read(document.root());
+        let mut findings = Findings::new(Profiles::of(Profile::Bsp));
+        look_within(&message, budget, &mut findings);
+        findings.count("R5405")
+    }
+
+    #[test]
+    fn references_to_one_large_element_are_followed_until_the_work_is_done() {
+        assert_eq!(found_within(99), 0);
+        assert_eq!(found_within(100), 1);
+        assert_eq!(found_within(250), 2);
+        assert_eq!(found_within(1 << 20), 50);
+    }
 }
