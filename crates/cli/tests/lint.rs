@@ -173,3 +173,32 @@ fn a_message_that_secure_makes_keeps_the_rules() {
         (0, "")
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn the_exit_code_tells_of_findings_whether_anybody_reads_them_or_not() {
+    let folder = Folder::new();
+    folder.write("broken.xml", BROKEN);
+    for words in [
+        "lint broken.xml",
+        "lint --json broken.xml",
+        "lint --sarif broken.xml",
+    ] {
+        assert_eq!(folder.run_unread(words).status, 2, "{words}");
+    }
+}
+
+#[test]
+fn the_rules_are_printed_without_a_file() {
+    let folder = Folder::new();
+    let rules = folder.run("lint --rules").succeeds();
+    assert!(
+        rules
+            .text()
+            .contains("\n| R3203 | bsp | MUST | error | `wsu:Timestamp` |")
+    );
+    folder.run("lint").fails("<FILE>...");
+    folder
+        .run("lint --rules a.xml")
+        .fails("cannot be used with");
+}

@@ -3,6 +3,7 @@
 //! The rule kept here: findings go to standard output and the summary to standard error. A document
 //! that cannot be read makes the exit code 1, whatever was found in the others.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -98,6 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let mut reports: Vec<(String, Report)> = Vec::new();
     let mut is_unread = false;
+    let mut told = Ok(());
     for file in &arguments.files {
         match look(file, &choice) {
             Ok(report) => {
@@ -105,8 +107,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                     path if path == Path::new("-") => "stdin".to_owned(),
                     path => path.display().to_string(),
                 };
-                if !arguments.json && !arguments.sarif {
-                    files::print(soapstone_lint::text(&name, &report))?;
+                if !arguments.json && !arguments.sarif && told.is_ok() {
+                    told = files::print(soapstone_lint::text(&name, &report));
                 }
                 reports.push((name, report));
             }
@@ -118,23 +120,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     if arguments.sarif {
         let log = soapstone_lint::sarif(env!("CARGO_PKG_VERSION"), &reports);
-        files::print(format!("{log:#}\n"))?;
+        told = files::print(format!("{log:#}\n"));
     } else if arguments.json {
         let all = reports.iter();
         let all: Vec<_> = all
             .map(|(name, report)| soapstone_lint::json(name, report))
             .collect();
-        files::print(format!("{:#}\n", serde_json::Value::from(all)))?;
+        told = files::print(format!("{:#}\n", serde_json::Value::from(all)));
     }
-    eprintln!("soapstone: {}", summary(&reports));
+    // Nobody is left to be told when this cannot be written.
+    let _ = writeln!(std::io::stderr().lock(), "soapstone: {}", summary(&reports));
     let fails = reports
         .iter()
         .any(|(_, report)| arguments.fail_on.counts(report));
-    Ok(match (is_unread, fails) {
-        (true, _) => ExitCode::from(FAILED),
-        (false, true) => ExitCode::from(REFUSED),
-        (false, false) => ExitCode::SUCCESS,
-    })
+    // Whether anybody reads the findings or not, the exit code says what they come to.
+    match (is_unread, fails) {
+        (true, _) => Ok(ExitCode::from(FAILED)),
+        (false, true) => Ok(ExitCode::from(REFUSED)),
+        (false, false) => told.map(|()| ExitCode::SUCCESS),
+    }
 }
 
 fn look(file: &Path, choice: &Choice) -> Result<Report, Failure> {

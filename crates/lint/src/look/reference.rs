@@ -228,8 +228,8 @@ fn thumbprints(message: &Message<'_>) -> Vec<String> {
     });
     with_id
         .filter_map(|token| {
-            let octets = base64::decode_xml_to_vec(token.text().as_bytes()).ok()?;
-            let hash = digest(DigestAlgorithm::Sha1, &octets).ok()?;
+            let bytes = base64::decode_xml_to_vec(token.text().as_bytes()).ok()?;
+            let hash = digest(DigestAlgorithm::Sha1, &bytes).ok()?;
             Some(base64::encode(hash.as_ref()))
         })
         .collect()

@@ -130,9 +130,7 @@ fn look_at_encoded_id(
     };
     let text = identifier.text();
     let decoded = base64::decode_xml_to_vec(text.as_bytes());
-    let decoded = decoded
-        .ok()
-        .and_then(|octets| String::from_utf8(octets).ok());
+    let decoded = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let is_id = decoded.is_some_and(|id| {
         let mut named = message.with_id(&id).iter();
         named.any(|(_, kind)| *kind == IdKind::Saml)

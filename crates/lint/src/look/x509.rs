@@ -30,8 +30,8 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
 fn look_at_token(token: Element<'_>, findings: &mut Findings) {
     let value = token.attribute("", "ValueType");
     let value = value.as_deref();
-    let octets = base64::decode_xml_to_vec(token.text().as_bytes());
-    let content = octets.ok().and_then(|octets| content(&octets));
+    let bytes = base64::decode_xml_to_vec(token.text().as_bytes());
+    let content = bytes.ok().and_then(|bytes| content(&bytes));
     let found = || quoted(value);
     match content {
         Some(Content::Certificate) if value != Some(X509V3) => {
@@ -61,9 +61,9 @@ fn look_at_token(token: Element<'_>, findings: &mut Findings) {
 
 /// What DER holds: a certificate begins with its version or serial number, a path with a
 /// certificate, and PKCS#7 with the identifier of its content.
-fn content(octets: &[u8]) -> Option<Content> {
+fn content(bytes: &[u8]) -> Option<Content> {
     const SEQUENCE: u8 = 0x30;
-    let inside = contents(octets, SEQUENCE)?;
+    let inside = contents(bytes, SEQUENCE)?;
     if inside.first() == Some(&0x06) {
         return Some(Content::Pkcs7);
     }
@@ -75,8 +75,8 @@ fn content(octets: &[u8]) -> Option<Content> {
 }
 
 /// The contents of a DER value with this tag.
-fn contents(octets: &[u8], tag: u8) -> Option<&[u8]> {
-    let (first, rest) = octets.split_first()?;
+fn contents(bytes: &[u8], tag: u8) -> Option<&[u8]> {
+    let (first, rest) = bytes.split_first()?;
     let (length, rest) = rest.split_first()?;
     let further = match length {
         0..=0x7F => 0,
@@ -140,10 +140,10 @@ fn look_at_identifier(
     findings: &mut Findings,
 ) {
     let value = identifier.attribute("", "ValueType");
-    let octets = base64::decode_xml_to_vec(identifier.text().as_bytes());
-    let octets = octets.ok().filter(|octets| !octets.is_empty());
+    let bytes = base64::decode_xml_to_vec(identifier.text().as_bytes());
+    let bytes = bytes.ok().filter(|bytes| !bytes.is_empty());
     match value.as_deref() {
-        Some(SUBJECT_KEY_IDENTIFIER) if octets.is_none() => {
+        Some(SUBJECT_KEY_IDENTIFIER) if bytes.is_none() => {
             findings.add(
                 "R5208",
                 identifier,
@@ -152,7 +152,7 @@ fn look_at_identifier(
             );
         }
         Some(THUMBPRINT) => {
-            let length = octets.map_or(0, |octets| octets.len());
+            let length = bytes.map_or(0, |bytes| bytes.len());
             if length != SHA1 {
                 let found = format!("{length} bytes");
                 findings.add("R5210", identifier, "a SHA-1 of 20 bytes in base64", found);
