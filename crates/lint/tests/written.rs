@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
 use soapstone_lint::{Choice, lint};
@@ -174,20 +175,18 @@ fn messages_of_other_stacks_break_the_rules_that_are_listed_and_no_others() {
     assert_eq!(found, listed);
 }
 
-/// Our client in place of each recorded one: policies of Metro and the mechanisms of endpoint
-/// files, with the writer as it is now.
+/// Our client and our service in place of the recorded ones, under the policies of Metro: requests
+/// and answers of the writer as it is now.
 #[test]
 fn what_the_writer_makes_under_each_recorded_policy_keeps_the_rules() {
     let mut messages = Vec::new();
-    for (name, text) in files("interop/recorded", "toml") {
-        let file = repository().join("interop/recorded").join(&name);
-        if !name.ends_with("client.toml") || file.with_file_name("bootstrap.wsdl").exists() {
+    for (name, _) in files("interop/recorded", "toml") {
+        let client = repository().join("interop/recorded").join(&name);
+        if !name.ends_with("client.toml") || client.with_file_name("bootstrap.wsdl").exists() {
             continue;
         }
-        let text = String::from_utf8(text).expect("an endpoint file");
-        let config = EndpointConfig::from_text(&text, &file, &|_| None);
-        let client = config.and_then(|config| Endpoint::compile(&config, Role::Client));
-        let client = client.unwrap_or_else(|problems| panic!("{problems}"));
+        let service = endpoint(&client.with_file_name("service.toml"), Role::Service);
+        let client = endpoint(&client, Role::Client);
         let version = if name.contains("SOAP-1.2") {
             "soap12"
         } else {
@@ -195,16 +194,33 @@ fn what_the_writer_makes_under_each_recorded_policy_keeps_the_rules() {
         };
         let plain = repository().join(format!("interop/recorded/{version}.plain.xml"));
         let plain = std::fs::read(plain).expect("a plain message");
-        let secured = client.secure(
-            plain,
-            Outgoing::default(),
+        let request = secured(&client, plain.clone(), Outgoing::default());
+        let opened = service.open(
+            request.clone(),
+            None,
+            Memory::without_conversations(&ForgetfulReplayCache),
             Timestamp::now(),
             &mut Buffers::default(),
             &mut (),
         );
-        let secured = secured.unwrap_or_else(|error| panic!("{name}: {error}"));
-        messages.push((name, secured.bytes));
+        let opened = opened.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let answer = secured(&service, plain, Outgoing::answer(&opened.receipt));
+        messages.push((format!("{name} request"), request));
+        messages.push((format!("{name} answer"), answer));
     }
     let count = compare(messages);
-    assert!(count >= 30, "{count} messages");
+    assert!(count >= 60, "{count} messages");
+}
+
+fn endpoint(file: &Path, role: Role) -> Endpoint {
+    let text = std::fs::read_to_string(file).expect("an endpoint file");
+    EndpointConfig::from_text(&text, file, &|_| None)
+        .and_then(|config| Endpoint::compile(&config, role))
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn secured(endpoint: &Endpoint, plain: Vec<u8>, outgoing: Outgoing<'_>) -> Vec<u8> {
+    let mut buffers = Buffers::default();
+    let secured = endpoint.secure(plain, outgoing, Timestamp::now(), &mut buffers, &mut ());
+    secured.unwrap_or_else(|error| panic!("{error}")).bytes
 }
