@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, gateway, init, keys, open, policy, secure, xml};
+use crate::commands::{completions, gateway, init, keys, lint, open, policy, secure, xml};
 use crate::logging::LogArguments;
 use crate::sibling;
 
@@ -74,6 +74,9 @@ pub enum Command {
     /// Explain a policy or WSDL: what it demands, the plans it compiles to, what is not supported
     #[command(long_about = policy::ABOUT)]
     Policy(policy::Arguments),
+    /// Hold messages, WSDLs and policies against the WS-I profiles
+    #[command(long_about = lint::ABOUT)]
+    Lint(lint::Arguments),
     /// Make, list and convert keys and certificates
     #[command(subcommand)]
     Keys(keys::Command),

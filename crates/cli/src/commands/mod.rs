@@ -7,6 +7,7 @@ pub mod completions;
 pub mod gateway;
 pub mod init;
 pub mod keys;
+pub mod lint;
 pub mod open;
 pub mod policy;
 pub mod secure;
@@ -56,6 +57,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
         Command::Xml(command) => {
             quiet();
             xml::run(*command)
+        }
+        Command::Lint(arguments) => {
+            quiet();
+            return lint::run(&arguments);
         }
         Command::Completions(arguments) => return completions::run(arguments, words),
     }

@@ -1,0 +1,224 @@
+//! Lint: the rules of the WS-I profiles and of good policies, looked for in messages and
+//! descriptions.
+//!
+//! ```text
+//! bytes ─ Document::parse ─▶ Document                 strict: no DTD, everything bounded
+//!       ─ look ────────────▶ Findings                 one file for each area (look/)
+//!       ─ Report ──────────▶ text, JSON, SARIF        what people and other programs read
+//! ```
+//!
+//! The table ([`rules_table`]) says what is looked for: number, profiles, level, severity, clause,
+//! and what to do. No key is needed and no signature is verified: a message can keep every rule
+//! and still be forged.
+//!
+//! ```
+//! use soapstone_lint::{Choice, lint};
+//!
+//! let message = br#"<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><a/></s:Body></s:Envelope>"#;
+//! let report = lint(message.to_vec(), &Choice::Fitting, &|_| None)?;
+//! assert_eq!(report.findings[0].rule.id, "R1014");
+//! # Ok::<(), soapstone_lint::LintError>(())
+//! ```
+//!
+//! The rule of this crate: work and findings are bounded by the size of the document, whatever it
+//! holds.
+#![forbid(unsafe_code)]
+
+mod findings;
+mod look;
+mod message;
+mod names;
+mod report;
+mod rule;
+mod table;
+
+use std::fmt;
+
+use soapstone_policy::PolicyVersion;
+use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
+
+pub use findings::{Finding, MOST_FINDINGS};
+pub use report::{json, rules_in_markdown, sarif, text};
+pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
+pub use table::{NOT_LOOKED_FOR, rule, rules_table};
+
+use findings::Findings;
+use message::Message;
+use names::{SOAP11, SOAP12, WSDL};
+
+/// Gives the bytes of another document, by its URI; `None` if it cannot.
+pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// Which profiles a document is held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Those that fit: of an envelope the Basic Security Profile and the Basic Profile of its SOAP
+    /// version; of a description the Basic Profiles and the use of policies.
+    #[default]
+    Fitting,
+    /// These.
+    Of(Profiles),
+}
+
+/// What a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A SOAP envelope.
+    Envelope,
+    /// A WSDL 1.1.
+    Description,
+    /// A policy.
+    Policy,
+}
+
+impl Subject {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Envelope => "envelope",
+            Self::Description => "description",
+            Self::Policy => "policy",
+        }
+    }
+}
+
+/// What was found in one document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What the document is.
+    pub subject: Subject,
+    /// The profiles that it was held against.
+    pub profiles: Profiles,
+    /// The breaches, in document order; [`MOST_FINDINGS`] at most.
+    pub findings: Vec<Finding>,
+    /// Further warnings that are counted alone.
+    pub further_warnings: usize,
+    /// Further errors that are counted alone.
+    pub further_errors: usize,
+}
+
+impl Report {
+    /// How many breaches of a severity there are, further ones included.
+    pub fn count(&self, severity: Severity) -> usize {
+        let further = match severity {
+            Severity::Warning => self.further_warnings,
+            Severity::Error => self.further_errors,
+        };
+        let kept = self.findings.iter();
+        further
+            + kept
+                .filter(|finding| finding.severity() == severity)
+                .count()
+    }
+}
+
+/// A document that no rule can be looked for in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LintError {
+    /// It is no XML, or passes a limit of the parser.
+    NotXml(ParseError),
+    /// Its root element is of no kind that rules are about.
+    OtherRoot {
+        /// The root element as it is written.
+        found: String,
+        /// Its namespace; empty for none.
+        namespace: String,
+    },
+}
+
+impl fmt::Display for LintError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotXml(error) => error.fmt(out),
+            Self::OtherRoot { found, namespace } => {
+                out.write_str("expected a SOAP envelope, a WSDL 1.1 or a policy, found ")?;
+                match namespace.as_str() {
+                    "" => write!(out, "`{found}` without a namespace"),
+                    namespace => write!(out, "`{found}` of namespace `{namespace}`"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for LintError {}
+
+/// Looks for breaches of the chosen profiles. Documents that a description imports are asked for
+/// where a rule is about them.
+///
+/// # Errors
+/// A [`LintError`] if the document is no XML within the parser's limits, or neither an envelope
+/// nor a description nor a policy.
+pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<Report, LintError> {
+    let options = ParseOptions::default();
+    let encoding = look::envelope::declared_encoding(&source);
+    let encoding = encoding.as_deref();
+    let document =
+        Document::parse(source, &options, &mut Buffers::new()).map_err(LintError::NotXml)?;
+    let root = document.root();
+    let of_policy = PolicyVersion::from_namespace(root.namespace()).is_some();
+    let subject = match (root.namespace(), root.local()) {
+        (SOAP11 | SOAP12, "Envelope") => Subject::Envelope,
+        (WSDL, "definitions") => Subject::Description,
+        (_, "Policy" | "PolicyAttachment") if of_policy => Subject::Policy,
+        (namespace, _) => {
+            return Err(LintError::OtherRoot {
+                found: findings::shortened(root.qualified_name()),
+                namespace: findings::shortened(namespace),
+            });
+        }
+    };
+    let profiles = match choice {
+        Choice::Of(profiles) => *profiles,
+        Choice::Fitting => fitting(subject, root.namespace()),
+    };
+    let mut findings = Findings::new(profiles);
+    match subject {
+        Subject::Envelope => look_at_envelope(&document, encoding, &mut findings),
+        Subject::Description => {
+            look::wsdl::look(&document, encoding, resolver, &mut findings);
+            look::policy::look(&document, resolver, &mut findings);
+        }
+        Subject::Policy => look::policy::look(&document, resolver, &mut findings),
+    }
+    let (findings, [further_warnings, further_errors]) = findings.placed(document.bytes());
+    Ok(Report {
+        subject,
+        profiles,
+        findings,
+        further_warnings,
+        further_errors,
+    })
+}
+
+fn fitting(subject: Subject, namespace: &str) -> Profiles {
+    match subject {
+        Subject::Envelope => Profiles::of(Profile::Bsp).with(match namespace {
+            SOAP12 => Profile::Bp20,
+            _ => Profile::Bp12,
+        }),
+        Subject::Description => Profiles::BASIC.with(Profile::Policy),
+        Subject::Policy => Profiles::of(Profile::Policy),
+    }
+}
+
+fn look_at_envelope(document: &Document, encoding: Option<&str>, findings: &mut Findings) {
+    let message = Message::read(document.root());
+    look::timestamp::look(&message, findings);
+    look::reference::look(&message, findings);
+    look::signature::look(&message, findings);
+    look::encryption::look(&message, findings);
+    look::binary_token::look(&message, findings);
+    look::username::look(&message, findings);
+    look::x509::look(&message, findings);
+    look::rel::look(&message, findings);
+    look::kerberos::look(&message, findings);
+    look::saml::look(&message, findings);
+    look::header::look(&message, findings);
+    look::envelope::look(document, encoding, &message, findings);
+    if findings.profiles().has(Profile::Digikoppeling) {
+        look::digikoppeling::look(&message, findings);
+    }
+}

@@ -1,0 +1,349 @@
+//! Bindings (Basic Profile 1.1, 4.4, 4.6 and 4.7).
+
+use std::collections::{HashMap, HashSet};
+
+use soapstone_xml::{Element, NodeId};
+
+use crate::findings::{Findings, quoted};
+use crate::look::wsdl::{Description, is_soap, qname};
+use crate::names::{SOAP_HTTP, WSDL};
+
+/// Operations of all bindings that are compared: a description may bind one large port type many
+/// times.
+const MOST_OPERATIONS: usize = 1 << 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Document,
+    Rpc,
+}
+
+pub(super) fn look(description: &Description<'_>, findings: &mut Findings) {
+    let mut budget = MOST_OPERATIONS;
+    let all = description.definitions.children();
+    for binding in all.filter(|child| child.is(WSDL, "binding")) {
+        let Some(soap) = binding.children().find(|child| is_soap(*child, "binding")) else {
+            findings.add("R2401", binding, "a soap:binding", "none");
+            continue;
+        };
+        match soap.attribute("", "transport") {
+            None => findings.add("R2701", soap, "a transport", "none"),
+            Some(transport) if transport != SOAP_HTTP => {
+                findings.add(
+                    "R2702",
+                    soap,
+                    quoted(Some(SOAP_HTTP)),
+                    quoted(Some(&transport)),
+                );
+            }
+            Some(_) => {}
+        }
+        let operations: Vec<_> = named_operations(binding).take(budget).collect();
+        budget -= operations.len();
+        let style = look_at_styles(binding, soap, &operations, findings);
+        let bound = Bound {
+            description,
+            binding,
+            style,
+            operations: &operations,
+        };
+        bound.look(findings);
+    }
+}
+
+/// The operations of a binding or a port type with their names.
+fn named_operations<'d>(owner: Element<'d>) -> impl Iterator<Item = (String, Element<'d>)> {
+    let operations = owner.children().filter(|child| child.is(WSDL, "operation"));
+    operations.map(|operation| {
+        let name = operation.attribute("", "name").unwrap_or_default();
+        (name.into_owned(), operation)
+    })
+}
+
+fn style_of(element: Element<'_>) -> Option<Style> {
+    match element.attribute("", "style")?.trim() {
+        "rpc" => Some(Style::Rpc),
+        _ => Some(Style::Document),
+    }
+}
+
+fn look_at_styles(
+    binding: Element<'_>,
+    soap: Element<'_>,
+    operations: &[(String, Element<'_>)],
+    findings: &mut Findings,
+) -> Style {
+    let common = style_of(soap).unwrap_or(Style::Document);
+    let styles = operations.iter().map(|(_, operation)| {
+        let own = operation
+            .children()
+            .find(|child| is_soap(*child, "operation"));
+        own.and_then(style_of).unwrap_or(common)
+    });
+    let styles: Vec<Style> = styles.collect();
+    let first = styles.first().copied().unwrap_or(common);
+    if styles.iter().any(|style| *style != first) {
+        findings.add(
+            "R2705",
+            binding,
+            "operations of one style",
+            "document and rpc",
+        );
+    }
+    first
+}
+
+/// A SOAP binding that is looked at.
+struct Bound<'a, 'd> {
+    description: &'a Description<'d>,
+    binding: Element<'d>,
+    style: Style,
+    operations: &'a [(String, Element<'d>)],
+}
+
+impl<'d> Bound<'_, 'd> {
+    fn look(&self, findings: &mut Findings) {
+        for (_, operation) in self.operations {
+            for message in operation
+                .children()
+                .filter(|child| child.namespace() == WSDL)
+            {
+                self.look_at_extensions(message, findings);
+            }
+        }
+        let Some(port_type) = self.description.port_type(self.binding) else {
+            return;
+        };
+        let abstract_operations: HashMap<String, Element<'d>> =
+            named_operations(port_type).collect();
+        self.look_at_set(&abstract_operations, findings);
+        let mut signatures = HashSet::new();
+        let mut bound_parts = HashSet::new();
+        let mut parts = Vec::new();
+        for (name, operation) in self.operations {
+            let Some(meant) = abstract_operations.get(name) else {
+                continue;
+            };
+            for kind in ["input", "output"] {
+                let message = meant.child(WSDL, kind);
+                let message = message.and_then(|message| self.description.message(message));
+                let Some(message) = message else { continue };
+                parts.extend(message.children().filter(|child| child.is(WSDL, "part")));
+                if let Some(ours) = operation.child(WSDL, kind) {
+                    let body = self.look_at_message(ours, message, &mut bound_parts, findings);
+                    if kind == "input" {
+                        self.look_at_signature(name, ours, body, &mut signatures, findings);
+                    }
+                }
+            }
+            self.look_at_faults(*operation, *meant, findings);
+        }
+        let unbound = parts.iter().find(|part| !bound_parts.contains(&part.id()));
+        if let Some(part) = unbound {
+            let name = part.attribute("", "name");
+            let expected = "every part bound";
+            let found = format!("part {} is not", quoted(name.as_deref()));
+            findings.add("R2209", self.binding, expected, found);
+        }
+    }
+
+    /// Whether the binding has the operations of its port type.
+    fn look_at_set(&self, meant: &HashMap<String, Element<'d>>, findings: &mut Findings) {
+        let own: HashSet<&str> = self
+            .operations
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        for (name, operation) in self.operations {
+            if !meant.contains_key(name) {
+                let found = format!("{} that the port type lacks", quoted(Some(name)));
+                findings.add("R2718", *operation, "operations of the port type", found);
+            }
+        }
+        let mut missing: Vec<&String> = meant
+            .keys()
+            .filter(|name| !own.contains(name.as_str()))
+            .collect();
+        missing.sort_unstable();
+        if let Some(name) = missing.first() {
+            let found = format!("{} is not bound", quoted(Some(name)));
+            findings.add(
+                "R2718",
+                self.binding,
+                "all operations of the port type",
+                found,
+            );
+        }
+    }
+
+    /// The SOAP elements of a bound message.
+    fn look_at_extensions(&self, message: Element<'d>, findings: &mut Findings) {
+        for element in message.descendants() {
+            let kind = ["body", "header", "headerfault", "fault"]
+                .into_iter()
+                .find(|kind| is_soap(element, kind));
+            let Some(kind) = kind else { continue };
+            let uses = element.attribute("", "use");
+            if uses.as_deref().is_some_and(|uses| uses != "literal") {
+                let rule = if kind == "fault" { "R2723" } else { "R2706" };
+                findings.add(rule, element, "`literal`", quoted(uses.as_deref()));
+            }
+            let namespace = element.attribute("", "namespace");
+            let given = quoted(namespace.as_deref());
+            match (self.style, kind) {
+                (Style::Document, _) if namespace.is_some() => {
+                    findings.add("R2716", element, "no namespace", given);
+                }
+                (Style::Rpc, "body") => {
+                    let is_absolute = namespace.is_some_and(|namespace| namespace.contains(':'));
+                    if !is_absolute {
+                        findings.add(
+                            "R2717",
+                            element,
+                            "a namespace that is an absolute URI",
+                            given,
+                        );
+                    }
+                }
+                (Style::Rpc, _) if namespace.is_some() => {
+                    findings.add("R2726", element, "no namespace", given);
+                }
+                _ => {}
+            }
+            if matches!(kind, "header" | "headerfault") {
+                if element.attribute("", "part").is_none() {
+                    findings.add("R2720", element, "a part", "none");
+                }
+                if let Some(parts) = element.attribute("", "parts") {
+                    findings.add("R2749", element, "no parts", quoted(Some(&parts)));
+                }
+            }
+            if kind == "fault" {
+                let name = element.attribute("", "name");
+                let around = message.attribute("", "name");
+                if name.is_none() {
+                    findings.add("R2721", element, "a name", "none");
+                } else if name != around {
+                    let expected = quoted(around.as_deref());
+                    findings.add("R2754", element, expected, quoted(name.as_deref()));
+                }
+            }
+        }
+    }
+
+    /// How the parts of a message are bound; gives the parts of the Body.
+    fn look_at_message(
+        &self,
+        ours: Element<'d>,
+        message: Element<'d>,
+        bound: &mut HashSet<NodeId>,
+        findings: &mut Findings,
+    ) -> Vec<Element<'d>> {
+        let parts: Vec<_> = message
+            .children()
+            .filter(|child| child.is(WSDL, "part"))
+            .collect();
+        let named = |parts: &[Element<'d>], name: &str| {
+            let is_it = |part: &&Element<'d>| part.attribute("", "name").as_deref() == Some(name);
+            parts.iter().find(is_it).copied()
+        };
+        let mut of_body = Vec::new();
+        for element in ours.descendants() {
+            if is_soap(element, "body") {
+                match element.attribute("", "parts") {
+                    Some(list) => {
+                        let names: Vec<&str> = list.split_ascii_whitespace().collect();
+                        if self.style == Style::Document && names.len() > 1 {
+                            findings.add("R2201", element, "one part", quoted(Some(&list)));
+                        }
+                        of_body.extend(names.iter().filter_map(|name| named(&parts, name)));
+                    }
+                    None => {
+                        if self.style == Style::Document && parts.len() > 1 {
+                            let found = format!("{} parts", parts.len());
+                            findings.add("R2210", element, "a message of one part", found);
+                        }
+                        of_body.extend(parts.iter().copied());
+                    }
+                }
+            } else if is_soap(element, "header") || is_soap(element, "headerfault") {
+                let message = self.description.message(element);
+                let name = element.attribute("", "part").unwrap_or_default();
+                let parts: Vec<_> = message.into_iter().flat_map(|one| one.children()).collect();
+                if let Some(part) = named(&parts, &name) {
+                    bound.insert(part.id());
+                    look_at_part(part, "R2205", findings);
+                }
+            }
+        }
+        for part in &of_body {
+            bound.insert(part.id());
+            match self.style {
+                Style::Document => look_at_part(*part, "R2204", findings),
+                Style::Rpc if part.attribute("", "type").is_none() => {
+                    findings.add("R2203", *part, "a type", "none");
+                }
+                Style::Rpc => {}
+            }
+        }
+        of_body
+    }
+
+    /// Whether the Body of a request tells its operation from the others.
+    fn look_at_signature(
+        &self,
+        name: &str,
+        ours: Element<'d>,
+        body: Vec<Element<'d>>,
+        known: &mut HashSet<String>,
+        findings: &mut Findings,
+    ) {
+        let signature = match self.style {
+            Style::Rpc => name.to_owned(),
+            Style::Document => {
+                let element = body.first().and_then(|part| {
+                    let value = part.attribute("", "element")?;
+                    qname(*part, &value)
+                });
+                format!("{element:?}")
+            }
+        };
+        if !known.insert(signature) {
+            let expected = "a request that no other operation has";
+            let found = format!(
+                "the same Body as another one: operation {}",
+                quoted(Some(name))
+            );
+            findings.add("R2710", ours, expected, found);
+        }
+    }
+
+    fn look_at_faults(&self, operation: Element<'d>, meant: Element<'d>, findings: &mut Findings) {
+        let bound: HashSet<_> = operation
+            .children()
+            .filter(|child| child.is(WSDL, "fault"))
+            .filter_map(|fault| fault.attribute("", "name"))
+            .collect();
+        for fault in meant.children().filter(|child| child.is(WSDL, "fault")) {
+            let name = fault.attribute("", "name").unwrap_or_default();
+            if !bound.contains(&name) {
+                let found = format!("{} is not bound", quoted(Some(&name)));
+                findings.add("R2740", operation, "all faults of the operation", found);
+            }
+            let message = self.description.message(fault);
+            for part in message.into_iter().flat_map(|message| message.children()) {
+                if part.is(WSDL, "part") && bound.contains(&name) {
+                    look_at_part(part, "R2205", findings);
+                }
+            }
+        }
+    }
+}
+
+/// A part that is an element.
+fn look_at_part(part: Element<'_>, rule: &str, findings: &mut Findings) {
+    if part.attribute("", "element").is_none() {
+        let found = part.attribute("", "type");
+        findings.add(rule, part, "an element", quoted(found.as_deref()));
+    }
+}

@@ -1,0 +1,59 @@
+//! Envelopes, as the Basic Profiles have them.
+
+use crate::rule::{Profile, Profiles};
+
+const SOAP11: Profiles = Profiles::of(Profile::Bp11).with(Profile::Bp12);
+
+rules! { ENVELOPE Profiles::BASIC, Envelope;
+"R9980" MUST "soap:Envelope" "SOAP 1.1, 4; SOAP 1.2 Part 1, 5"
+    "An envelope has a Body, and in front of it a Header at most. Basic Profile 1.1 and 1.2 are about SOAP 1.1, and 2.0 is about SOAP 1.2."
+    "Write the envelope of the version that the profile is about.";
+"R9981" MUST "soap:Body" "SOAP 1.1, 4.3"
+    "A Body has one element inside at most."
+    "Wrap the elements in one.";
+"R1014" MUST "soap:Body" "SOAP 1.1, 4.3"
+    "The element in the Body has a namespace."
+    "Qualify the element by the namespace of its schema.";
+"R1009" MUST "soap:Envelope" "SOAP 1.1, 3"
+    "A message has no processing instruction."
+    "Remove the instruction.";
+"R1033" SHOULD "@xmlns:xml" "Namespaces in XML, 3"
+    "The prefix xml needs no declaration, and some parsers refuse one."
+    "Remove the declaration.";
+"R1012" MUST "the XML declaration" "XML 1.0, 4.3.3"
+    "A message is written in UTF-8 or UTF-16, which every parser reads."
+    "Write the message in UTF-8.";
+}
+
+rules! { ENVELOPE11 SOAP11, Envelope;
+"R1011" MUST "soap:Envelope" "SOAP 1.1, 4"
+    "Nothing stands behind the Body."
+    "Move the element into the Body or the Header.";
+"R1005" MUST "@soap:encodingStyle" "SOAP 1.1, 4.1.1"
+    "Elements of SOAP itself name no encoding."
+    "Remove the attribute.";
+"R1006" MUST "@soap:encodingStyle" "SOAP 1.1, 4.1.1"
+    "The element in the Body names no encoding, since messages follow a schema."
+    "Remove the attribute.";
+"R1013" MUST "@soap:mustUnderstand" "SOAP 1.1, 4.2.3"
+    "mustUnderstand is 0 or 1, and no word."
+    "Write 1 in place of true, and 0 in place of false.";
+"R1032" MUST "soap:Envelope, soap:Header, soap:Body" "SOAP 1.1, 4"
+    "Envelope, Header and Body have no attribute of SOAP's own namespace."
+    "Remove the attribute.";
+"R2113" MUST "@soapenc:arrayType" "SOAP 1.1, 5.4"
+    "A message has no arrayType of the SOAP encoding."
+    "Remove the attribute; the schema says what repeats.";
+"R1000" MUST "soap:Fault" "SOAP 1.1, 4.4"
+    "A fault holds faultcode, faultstring, faultactor and detail, and nothing else."
+    "Move other elements into detail.";
+"R1001" MUST "soap:Fault" "SOAP 1.1, 4.4"
+    "The elements of a fault have no namespace."
+    "Write faultcode and the others without a prefix and without a default namespace.";
+"R1004" SHOULD "faultcode" "SOAP 1.1, 4.4.1"
+    "A fault code is one of SOAP's four, or a qualified name of the sender's own namespace."
+    "Use soap:Client or soap:Server, and tell more in detail.";
+"R1031" SHOULD "faultcode" "SOAP 1.1, 4.4.1"
+    "A fault code is not refined with dots."
+    "Use a qualified name of your own namespace.";
+}

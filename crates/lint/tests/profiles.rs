@@ -1,0 +1,728 @@
+//! The rules of the Basic Profiles, of policies and of Digikoppeling, each with a change of a good
+//! document that breaks it, and what the whole crate promises of hostile input.
+
+use std::collections::BTreeSet;
+
+use soapstone_lint::{
+    Choice, LintError, MOST_FINDINGS, NOT_LOOKED_FOR, Profile, ProfileError, Profiles, Severity,
+    lint, rule, rules_table,
+};
+
+const ENVELOPE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><s:Envelope \
+    xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:e=\"http://schemas.xmlsoap.org/soap/encoding/\" \
+    xmlns:b=\"urn:b\"><s:Header><b:h s:mustUnderstand=\"1\"/></s:Header><s:Body><b:book/></s:Body></s:Envelope>";
+
+const FAULT: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:b=\"urn:b\"><s:Body>\
+    <s:Fault><faultcode>s:Client</faultcode><faultstring>no</faultstring></s:Fault></s:Body></s:Envelope>";
+
+const SERVICE: &str = include_str!("samples/service.wsdl");
+
+const OTHER: &str = "<wsdl:definitions xmlns:wsdl=\"http://schemas.xmlsoap.org/wsdl/\" targetNamespace=\"urn:other\"/>";
+
+/// Rule, what is replaced, by what, and the rules that are broken besides.
+type Sample = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
+
+const ENVELOPES: &[Sample] = &[
+    ("R9980", "<s:Body><b:book/></s:Body>", "", &[]),
+    ("R9981", "<b:book/>", "<b:book/><b:book/>", &[]),
+    ("R1014", "<b:book/>", "<book/>", &[]),
+    ("R1009", "<b:book/>", "<b:book><?run x?></b:book>", &[]),
+    (
+        "R1033",
+        "xmlns:b=",
+        "xmlns:xml=\"http://www.w3.org/XML/1998/namespace\" xmlns:b=",
+        &[],
+    ),
+    ("R1012", "UTF-8", "ISO-8859-1", &[]),
+    ("R1011", "</s:Body>", "</s:Body><b:x/>", &[]),
+    (
+        "R1005",
+        "<s:Body>",
+        "<s:Body s:encodingStyle=\"urn:x\">",
+        &["R1032"],
+    ),
+    (
+        "R1006",
+        "<b:book/>",
+        "<b:book s:encodingStyle=\"urn:x\"/>",
+        &[],
+    ),
+    ("R1013", "=\"1\"/>", "=\"true\"/>", &[]),
+    ("R1032", "<s:Body>", "<s:Body s:actor=\"urn:x\">", &[]),
+    (
+        "R2113",
+        "<b:book/>",
+        "<b:book e:arrayType=\"b:x[2]\"/>",
+        &[],
+    ),
+];
+
+const FAULTS: &[Sample] = &[
+    ("R1000", "</faultstring>", "</faultstring><b:more/>", &[]),
+    (
+        "R1001",
+        "<faultstring>no</faultstring>",
+        "<b:faultstring>no</b:faultstring>",
+        &[],
+    ),
+    ("R1004", "s:Client", "s:Sender", &[]),
+    ("R1031", "s:Client", "s:Client.Authentication", &[]),
+];
+
+const DESCRIPTIONS: &[Sample] = &[
+    ("R2001", "other.wsdl", "schema.xsd", &[]),
+    (
+        "R2005",
+        "namespace=\"urn:other\" location=\"other.wsdl\"",
+        "namespace=\"urn:else\" location=\"other.wsdl\"",
+        &[],
+    ),
+    ("R2007", " location=\"other.wsdl\"", "", &[]),
+    (
+        "R2803",
+        "namespace=\"urn:other\" location=\"other.wsdl\"",
+        "namespace=\"other\" location=\"none.wsdl\"",
+        &[],
+    ),
+    (
+        "R2022",
+        "  <wsdl:portType name=\"Calls\">",
+        "  <wsdl:import namespace=\"urn:other\" location=\"other.wsdl\"/><wsdl:portType name=\"Calls\">",
+        &[],
+    ),
+    (
+        "R2023",
+        "  <wsdl:types>",
+        "  <wsdl:message name=\"early\"/><wsdl:types>",
+        &[],
+    ),
+    ("R4003", "UTF-8", "ISO-8859-1", &[]),
+    (
+        "R4005",
+        "xmlns:t=",
+        "xmlns:xml=\"http://www.w3.org/XML/1998/namespace\" xmlns:t=",
+        &[],
+    ),
+    (
+        "R2026",
+        "<soap:binding style=\"rpc\"",
+        "<soap:binding wsdl:required=\"true\" style=\"rpc\"",
+        &[],
+    ),
+    (
+        "R2101",
+        "element=\"t:getTitles\"",
+        "element=\"soapenc:getTitles\"",
+        &[],
+    ),
+    ("R2102", "type=\"t:books\"", "type=\"o:books\"", &[]),
+    (
+        "R2105",
+        "</xsd:schema>",
+        "</xsd:schema><xsd:schema><xsd:element name=\"x\"/></xsd:schema>",
+        &[],
+    ),
+    (
+        "R2110",
+        "</xsd:schema>",
+        "<xsd:import namespace=\"http://schemas.xmlsoap.org/soap/encoding/\"/><xsd:complexType name=\"a\"><xsd:complexContent><xsd:restriction base=\"soapenc:Array\"/></xsd:complexContent></xsd:complexType></xsd:schema>",
+        &[],
+    ),
+    (
+        "R2111",
+        "</xsd:schema>",
+        "<xsd:complexType name=\"a\"><xsd:attribute name=\"n\" wsdl:arrayType=\"t:x[]\"/></xsd:complexType></xsd:schema>",
+        &[],
+    ),
+    (
+        "R2112",
+        "</xsd:schema>",
+        "<xsd:element name=\"ArrayOfBook\"/></xsd:schema>",
+        &[],
+    ),
+    ("R2201", "parts=\"body\"", "parts=\"body lead\"", &[]),
+    (
+        "R2209",
+        "<soap:header message=\"t:getBooks\" part=\"lead\" use=\"literal\"/>",
+        "",
+        &[],
+    ),
+    (
+        "R2210",
+        "<soap:body parts=\"body\" use=\"literal\"/>",
+        "<soap:body use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2203",
+        "<wsdl:message name=\"call\"><wsdl:part name=\"one\" type=\"xsd:string\"/>",
+        "<wsdl:message name=\"call\"><wsdl:part name=\"one\" element=\"t:lead\"/>",
+        &[],
+    ),
+    (
+        "R2204",
+        "<wsdl:part name=\"body\" element=\"t:getTitles\"/>",
+        "<wsdl:part name=\"body\" type=\"xsd:string\"/>",
+        &[],
+    ),
+    (
+        "R2205",
+        "<wsdl:part name=\"lead\" element=\"t:lead\"/>",
+        "<wsdl:part name=\"lead\" type=\"xsd:string\"/>",
+        &[],
+    ),
+    (
+        "R2206",
+        "element=\"t:getTitles\"",
+        "element=\"t:noSuchElement\"",
+        &[],
+    ),
+    (
+        "R2303",
+        "<wsdl:input message=\"t:call\"/>\n      <wsdl:output message=\"t:answer\"/>",
+        "<wsdl:output message=\"t:answer\"/><wsdl:input message=\"t:call\"/>",
+        &[],
+    ),
+    (
+        "R2304",
+        "<wsdl:operation name=\"getTitles\">\n      <wsdl:input message",
+        "<wsdl:operation name=\"getTitles\"><wsdl:input message=\"t:getTitles\"/></wsdl:operation><wsdl:operation name=\"getTitles\">\n      <wsdl:input message",
+        &[],
+    ),
+    (
+        "R2305",
+        "parameterOrder=\"one\"",
+        "parameterOrder=\"none\"",
+        &[],
+    ),
+    (
+        "R2306",
+        "<wsdl:part name=\"fault\" element=\"t:trouble\"/>",
+        "<wsdl:part name=\"fault\" element=\"t:trouble\" type=\"xsd:string\"/>",
+        &[],
+    ),
+    (
+        "R2401",
+        "<soap:binding style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"/>",
+        "",
+        &[],
+    ),
+    (
+        "R2701",
+        "<soap:binding style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"/>",
+        "<soap:binding style=\"rpc\"/>",
+        &[],
+    ),
+    (
+        "R2702",
+        "style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/http\"",
+        "style=\"rpc\" transport=\"http://schemas.xmlsoap.org/soap/smtp\"",
+        &[],
+    ),
+    (
+        "R2705",
+        "soapAction=\"urn:getTitles\"",
+        "soapAction=\"urn:getTitles\" style=\"rpc\"",
+        &[],
+    ),
+    (
+        "R2706",
+        "<soap:body parts=\"body\" use=\"literal\"/>",
+        "<soap:body parts=\"body\" use=\"encoded\"/>",
+        &[],
+    ),
+    (
+        "R2710",
+        "element=\"t:getTitles\"",
+        "element=\"t:getBooks\"",
+        &[],
+    ),
+    ("R2711", "books.example/calls", "books.example/books", &[]),
+    (
+        "R2716",
+        "<soap:body parts=\"body\" use=\"literal\"/>",
+        "<soap:body parts=\"body\" use=\"literal\" namespace=\"urn:x\"/>",
+        &[],
+    ),
+    (
+        "R2717",
+        "<wsdl:output><soap:body use=\"literal\" namespace=\"urn:calls\"/>",
+        "<wsdl:output><soap:body use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2718",
+        "<wsdl:portType name=\"Calls\">",
+        "<wsdl:portType name=\"Calls\"><wsdl:operation name=\"more\"><wsdl:input message=\"t:call\"/></wsdl:operation>",
+        &[],
+    ),
+    (
+        "R2720",
+        "<soap:header message=\"t:getBooks\" part=\"lead\" use=\"literal\"/>",
+        "<soap:header message=\"t:getBooks\" use=\"literal\"/>",
+        &["R2209"],
+    ),
+    (
+        "R2721",
+        "<soap:fault name=\"trouble\" use=\"literal\"/>",
+        "<soap:fault use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2723",
+        "<soap:fault name=\"trouble\" use=\"literal\"/>",
+        "<soap:fault name=\"trouble\" use=\"encoded\"/>",
+        &[],
+    ),
+    (
+        "R2726",
+        "<wsdl:input><soap:body use=\"literal\" namespace=\"urn:calls\"/>",
+        "<wsdl:input><soap:body use=\"literal\" namespace=\"urn:calls\"/><soap:header message=\"t:getTitles\" part=\"body\" use=\"literal\" namespace=\"urn:x\"/>",
+        &[],
+    ),
+    (
+        "R2740",
+        "      <wsdl:fault name=\"trouble\"><soap:fault name=\"trouble\" use=\"literal\"/></wsdl:fault>\n",
+        "",
+        &[],
+    ),
+    (
+        "R2749",
+        "part=\"lead\" use=\"literal\"/>",
+        "part=\"lead\" parts=\"lead\" use=\"literal\"/>",
+        &[],
+    ),
+    (
+        "R2754",
+        "<soap:fault name=\"trouble\" use=\"literal\"/>",
+        "<soap:fault name=\"other\" use=\"literal\"/>",
+        &[],
+    ),
+];
+
+const POLICIES: &[Sample] = &[
+    (
+        "policy-unattached",
+        "    <wsp:PolicyReference URI=\"#Signed\"/>\n",
+        "",
+        &[],
+    ),
+    (
+        "policy-misplaced",
+        "example/calls\"/>",
+        "example/calls\"><wsp:PolicyReference URI=\"#Signed\"/></soap:address>",
+        &[],
+    ),
+    (
+        "policy-reference",
+        "URI=\"#Signed\"",
+        "URI=\"#Sealed\"",
+        &["policy-unattached"],
+    ),
+    (
+        "policy-impossible",
+        "<wsp:PolicyReference URI=\"#Signed\"/>",
+        "<wsp:PolicyReference URI=\"#Signed\"/><wsp:Policy><wsp:ExactlyOne/></wsp:Policy>",
+        &[],
+    ),
+    (
+        "policy-optional",
+        "<sp:AsymmetricBinding>",
+        "<sp:AsymmetricBinding wsp:Optional=\"true\">",
+        &[],
+    ),
+    (
+        "policy-invalid",
+        "<wsp:ExactlyOne>",
+        "<wsp:ExactlyOne><wsp:Nothing/>",
+        &[],
+    ),
+    (
+        "assertion-conflict",
+        "<sp:WssX509V3Token10/>",
+        "<sp:WssX509V3Token10/><sp:RequireExplicitDerivedKeys/><sp:RequireImpliedDerivedKeys/>",
+        &[],
+    ),
+    (
+        "assertion-repeated",
+        "<sp:Layout>",
+        "<sp:AlgorithmSuite><wsp:Policy><sp:Basic128Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:Layout>",
+        &[],
+    ),
+    (
+        "assertion-incomplete",
+        "            <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite>\n",
+        "",
+        &[],
+    ),
+    (
+        "assertion-unknown",
+        "<sp:SignedParts>",
+        "<sp:SealedParts/><sp:SignedParts>",
+        &[],
+    ),
+    (
+        "assertion-value",
+        "IncludeToken/Never",
+        "IncludeToken/Sometimes",
+        &[],
+    ),
+    (
+        "suite-weak",
+        "<sp:Basic256Sha256/>",
+        "<sp:Basic256Sha256Rsa15/>",
+        &[],
+    ),
+    (
+        "password-in-clear",
+        "<sp:SignedParts>",
+        "<sp:SignedSupportingTokens><wsp:Policy><sp:UsernameToken sp:IncludeToken=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/AlwaysToRecipient\"><wsp:Policy/></sp:UsernameToken></wsp:Policy></sp:SignedSupportingTokens><sp:SignedParts>",
+        &[],
+    ),
+    (
+        "encrypt-before-sign",
+        "<sp:IncludeTimestamp/>",
+        "<sp:IncludeTimestamp/><sp:EncryptBeforeSigning/>",
+        &[],
+    ),
+    (
+        "timestamp-missing",
+        "            <sp:IncludeTimestamp/>\n",
+        "",
+        &[],
+    ),
+    (
+        "headers-in-part",
+        "            <sp:OnlySignEntireHeadersAndBody/>\n",
+        "",
+        &[],
+    ),
+    (
+        "nothing-signed",
+        "        <sp:SignedParts><sp:Body/></sp:SignedParts>\n",
+        "",
+        &[],
+    ),
+    (
+        "transport-unprotected",
+        "<wsp:PolicyReference URI=\"#Signed\"/>\n    <soap:binding transport",
+        "<wsp:PolicyReference URI=\"#Signed\"/>\n    <wsp:Policy><sp:TransportBinding><wsp:Policy><sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy/></sp:HttpsToken></wsp:Policy></sp:TransportToken><sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite></wsp:Policy></sp:TransportBinding></wsp:Policy><soap:binding transport",
+        &["assertion-repeated"],
+    ),
+];
+
+/// A message that Digikoppeling takes: signed and encrypted.
+fn wus() -> String {
+    let secured = |uri: &str| {
+        format!(
+            "<ds:Reference URI=\"#{uri}\"><ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/></ds:Transforms>\
+                 <ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/><ds:DigestValue>AAAA</ds:DigestValue></ds:Reference>"
+        )
+    };
+    let certificate =
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+    format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:a=\"http://www.w3.org/2005/08/addressing\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" \
+         xmlns:xenc=\"http://www.w3.org/2001/04/xmlenc#\" xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" \
+         xmlns:wsse=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\"><s:Header><a:Action wsu:Id=\"A\">urn:a</a:Action>\
+         <wsse:Security><wsu:Timestamp wsu:Id=\"T\"><wsu:Created>2026-01-31T12:00:00Z</wsu:Created></wsu:Timestamp>\
+         <wsse:BinarySecurityToken wsu:Id=\"C\" ValueType=\"{certificate}\">MAQwAqAA</wsse:BinarySecurityToken>\
+         <xenc:EncryptedKey Id=\"K\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p\"/>\
+         <xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList></xenc:EncryptedKey>\
+         <ds:Signature><ds:SignedInfo><ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>\
+         <ds:SignatureMethod Algorithm=\"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256\"/>{}{}{}</ds:SignedInfo>\
+         <ds:KeyInfo><wsse:SecurityTokenReference><wsse:Reference URI=\"#C\" ValueType=\"{certificate}\"/></wsse:SecurityTokenReference></ds:KeyInfo></ds:Signature>\
+         </wsse:Security></s:Header><s:Body wsu:Id=\"B\"><xenc:EncryptedData Id=\"D\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#aes256-gcm\"/>\
+         </xenc:EncryptedData></s:Body></s:Envelope>",
+        secured("A"),
+        secured("T"),
+        secured("B"),
+    )
+}
+
+const WUS: &[Sample] = &[
+    ("WS002", "<a:Action wsu:Id=\"A\">urn:a</a:Action>", "", &[]),
+    (
+        "WS007",
+        "<wsse:Security>",
+        "<b:h xmlns:b=\"urn:b\"/><wsse:Security>",
+        &[],
+    ),
+    (
+        "WA001",
+        "<wsse:Security>",
+        "<o:To xmlns:o=\"http://schemas.xmlsoap.org/ws/2004/08/addressing\"/><wsse:Security>",
+        &[],
+    ),
+    (
+        "WB002",
+        "<wsu:Created>2026-01-31T12:00:00Z</wsu:Created>",
+        "",
+        &[],
+    ),
+    (
+        "WB004",
+        "<s:Body wsu:Id=\"B\">",
+        "<s:Body wsu:Id=\"Z\">",
+        &[],
+    ),
+    (
+        "WB006",
+        "<xenc:EncryptedKey Id=\"K\">",
+        "<ds:Signature/><xenc:EncryptedKey Id=\"K\">",
+        &[],
+    ),
+    (
+        "WB007",
+        "<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/2001/10/xml-exc-c14n#\"/>",
+        "<ds:CanonicalizationMethod Algorithm=\"http://www.w3.org/TR/2001/REC-xml-c14n-20010315\"/>",
+        &[],
+    ),
+    (
+        "WB010",
+        "<wsse:Reference URI=\"#C\"",
+        "<wsse:Reference URI=\"urn:c\"",
+        &[],
+    ),
+    (
+        "SIGN001",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+        "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+        &[],
+    ),
+    (
+        "SIGN003",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha224",
+        &[],
+    ),
+    (
+        "ENC003",
+        "http://www.w3.org/2009/xmlenc11#aes256-gcm",
+        "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
+        &[],
+    ),
+    (
+        "ENC004",
+        "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p",
+        "http://www.w3.org/2001/04/xmlenc#rsa-1_5",
+        &[],
+    ),
+];
+
+fn beside(uri: &str) -> Option<Vec<u8>> {
+    match uri {
+        "other.wsdl" => Some(OTHER.as_bytes().to_vec()),
+        "schema.xsd" => Some(b"<schema xmlns=\"http://www.w3.org/2001/XMLSchema\"/>".to_vec()),
+        _ => None,
+    }
+}
+
+fn broken(source: &str, choice: Choice) -> BTreeSet<&'static str> {
+    let report = lint(source.as_bytes().to_vec(), &choice, &beside).expect("a document");
+    report
+        .findings
+        .iter()
+        .map(|finding| finding.rule.id)
+        .collect()
+}
+
+fn compare(base: &str, samples: &[Sample], profiles: Profiles) {
+    let choice = Choice::Of(profiles);
+    assert_eq!(broken(base, choice), BTreeSet::new(), "the base");
+    let mut problems = Vec::new();
+    for (rule, from, to, besides) in samples {
+        assert!(base.contains(from), "{rule}: the base does not hold {from}");
+        let expected: BTreeSet<&str> = besides.iter().copied().chain([*rule]).collect();
+        let found = broken(&base.replacen(from, to, 1), choice);
+        if found != expected {
+            problems.push(format!("{rule}: expected {expected:?}, found {found:?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn each_rule_of_envelopes_is_found_where_it_is_broken() {
+    let profiles = Profiles::of(Profile::Bp11);
+    compare(ENVELOPE, ENVELOPES, profiles);
+    compare(FAULT, FAULTS, profiles);
+}
+
+#[test]
+fn the_basic_profile_of_the_other_soap_version_refuses_the_envelope() {
+    let of_12 = ENVELOPE.replace(
+        "http://schemas.xmlsoap.org/soap/envelope/",
+        "http://www.w3.org/2003/05/soap-envelope",
+    );
+    let of = |profile| Choice::Of(Profiles::of(profile));
+    let refused = BTreeSet::from(["R9980"]);
+    assert_eq!(broken(ENVELOPE, of(Profile::Bp20)), refused);
+    assert_eq!(broken(&of_12, of(Profile::Bp12)), refused);
+    assert_eq!(broken(&of_12, of(Profile::Bp20)), BTreeSet::new());
+    assert_eq!(broken(&of_12, Choice::Fitting), BTreeSet::new());
+}
+
+#[test]
+fn each_rule_of_descriptions_is_found_where_it_is_broken() {
+    compare(SERVICE, DESCRIPTIONS, Profiles::BASIC);
+}
+
+#[test]
+fn each_rule_of_policies_is_found_where_it_is_broken() {
+    compare(SERVICE, POLICIES, Profiles::of(Profile::Policy));
+}
+
+/// What a policy demands may be completed by another one that is attached beside it.
+#[test]
+fn a_policy_that_stands_alone_is_taken_for_a_piece() {
+    let token = "<sp:EncryptedSupportingTokens><wsp:Policy><sp:UsernameToken><wsp:Policy/></sp:UsernameToken></wsp:Policy></sp:EncryptedSupportingTokens>";
+    let alone = format!(
+        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\">{token}</wsp:Policy>"
+    );
+    assert_eq!(broken(&alone, Choice::Fitting), BTreeSet::new());
+    let start = SERVICE.find("<wsp:Policy wsu:Id").expect("a policy");
+    let end = SERVICE.find("  <wsdl:import").expect("its end");
+    let policy = SERVICE[start..end].replacen(
+        "wsu:Id=\"Signed\"",
+        "xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\"",
+        1,
+    );
+    let policy = policy.replace("<sp:SignedParts><sp:Body/></sp:SignedParts>", "");
+    assert_eq!(broken(&policy, Choice::Fitting), BTreeSet::new());
+    // In a description nothing is elsewhere.
+    let (from, to) = ("<sp:SignedParts><sp:Body/></sp:SignedParts>", "");
+    let whole = SERVICE.replacen(from, to, 1);
+    assert!(broken(&whole, Choice::Fitting).contains("nothing-signed"));
+}
+
+/// The policy of the messages that begin a conversation says nothing of the port's own messages.
+#[test]
+fn transport_that_protects_the_beginning_of_a_conversation_alone_demands_no_https() {
+    let bootstrap = "<wsp:Policy wsu:Id=\"Signed\"><sp:Trust13><wsp:Policy><sp:TransportBinding/></wsp:Policy></sp:Trust13>";
+    let nested = SERVICE.replacen("<wsp:Policy wsu:Id=\"Signed\">", bootstrap, 1);
+    let found = broken(&nested, Choice::Of(Profiles::of(Profile::Policy)));
+    assert!(!found.contains("transport-unprotected"), "{found:?}");
+}
+
+#[test]
+fn each_rule_of_digikoppeling_is_found_where_it_is_broken() {
+    compare(&wus(), WUS, Profiles::of(Profile::Digikoppeling));
+}
+
+#[test]
+fn every_rule_outside_of_the_security_profile_has_its_sample() {
+    let sampled: BTreeSet<&str> = [ENVELOPES, FAULTS, DESCRIPTIONS, POLICIES, WUS]
+        .concat()
+        .iter()
+        .map(|sample| sample.0)
+        .collect();
+    let rules = rules_table()
+        .iter()
+        .filter(|rule| !rule.profiles.has(Profile::Bsp));
+    let rules: BTreeSet<&str> = rules.map(|rule| rule.id).collect();
+    assert_eq!(sampled, rules);
+}
+
+#[test]
+fn a_rule_stands_in_the_table_once_and_is_looked_for_or_not() {
+    let mut known = BTreeSet::new();
+    for rule in rules_table() {
+        assert!(known.insert(rule.id), "{} twice", rule.id);
+        assert!(
+            rule.explanation.ends_with('.') && rule.remedy.ends_with('.'),
+            "{}",
+            rule.id
+        );
+    }
+    for (id, _) in NOT_LOOKED_FOR {
+        assert_eq!(rule(id), None, "{id}");
+    }
+}
+
+#[test]
+fn findings_stand_in_document_order_with_lines_and_columns_in_characters() {
+    let source = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\n  <é/>\r\n<ü/><b/></s:Body></s:Envelope>";
+    let choice = Choice::Of(Profiles::of(Profile::Bp11));
+    let report = lint(source.as_bytes().to_vec(), &choice, &|_| None).expect("an envelope");
+    let places: Vec<_> = report
+        .findings
+        .iter()
+        .map(|finding| (finding.rule.id, finding.line, finding.column))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("R1014", 2, 3),
+            ("R1014", 3, 1),
+            ("R9981", 3, 1),
+            ("R1014", 3, 5)
+        ]
+    );
+}
+
+#[test]
+fn findings_beyond_the_limit_are_counted() {
+    let mut body = String::new();
+    for _ in 0..3 * MOST_FINDINGS {
+        body.push_str("<x/>");
+    }
+    let source = format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>{body}</s:Body></s:Envelope>"
+    );
+    let report = lint(source.into_bytes(), &Choice::Fitting, &|_| None).expect("an envelope");
+    assert_eq!(report.findings.len(), MOST_FINDINGS);
+    // Each has no namespace, and together they are too many.
+    assert_eq!(report.count(Severity::Error), 3 * MOST_FINDINGS + 1);
+}
+
+#[test]
+fn values_of_a_hostile_message_are_cut_and_stay_in_their_line() {
+    let long = "x".repeat(100_000);
+    let source = format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/>\
+        <y:h xmlns:y=\"urn:y\" s:mustUnderstand=\"a&#10;hint: all is well{long}\"/></s:Envelope>"
+    );
+    let report = lint(source.into_bytes(), &Choice::Fitting, &|_| None).expect("an envelope");
+    let text = soapstone_lint::text("a\nb.xml", &report);
+    assert!(text.len() < 2_000, "{} bytes", text.len());
+    assert!(
+        text.contains("a\\nb.xml:1:") && !text.contains("\nhint:"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_xml_and_what_is_something_else_have_their_errors() {
+    let of = |source: &str| lint(source.as_bytes().to_vec(), &Choice::Fitting, &|_| None);
+    let refused = of("<!DOCTYPE a><a/>").unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "document type declarations are refused (at line 1 column 1)"
+    );
+    assert_eq!(
+        of("<html xmlns=\"urn:h\"/>").unwrap_err(),
+        LintError::OtherRoot {
+            found: "html".to_owned(),
+            namespace: "urn:h".to_owned(),
+        }
+    );
+}
+
+#[test]
+fn profiles_are_named_and_one_that_is_not_there_yet_is_told_apart() {
+    assert_eq!("bp20".parse(), Ok(Profile::Bp20));
+    assert_eq!(
+        "as4".parse::<Profile>(),
+        Err(ProfileError::NotYet("as4".to_owned()))
+    );
+    assert_eq!(
+        "x".parse::<Profile>(),
+        Err(ProfileError::Unknown("x".to_owned()))
+    );
+}
