@@ -1,4 +1,4 @@
-//! What an endpoint does with one message: the work of a crypto worker, timed step by step.
+//! What an endpoint does with one message: work for the crypto workers, timed step by step.
 //!
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
@@ -13,6 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
+use crate::asking::Desk;
 use crate::metrics::{self, RouteMetrics};
 use crate::side::Side;
 
@@ -33,19 +34,24 @@ pub(crate) enum Trouble {
     WouldExpose,
 }
 
-/// Counts the time of each step.
+/// Counts the time of each step, without that in which the work waited for a worker.
 struct Timing<'t> {
     metrics: &'t RouteMetrics,
     side: metrics::Side,
     since: Instant,
+    desk: Option<&'t Desk>,
 }
 
 impl<'t> Timing<'t> {
-    fn new(metrics: &'t RouteMetrics, side: metrics::Side) -> Self {
+    fn new(metrics: &'t RouteMetrics, side: metrics::Side, desk: Option<&'t Desk>) -> Self {
+        if let Some(desk) = desk {
+            desk.pause_over();
+        }
         Self {
             metrics,
             side,
             since: Instant::now(),
+            desk,
         }
     }
 }
@@ -53,7 +59,9 @@ impl<'t> Timing<'t> {
 impl StepObserver for Timing<'_> {
     fn ended(&mut self, step: Step) {
         let now = Instant::now();
-        self.metrics.step(self.side, step, now - self.since);
+        let pause = self.desk.map(Desk::pause_over).unwrap_or_default();
+        let took = (now - self.since).saturating_sub(pause);
+        self.metrics.step(self.side, step, took);
         self.since = now;
     }
 }
@@ -67,7 +75,7 @@ pub(crate) fn read_request(
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, Trouble> {
     let which = metrics::Side::Inbound;
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(metrics, which, None);
     side.endpoint
         .read_request(octets, buffers, &mut timing)
         .map(|request| request.about(actions))
@@ -75,19 +83,20 @@ pub(crate) fn read_request(
 }
 
 /// Opens a request, or answers it where it asks for a token.
-pub(crate) fn receive(
+pub(crate) async fn receive(
     side: &Side,
     request: ReadRequest,
     private: bool,
     metrics: &RouteMetrics,
-    buffers: &mut Buffers,
+    desk: &Desk,
 ) -> Result<Arrived, Trouble> {
     let which = metrics::Side::Inbound;
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(metrics, which, Some(desk));
     let now = jiff::Timestamp::now();
     let arrived = side
         .endpoint
-        .receive_read(request, private, side.memory(), now, buffers, &mut timing)
+        .receive_in(desk.workspace(), request, private, now, &mut timing)
+        .await
         .map_err(|error| match error {
             ReceiveError::Rejected(rejected) => refused(which, rejected),
             ReceiveError::Unsecurable(error) => Trouble::Unsecurable { side: which, error },
@@ -100,19 +109,20 @@ pub(crate) fn receive(
 }
 
 /// Opens a response.
-pub(crate) fn open(
+pub(crate) async fn open(
     side: &Side,
     octets: Vec<u8>,
     request: Option<Receipt>,
     metrics: &RouteMetrics,
-    buffers: &mut Buffers,
+    desk: &Desk,
 ) -> Result<OpenedMessage, Trouble> {
     let which = metrics::Side::Outbound;
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(metrics, which, Some(desk));
     let now = jiff::Timestamp::now();
     let opened = side
         .endpoint
-        .open(octets, request, side.memory(), now, buffers, &mut timing)
+        .open_in(desk.workspace(), octets, request, now, &mut timing)
+        .await
         .map_err(|rejected| refused(which, rejected))?;
     count_weak(&opened, which, metrics);
     Ok(opened)
@@ -193,7 +203,7 @@ fn secure(
     metrics: &RouteMetrics,
     buffers: &mut Buffers,
 ) -> Result<Secured, Trouble> {
-    let mut timing = Timing::new(metrics, which);
+    let mut timing = Timing::new(metrics, which, None);
     let now = jiff::Timestamp::now();
     labelled
         .map_err(SecureError::from)
